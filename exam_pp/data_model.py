@@ -1,0 +1,272 @@
+"""The graded-passages file as Python objects: queries, passages, judgments, rankings, grades.
+
+One line of the file is ``[query_id, [passage, ...]]`` (:class:`QueryPassages`). Attribute names are
+readable; the file's own names are the aliases, and unknown keys are kept, so that reading and writing
+a line gives the same JSON (absent and null stay what they were). Source: the data model of the
+Rubric-Grading Workbench (Dietz, SIGIR 2024, section 4.2, figure 4).
+
+Lists that a file left out read as empty but are only written once they are *assigned*
+(``passage.rubric_grades = [...]``), never by appending to the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+Id = Annotated[str, Field(coerce_numbers_to_str=True)]
+"""Ids are strings; a number in a file is read as the string of its digits."""
+
+PromptKind = Literal["question", "nugget", "direct_grading"]
+RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
+
+DIRECT_ID = "direct"
+"""The one entry id under which a direct grade takes part in everything that looks at entries."""
+
+LEGACY_PROMPT_CLASS = "QuestionPromptWithChoices"
+"""The prompt class of grades that carry no ``prompt_info``."""
+
+
+class Record(BaseModel):
+    """Base of everything in a file: unknown keys are kept, Python names and aliases both work."""
+
+    model_config = ConfigDict(extra="allow", populate_by_name=True, ser_json_inf_nan="constants")
+
+
+class Judgment(Record):
+    """A manual relevance judgment of a passage."""
+
+    passage_id: Id = Field(alias="paragraphId")
+    query_id: Id = Field(alias="query")
+    relevance: int
+    title_query: Id = Field(alias="titleQuery")
+
+
+class RankingEntry(Record):
+    """Where a system ranked a passage; for a generated answer, the order of its parts."""
+
+    method: Id
+    passage_id: Id = Field(alias="paragraphId")
+    query_id: Id = Field(alias="queryId")
+    rank: int
+    score: float
+    citations: list[str] | None = None
+
+
+class PassageData(Record):
+    """Judgments and rankings of one passage."""
+
+    judgments: list[Judgment] = []
+    rankings: list[RankingEntry] = []
+
+
+class SelfRating(Record):
+    """The rating of one question or nugget. ``expected`` and ``margin`` are the soft grade."""
+
+    question_id: Id | None = None
+    nugget_id: Id | None = None
+    self_rating: int
+    expected: float | None = None
+    margin: float | None = None
+    source: RatingSource | None = None
+
+    @property
+    def entry_id(self) -> str:
+        """The question or nugget id."""
+        return self.question_id or self.nugget_id or ""
+
+
+class _GradesOfOneModel(Record):
+    """What rubric grades and direct grades share: who graded, with which prompt."""
+
+    model: str | None = Field(default=None, alias="llm")
+    model_options: dict[str, Any] | None = Field(default=None, alias="llm_options")
+    prompt_info: dict[str, Any] | None = None
+    prompt_type: str | None = None
+    relevance_label: int | None = None
+    tokens_cut: dict[str, int] | None = None
+
+    @property
+    def prompt_class(self) -> str | None:
+        """The prompt's name; None where the file does not say (the filter then lets it pass)."""
+        value = (self.prompt_info or {}).get("prompt_class")
+        return None if value is None else str(value)
+
+    @property
+    def prompt_hash(self) -> str | None:
+        """Hash of the prompt's words, where recorded."""
+        value = (self.prompt_info or {}).get("prompt_hash")
+        return None if value is None else str(value)
+
+
+class RubricGrades(_GradesOfOneModel):
+    """The grades that one model with one prompt gave a passage, for many bank entries."""
+
+    correct: list[Id] = Field(alias="correctAnswered")
+    wrong: list[Id] = Field(alias="wrongAnswered")
+    answers: list[tuple[Id, str]] = []
+    errors: dict[str, Any] | list[Any] | None = Field(default=None, alias="llm_response_errors")
+    exam_ratio: float | None = None
+    self_ratings: list[SelfRating] | None = None
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the prompt gave ratings (else entries are only correct or wrong)."""
+        return self.self_ratings is not None
+
+    def entry_ratings(self) -> dict[str, int]:
+        """Entry id to rating; without self-ratings, 1 for correct and 0 for wrong entries."""
+        if self.self_ratings is not None:
+            return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
+        return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
+
+    def expected_ratings(self) -> dict[str, float]:
+        """Entry id to soft grade, of the entries that have one."""
+        return {r.entry_id: r.expected for r in self.self_ratings or [] if r.expected is not None}
+
+    def error_of(self, entry_id: str) -> dict[str, Any] | None:
+        """Why an entry was left ungraded, if it was."""
+        if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
+            return dict(self.errors[entry_id])
+        return None
+
+
+class DirectGrade(_GradesOfOneModel):
+    """A relevance label that a model gave the passage as a whole."""
+
+    correct: bool = Field(alias="correctAnswered")
+    answer: str | None = None
+    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+    self_ratings: int | None = None
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the grade has a level beyond yes and no."""
+        return self.self_ratings is not None
+
+    def entry_ratings(self) -> dict[str, int]:
+        """The grade as the rating of the single entry ``"direct"``; nothing if it failed."""
+        if self.self_ratings is not None:
+            return {DIRECT_ID: self.self_ratings}
+        return {} if self.error else {DIRECT_ID: int(self.correct)}
+
+    def expected_ratings(self) -> dict[str, float]:
+        """Direct grades carry no soft grade."""
+        return {}
+
+
+class Passage(Record):
+    """A passage with everything that is known of it."""
+
+    passage_id: Id = Field(alias="paragraph_id")
+    text: str
+    paragraph: Any = None
+    data: PassageData = Field(default_factory=PassageData, alias="paragraph_data")
+    rubric_grades: list[RubricGrades] | None = Field(default=None, alias="exam_grades")
+    direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
+
+    @property
+    def judgments(self) -> list[Judgment]:
+        """Manual judgments; there may be several."""
+        return self.data.judgments
+
+    @property
+    def rankings(self) -> list[RankingEntry]:
+        """The systems that returned this passage."""
+        return self.data.rankings
+
+    def grade_sets(self) -> Iterator[RubricGrades | DirectGrade]:
+        """All grades, rubric grades first, in file order."""
+        yield from self.rubric_grades or ()
+        yield from self.direct_grades or ()
+
+
+@dataclass
+class QueryPassages:
+    """One line of the file: a query and its passages."""
+
+    query_id: str
+    passages: list[Passage]
+
+
+_LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(tuple[Id, list[Passage]])
+
+
+def parse_line(line: bytes | str) -> QueryPassages:
+    """A line of JSON as an object; raises :class:`pydantic.ValidationError`."""
+    return QueryPassages(*_LINE.validate_json(line))
+
+
+def parse_object(value: Any) -> QueryPassages:
+    """A decoded line as an object; raises :class:`pydantic.ValidationError`."""
+    return QueryPassages(*_LINE.validate_python(value))
+
+
+def dump_line(query: QueryPassages) -> bytes:
+    """The line as JSON without its line end; keys that were never set are left out."""
+    return _LINE.dump_json((query.query_id, query.passages), by_alias=True, exclude_unset=True)
+
+
+# What reading for numbers needs. `exam_pp.store` decodes these fields alone, which is several times
+# faster than building the full objects; both kinds of object satisfy the protocols.
+
+
+class JudgmentView(Protocol):
+    """Fields of a judgment that metrics read."""
+
+    @property
+    def relevance(self) -> int: ...
+    @property
+    def query_id(self) -> str: ...
+
+
+class RankingView(Protocol):
+    """Fields of a ranking entry that metrics read."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def score(self) -> float: ...
+
+
+class GradesView(Protocol):
+    """One model's grades of one passage."""
+
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def prompt_class(self) -> str | None: ...
+    @property
+    def prompt_hash(self) -> str | None: ...
+    @property
+    def prompt_type(self) -> str | None: ...
+    @property
+    def is_rated(self) -> bool: ...
+    def entry_ratings(self) -> dict[str, int]: ...
+    def expected_ratings(self) -> dict[str, float]: ...
+
+
+class PassageView(Protocol):
+    """A passage without its text."""
+
+    @property
+    def passage_id(self) -> str: ...
+    @property
+    def judgments(self) -> Sequence[JudgmentView]: ...
+    @property
+    def rankings(self) -> Sequence[RankingView]: ...
+    def grade_sets(self) -> Iterator[GradesView]: ...
+
+
+class QueryView(Protocol):
+    """A query and its passages."""
+
+    @property
+    def query_id(self) -> str: ...
+    @property
+    def passages(self) -> Sequence[PassageView]: ...

@@ -1,0 +1,55 @@
+"""What can go wrong for a user, as one family::
+
+    ExamError                 exit code 1, one sentence: what, where, what to do
+    ├── UnknownNameError      no prompt, model, report ... of that name ("did you mean ...?")
+    ├── MissingExtraError     an optional package is not installed
+    ├── DataError             a file says something we cannot use (file, line, field)
+    ├── OutputError           an output cannot be written, or is also an input
+    ├── SelectionError        a filter matches no grades, or several sets of them
+    └── ModelError            a model cannot be loaded or does not fit the request
+
+Anything else that is raised is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class ExamError(Exception):
+    """A problem that the user can solve; its text is one sentence for the terminal."""
+
+
+class UnknownNameError(ExamError):
+    """A name that no registry entry has."""
+
+
+class MissingExtraError(ExamError):
+    """A feature needs an optional dependency."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional package: pip install 'exam_pp[{extra}]'.")
+
+
+class DataError(ExamError):
+    """A file holds something that we cannot use.
+
+    ``str(error)`` starts with ``file, line N, field:`` as far as they are known.
+    """
+
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, field: str | None = None
+    ) -> None:
+        self.file, self.line, self.field = file, line, field
+        where = [part for part in (file, f"line {line}" if line is not None else None, field) if part]
+        super().__init__(f"{', '.join(where)}: {message}" if where else message)
+
+
+class OutputError(ExamError):
+    """An output path cannot be written."""
+
+
+class SelectionError(ExamError):
+    """The grade filter matches nothing, or more than one set of grades."""
+
+
+class ModelError(ExamError):
+    """A model cannot be loaded, or cannot do what is asked of it."""

@@ -1,0 +1,119 @@
+"""Which grades of a passage to look at: by model, prompt class, kind and question set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, GradesView, PassageView
+from exam_pp.errors import SelectionError
+
+GradeChoice = Literal["unite", "first"]
+QuestionSet = Literal["tqa", "genq", "question-bank"]
+
+
+class GradeKey(NamedTuple):
+    """Who graded, with which prompt."""
+
+    model: str
+    prompt_class: str
+
+    @classmethod
+    def of(cls, grades: GradesView) -> GradeKey:
+        """The key under which these grades are listed and united."""
+        return cls(grades.model or "(no model)", grades.prompt_class or LEGACY_PROMPT_CLASS)
+
+    def __str__(self) -> str:
+        return f"--model {self.model!r} --prompt-class {self.prompt_class!r}"
+
+
+def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:
+    """Which kind of bank the ids come from (rule of the published implementation)."""
+    first = next(iter(entry_ids), "")
+    if first.startswith("NDQ_"):
+        return "tqa"
+    return "genq" if first.startswith("tqa2:") else "question-bank"
+
+
+@dataclass(frozen=True)
+class GradeFilter:
+    """Criteria for grades; None accepts everything.
+
+    A grade passes unless a set criterion contradicts it: missing metadata matches.
+    ``choice="unite"`` merges entries of equal model and prompt class, the later rating of an entry
+    winning; ``"first"`` takes the first matching entry, as the published implementation does.
+    """
+
+    model: str | None = None
+    prompt_class: str | None = None
+    kind: Literal["question", "nugget", "direct"] | None = None
+    question_set: QuestionSet | None = None
+    choice: GradeChoice = "unite"
+
+    def accepts(self, grades: GradesView) -> bool:
+        """Whether no set criterion contradicts these grades."""
+        if self.model is not None and grades.model not in (None, self.model):
+            return False
+        if self.prompt_class is not None and grades.prompt_class not in (None, self.prompt_class):
+            return False
+        if self.kind is not None and not self._kind_fits(grades):
+            return False
+        return self.question_set is None or question_set_of(grades.entry_ratings()) == self.question_set
+
+    def _kind_fits(self, grades: GradesView) -> bool:
+        kind = "direct" if DIRECT_ID in grades.entry_ratings() else grades.prompt_type
+        return kind in (None, self.kind, f"{self.kind}_grading")
+
+
+@dataclass
+class GradeSelector:
+    """Applies a filter passage by passage and notices when it selects nothing, or too much.
+
+    Use :meth:`ratings` for every passage of the file and :meth:`check` at the end.
+    """
+
+    filter: GradeFilter
+    seen: Counter[GradeKey] = field(default_factory=Counter)
+    selected: Counter[GradeKey] = field(default_factory=Counter)
+    rated: bool = False
+
+    def select(self, passage: PassageView) -> list[GradesView]:
+        """The passage's grade sets that pass, in file order."""
+        chosen: list[GradesView] = []
+        for grades in passage.grade_sets():
+            key = GradeKey.of(grades)
+            self.seen[key] += 1
+            if self.filter.accepts(grades):
+                self.selected[key] += 1
+                self.rated = self.rated or grades.is_rated
+                chosen.append(grades)
+        return chosen[:1] if self.filter.choice == "first" else chosen
+
+    def ratings(self, passage: PassageView) -> dict[str, int]:
+        """Entry id to rating of the selected grades, united."""
+        united: dict[str, int] = {}
+        for grades in self.select(passage):
+            united.update(grades.entry_ratings())
+        return united
+
+    def check(self, file: str) -> None:
+        """Raise :class:`SelectionError` if nothing, or more than one kind of grade, was selected."""
+        if not self.seen:
+            raise SelectionError(f"{file} holds no grades; run `exam-pp grade` first.")
+        if not self.selected:
+            raise SelectionError(f"No grades in {file} match the filter; it holds: {_listing(self.seen)}.")
+        if len(self.selected) > 1:
+            raise SelectionError(
+                f"The filter matches {len(self.selected)} sets of grades in {file}; choose one of: "
+                f"{_listing(self.selected)}."
+            )
+
+    @property
+    def key(self) -> GradeKey:
+        """The one selected pair, after :meth:`check`."""
+        return next(iter(self.selected))
+
+
+def _listing(keys: Counter[GradeKey]) -> str:
+    return "; ".join(f"{key} ({count} passages)" for key, count in sorted(keys.items()))

@@ -1,0 +1,88 @@
+"""Named things: prompts, backends, reports. Unknown names get a suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from exam_pp.errors import ExamError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names to values of one kind.
+
+    Values may be registered at once (:meth:`add`) or as a function that is called on the first
+    :meth:`get` (:meth:`add_lazy`), so that naming a thing never imports what it needs. Installed
+    packages add entries through the entry-point group ``exam_pp.<group>``, read when a name is not
+    found or all names are listed.
+    """
+
+    def __init__(self, kind: str, group: str) -> None:
+        self.kind = kind
+        self._group = f"exam_pp.{group}"
+        self._values: dict[str, T] = {}
+        self._lazy: dict[str, Callable[[], T]] = {}
+        self._aliases: dict[str, str] = {}
+        self._plugins_read = False
+
+    def add(self, name: str, value: T, *, aliases: tuple[str, ...] = ()) -> T:
+        """Register ``value``; a name that is taken is an error of the programmer."""
+        self._claim(name, *aliases)
+        self._values[name] = value
+        self._aliases.update(dict.fromkeys(aliases, name))
+        return value
+
+    def add_lazy(self, name: str, make: Callable[[], T]) -> None:
+        """Register a value that ``make`` builds when it is first asked for."""
+        self._claim(name)
+        self._lazy[name] = make
+
+    def get(self, name: str) -> T:
+        """The value called ``name`` (or an alias of it); raises :class:`UnknownNameError`."""
+        if name not in self:
+            self._read_plugins()
+        key = self._aliases.get(name, name)
+        if key in self._lazy:
+            self._values[key] = self._lazy.pop(key)()
+        if key not in self._values:
+            raise UnknownNameError(self._unknown(name))
+        return self._values[key]
+
+    def names(self) -> list[str]:
+        """All names, sorted, without aliases."""
+        self._read_plugins()
+        return sorted({*self._values, *self._lazy})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values or name in self._lazy or name in self._aliases
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def _claim(self, *names: str) -> None:
+        for name in names:
+            if name in self:
+                raise ValueError(f"the {self.kind} {name!r} is registered twice")
+
+    def _unknown(self, name: str) -> str:
+        close = get_close_matches(name, [*self.names(), *self._aliases], n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(self.names())}."
+        return f"No {self.kind} named {name!r}. {hint}"
+
+    def _read_plugins(self) -> None:
+        if self._plugins_read:
+            return
+        self._plugins_read = True
+        for entry in entry_points(group=self._group):
+            if entry.name not in self:
+                self._lazy[entry.name] = lambda entry=entry: self._load(entry)  # type: ignore[misc]
+
+    def _load(self, entry: object) -> T:
+        try:
+            return entry.load()  # type: ignore[attr-defined, no-any-return]
+        except Exception as error:  # a broken plug-in must not look like a bug of ours
+            raise ExamError(f"The plug-in for {self.kind} {entry} cannot be loaded: {error}") from error

@@ -1,0 +1,146 @@
+"""Test banks: for every query, the questions or nuggets that a good response addresses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import SelectionError
+
+EntryKind = Literal["question", "nugget"]
+Importance = Literal["vital", "okay"]
+
+
+class _Entry(Record):
+    """What questions and nuggets share."""
+
+    query_id: Id
+    facet_id: Id | None = None
+    info: Any = None
+    importance: str | None = None
+    weight: float = 1.0
+    gold_answers: list[str] | None = None
+
+
+class Question(_Entry):
+    """An exam question. ``gold_answers: []`` means that the right answer is "unanswerable"."""
+
+    question_id: Id
+    question_text: str
+
+    @property
+    def entry_id(self) -> str:
+        """The question's id, unique within a bank."""
+        return self.question_id
+
+    @property
+    def text(self) -> str:
+        """The words of the question."""
+        return self.question_text
+
+    @property
+    def kind(self) -> EntryKind:
+        """``"question"``."""
+        return "question"
+
+
+class Nugget(_Entry):
+    """A key fact that a good response mentions."""
+
+    nugget_id: Id
+    nugget_text: str
+
+    @property
+    def entry_id(self) -> str:
+        """The nugget's id, unique within a bank."""
+        return self.nugget_id
+
+    @property
+    def text(self) -> str:
+        """The words of the nugget."""
+        return self.nugget_text
+
+    @property
+    def kind(self) -> EntryKind:
+        """``"nugget"``."""
+        return "nugget"
+
+
+Entry = Question | Nugget
+
+
+class BankLine(Record):
+    """One line of a bank file: the entries of one query, or of one facet of it."""
+
+    query_id: Id
+    facet_id: Id | None = None
+    facet_text: str | None = None
+    test_collection: str = ""
+    query_text: str = ""
+    info: Any = None
+    hash: int | str | None = None
+    items: list[Question | Nugget]
+
+
+def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
+    """The published id of an entry: ``query[/facet]/md5`` of the stripped text."""
+    digest = hashlib.md5(text.strip().encode(), usedforsecurity=False).hexdigest()
+    return "/".join(part for part in (query_id, facet_id, digest) if part is not None)
+
+
+@dataclass
+class QueryBank:
+    """All entries of one query, in file order, whatever the facet. Duplicate ids keep the first."""
+
+    query_id: str
+    query_text: str = ""
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+
+@dataclass
+class TestBank:
+    """The banks of all queries. ``duplicates`` lists entry ids that a file holds more than once."""
+
+    __test__ = False  # pytest would collect the class by its name
+
+    queries: dict[str, QueryBank]
+    duplicates: list[str] = field(default_factory=list)
+    lines: list[BankLine] = field(default_factory=list)
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[BankLine]) -> TestBank:
+        """Lines with the same query id are concatenated."""
+        bank = cls({})
+        for line in lines:
+            bank.lines.append(line)
+            query = bank.queries.setdefault(line.query_id, QueryBank(line.query_id))
+            query.query_text = query.query_text or line.query_text
+            for item in line.items:
+                if item.entry_id in query.entries:
+                    bank.duplicates.append(item.entry_id)
+                else:
+                    query.entries[item.entry_id] = item
+        return bank
+
+    def __iter__(self) -> Iterator[QueryBank]:
+        return iter(self.queries.values())
+
+    def entries(self, query_id: str) -> dict[str, Entry]:
+        """Entry id to entry; empty for a query without a bank."""
+        query = self.queries.get(query_id)
+        return query.entries if query else {}
+
+    @property
+    def kinds(self) -> set[EntryKind]:
+        """Which kinds of entries the bank holds."""
+        return {entry.kind for query in self for entry in query.entries.values()}
+
+    def require_kind(self, kind: EntryKind, why: str) -> None:
+        """Raise :class:`SelectionError` unless every entry is of ``kind``."""
+        if other := self.kinds - {kind}:
+            raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {other.pop()}s.")
