@@ -118,7 +118,6 @@ def make_rankers(queries: Mapping[str, str], passages: Mapping[str, str], qrels:
     plain = Bm25({pid: content_words(text) for pid, text in passages.items()})
     stemmed = Bm25({pid: stems(text) for pid, text in passages.items()})
     raw = {pid: Counter(tokens(text)) for pid, text in passages.items()}
-    words = {pid: set(content_words(text)) for pid, text in passages.items()}
     stem_sets = {pid: set(stems(text)) for pid, text in passages.items()}
 
     def candidates(qid: str) -> list[str]:
@@ -136,8 +135,8 @@ def make_rankers(queries: Mapping[str, str], passages: Mapping[str, str], qrels:
         return {pid: float(n) for pid, c in raw.items() if (n := sum(c[word] for word in query))}
 
     def coord(qid: str) -> Scores:
-        query = set(content_words(queries[qid]))
-        return {pid: float(len(query & have)) for pid, have in words.items() if query & have}
+        query = set(tokens(queries[qid]))
+        return {pid: float(len(query & set(have))) for pid, have in raw.items() if query & set(have)}
 
     def shortest(qid: str) -> Scores:
         return {pid: 1000.0 / len(passages[pid].split()) for pid in candidates(qid)}

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import DIRECT_ID, QueryPassages, QueryView, dump_line, parse_line, parse_object
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.validation import sentence
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +45,7 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
 
 
 @contextmanager
-def passages_writer(
-    path: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> Iterator[PassagesWriter]:
+def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Iterator[PassagesWriter]:
     """A writer whose file appears when the block ends without an error."""
     with atomic_output(path, inputs=inputs) as stream:
         yield PassagesWriter(stream)
@@ -70,7 +69,7 @@ def _parse(line: bytes, file: str, number: int) -> QueryPassages:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             return _parse_lenient(line, file, number)
-        raise DataError(_sentence(first), file=file, line=number, field=_field(first["loc"])) from error
+        raise DataError(sentence(first), file=file, line=number, field=_field(first["loc"])) from error
 
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
@@ -84,7 +83,7 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
         return parse_object(_without_surrogates(value))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(_sentence(first), file=file, line=number, field=_field(first["loc"])) from error
+        raise DataError(sentence(first), file=file, line=number, field=_field(first["loc"])) from error
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -95,12 +94,6 @@ def _without_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
     return value
-
-
-def _sentence(error: Any) -> str:
-    if error["type"] == "missing":
-        return "is missing."
-    return f"{error['msg'][:1].lower()}{error['msg'][1:]}."
 
 
 def _field(loc: Sequence[int | str]) -> str:

@@ -1,0 +1,78 @@
+"""``exam-pp``: a group whose commands are imported only when they are called."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+
+import click
+
+from exam_pp.errors import ExamError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
+    "grade": ("grade", "Let a model grade every passage against every bank entry."),
+    "verify": ("verify", "Reports for people who check how the model graded."),
+    "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
+    "analyze": ("analyze", "Compare leaderboards."),
+    "export": ("export", "Write run files from the rankings of a passages file."),
+    "list": ("list_", "List prompts and models."),
+}
+"""Command name to (module in this folder, one-line help)."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name; imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of the phases."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; its click command is called ``command``."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"exam_pp.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in ``--help``, without importing a single command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="exam_pp", message="%(prog)s %(version)s")
+@click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors on standard error.")
+def cli(quiet: bool) -> None:
+    """Grade retrieved and generated passages against a test bank, and evaluate systems with it."""
+    logging.basicConfig(
+        level=logging.WARNING if quiet else logging.INFO, format="%(message)s", stream=sys.stderr, force=True
+    )
+    # Libraries that log every request or download at INFO would drown our own messages.
+    for library in ("httpx", "transformers", "filelock", "urllib3"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; exit code 0, 1 for a problem that the user can solve, 2 for wrong usage."""
+    try:
+        cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("exam-pp: interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # `exam-pp ... | head`
+        sys.stderr.close()
+        sys.exit(141)
+    except ExamError as error:
+        click.echo(f"exam-pp: {error}", err=True)
+        sys.exit(1)

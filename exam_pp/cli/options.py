@@ -1,0 +1,86 @@
+"""Options that several commands share, each with one home."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from exam_pp.grade_filter import GradeFilter
+
+F = TypeVar("F", bound=Callable[..., Any])
+ReportFormat = Literal["text", "tsv", "json", "md"]
+
+GRADED = click.argument("graded", type=click.Path(path_type=Path, allow_dash=True))
+
+
+def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
+    """``-o FILE``; the default is standard output."""
+    return click.option(
+        "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), default="-", help=help_text
+    )
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """``--format``; the first is the default."""
+    names = formats or ("text", "tsv", "json", "md")
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(names),
+        default=names[0],
+        show_default=True,
+        help="Output format.",
+    )
+
+
+def filter_options(function: F) -> F:
+    """Which grades to look at; the command receives ``grade_filter``-ready keyword arguments."""
+    options = [
+        click.option("--model", help="Only grades by this model."),
+        click.option("--prompt-class", help="Only grades made with this prompt."),
+        click.option(
+            "--prompt-type",
+            type=click.Choice(["question", "nugget", "direct"]),
+            help="Only grades of this kind.",
+        ),
+        click.option(
+            "--question-set",
+            type=click.Choice(["tqa", "genq", "question-bank"]),
+            help="Only grades of this kind of bank.",
+        ),
+        click.option(
+            "--grade-choice",
+            type=click.Choice(["unite", "first"]),
+            default="unite",
+            show_default=True,
+            help="Unite equal model and prompt (later ratings win), or take the first as published.",
+        ),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def grade_filter(
+    model: str | None, prompt_class: str | None, prompt_type: Any, question_set: Any, grade_choice: Any
+) -> GradeFilter:
+    """The filter that the shared options describe; prompt aliases are resolved."""
+    from exam_pp.prompts import PROMPTS
+
+    if prompt_class is not None and prompt_class in PROMPTS:
+        prompt_class = PROMPTS.get(prompt_class).name
+    return GradeFilter(model, prompt_class, prompt_type, question_set, grade_choice)
+
+
+def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a finished text to the output, atomically."""
+    from exam_pp.store.files import write_text
+
+    if str(output) == "-":
+        sys.stdout.write(text)
+    else:
+        write_text(output, text, inputs=[path for path in inputs if path is not None])

@@ -1,0 +1,38 @@
+"""The contract between what asks (a grader) and what drives it (the grading phase)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.messages import Completion, Request
+from exam_pp.test_bank import Entry
+
+G = TypeVar("G", bound=RubricGrades | DirectGrade, covariant=True)
+
+Grading = Generator[list[Request], list[Completion], G]
+"""Yields requests, is sent their completions in the same order, returns the grades.
+
+One-shot prompts yield once; windows, retries and second opinions yield again.
+"""
+
+
+@dataclass(frozen=True)
+class PassageUnit:
+    """A passage and the bank entries that are to be graded on it."""
+
+    query_id: str
+    query_text: str
+    passage_id: str
+    text: str
+    entries: Sequence[Entry]
+
+
+class Grader(Protocol[G]):
+    """Turns a unit of work into requests, and the replies into grades."""
+
+    def run(self, unit: PassageUnit) -> Grading[G]:
+        """Start grading a unit."""
+        ...

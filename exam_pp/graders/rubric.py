@@ -1,0 +1,102 @@
+"""Rubric grading, point by point: one request for every bank entry of a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exam_pp.data_model import RubricGrades, SelfRating
+from exam_pp.graders.base import Grading, PassageUnit
+from exam_pp.graders.soft import soft_grade
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
+from exam_pp.test_bank import Entry, Question
+
+NO_TEXT = "the passage has no text"
+
+
+@dataclass(frozen=True)
+class RubricGrader:
+    """Grades a passage with a question or nugget prompt.
+
+    ``model`` and ``options`` are recorded with the grades. With ``soft`` the scale's likelihoods are
+    asked for, where the prompt has a scale.
+    """
+
+    prompt: Prompt
+    model: str
+    options: dict[str, Any]
+    unparsed: Unparsed = "default"
+    soft: bool = True
+    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
+
+    def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
+        """Ask every entry of the unit; a passage without text is left ungraded without asking."""
+        if not unit.text.strip():
+            empty = Completion(error=NO_TEXT)
+            return self._grades(unit, [empty] * len(unit.entries))
+        replies = yield [self._request(unit, entry) for entry in unit.entries]
+        return self._grades(unit, replies)
+
+    def _request(self, unit: PassageUnit, entry: Entry) -> Request:
+        values = {self.prompt.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
+        labels = self.prompt.labels if self.soft else ()
+        return Request(self.prompt.render(values), labels, self.max_new_tokens)
+
+    def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
+        correct: list[str] = []
+        wrong: list[str] = []
+        answers: list[tuple[str, str]] = []
+        ratings: list[SelfRating] = []
+        errors: dict[str, Any] = {}
+        cut: dict[str, int] = {}
+        for entry, reply in zip(unit.entries, replies, strict=True):
+            if reply.tokens_cut:
+                cut[entry.entry_id] = reply.tokens_cut
+            verdict = self._verdict(entry, reply)
+            if verdict.reason is not None:
+                errors[entry.entry_id] = self._error(unit, entry, reply, verdict.reason)
+                continue
+            (correct if verdict.correct else wrong).append(entry.entry_id)
+            answers.append((entry.entry_id, reply.text))
+            if verdict.rating is not None:
+                ratings.append(self._self_rating(entry, verdict, reply))
+        grades: dict[str, Any] = {
+            "model": self.model,
+            "model_options": self.options,
+            "prompt_info": self.prompt.provenance(),
+            "prompt_type": self.prompt.kind,
+            "correct": correct,
+            "wrong": wrong,
+            "answers": answers,
+            "errors": errors,
+            "exam_ratio": len(correct) / (len(correct) + len(wrong)) if answers else 0.0,
+        }
+        if self.prompt.is_rated:
+            grades["self_ratings"] = ratings
+            if ratings:
+                grades["relevance_label"] = max(rating.self_rating for rating in ratings)
+        else:
+            grades["relevance_label"] = len(correct)
+        if cut:
+            grades["tokens_cut"] = cut
+        return RubricGrades(**grades)
+
+    def _verdict(self, entry: Entry, reply: Completion) -> Verdict:
+        if reply.error is not None:
+            return Verdict(None, False, reason=reply.error)
+        return self.prompt.parse(reply.text, entry, self.unparsed)
+
+    def _self_rating(self, entry: Entry, verdict: Verdict, reply: Completion) -> SelfRating:
+        values: dict[str, Any] = {"self_rating": verdict.rating}
+        values["question_id" if isinstance(entry, Question) else "nugget_id"] = entry.entry_id
+        if soft := soft_grade(reply.label_logprobs):
+            values |= {"expected": soft.expected, "margin": soft.margin}
+        if verdict.source != "number":
+            values["source"] = verdict.source
+        return SelfRating(**values)
+
+    def _error(self, unit: PassageUnit, entry: Entry, reply: Completion, reason: str) -> dict[str, Any]:
+        prompt = self._request(unit, entry).text if unit.text.strip() else ""
+        return {"response": reply.text, "prompt": prompt, "failure_reason": reason}

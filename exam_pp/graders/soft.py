@@ -1,0 +1,31 @@
+"""Soft grades: the expected rating and its margin, from the likelihoods of the scale's labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+DECIMALS = 4
+"""Soft values are rounded, so that they do not depend on how requests were batched."""
+
+
+class SoftGrade(NamedTuple):
+    """``expected`` is Σ r·p(r) over the scale; ``margin`` the best p minus the second best."""
+
+    expected: float
+    margin: float
+
+
+def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
+    """The soft grade of log-probabilities of labels 0, 1, 2 ...; None where there are none."""
+    if len(label_logprobs) < 2:
+        return None
+    top = max(label_logprobs)
+    if not math.isfinite(top):
+        return None
+    weights = [math.exp(logprob - top) for logprob in label_logprobs]
+    total = math.fsum(weights)
+    expected = math.fsum(grade * weight for grade, weight in enumerate(weights)) / total
+    second, best = sorted(weights)[-2:]
+    return SoftGrade(round(expected, DECIMALS), round((best - second) / total, DECIMALS))

@@ -1,0 +1,102 @@
+"""The contract of a backend: requests in, completions out, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from exam_pp.messages import Completion, Request
+from exam_pp.registry import Registry
+
+Pipeline = Literal["text2text"]
+Engine = Literal["auto", "transformers", "ctranslate2"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+
+Batch = list[int]
+"""Indices into a sequence of requests."""
+
+BUNDLED = "bundled"
+"""The model name of the grader that comes with the package."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What a user can say about a model; each backend uses what concerns it.
+
+    ``batch_tokens`` bounds the padded tokens of a batch (None: chosen for the device).
+    ``num_beams`` is the published beam size 5, or 1 for greedy decoding.
+    ``max_input_tokens`` bounds a prompt (None: what the model was made for).
+    """
+
+    model: str
+    pipeline: str = "text2text"
+    revision: str | None = None
+    device: str | None = None
+    dtype: Dtype = "auto"
+    engine: Engine = "auto"
+    compute_type: str | None = None
+    batch_tokens: int | None = None
+    num_beams: int = 5
+    max_input_tokens: int | None = None
+    threads: int | None = None
+
+
+class LLM(Protocol):
+    """A model that answers requests.
+
+    ``name`` is what files record as ``llm``. A failure of one request is a :class:`Completion` with
+    an ``error``; only what makes every further answer impossible is raised.
+    """
+
+    name: str
+
+    def provenance(self) -> dict[str, Any]:
+        """What decides the replies: revision, dtype, generation options, versions."""
+        ...
+
+    def batches(self, requests: Sequence[Request]) -> list[Batch]:
+        """How the requests will be grouped: a pure function of the requests and the options."""
+        ...
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion) as each batch is done, in any order.
+
+        Without ``batches`` every request is answered; with them, exactly those that they hold.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsFromPassages(Protocol):
+    """A backend that looks at all passages before it grades (IDF of the lexical grader)."""
+
+    def learn(self, passages: Iterable[str]) -> None:
+        """Take the texts in; called once, before the first request."""
+        ...
+
+
+BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
+
+_OWN_MODELS = {"fake": "fake", "lexical": "lexical"}
+"""Model names that are a backend of their own."""
+
+
+def load_llm(options: ModelOptions) -> LLM:
+    """The model that the options name; loads weights, so call it once a process.
+
+    Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
+    :class:`exam_pp.errors.MissingExtraError`.
+    """
+    return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
+
+
+def _fake(options: ModelOptions) -> LLM:
+    from exam_pp.llm.fake import FakeLLM
+
+    return FakeLLM()
+
+
+BACKENDS.add("fake", _fake)

@@ -1,0 +1,66 @@
+"""A model without a network, for documentation and tests: ``--model fake``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from exam_pp.llm.base import Batch
+from exam_pp.messages import Completion, Request
+
+Script = Callable[[Request], Completion | str]
+
+BATCH_SIZE = 16
+
+
+class FakeLLM:
+    """Answers by a script, or from the share of the entry's words that the passage contains.
+
+    ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
+    labels split at one half, and free text is the passage's first sentence with a shared word, or
+    "unanswerable". ``calls`` counts the requests answered.
+    """
+
+    def __init__(self, script: Script | None = None, name: str = "fake") -> None:
+        self.name = name
+        self.calls = 0
+        self._script = script or lexical_reply
+
+    def provenance(self) -> dict[str, Any]:
+        """Nothing decides the replies but the version of this file."""
+        return {"engine": "fake"}
+
+    def batches(self, requests: Sequence[Request]) -> list[Batch]:
+        """Batches of a fixed size, in the order given."""
+        indices = range(len(requests))
+        return [list(indices[start : start + BATCH_SIZE]) for start in indices[::BATCH_SIZE]]
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        """Answer request by request."""
+        for batch in self.batches(requests) if batches is None else batches:
+            for index in batch:
+                self.calls += 1
+                reply = self._script(requests[index])
+                yield index, reply if isinstance(reply, Completion) else Completion(reply)
+
+
+def lexical_reply(request: Request) -> str:
+    """The deterministic reply of the unscripted fake."""
+    passage = request.slot("context") or ""
+    entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
+    words = _words(entry)
+    shared = words & _words(passage)
+    share = len(shared) / len(words) if words else 0.0
+    if request.labels:
+        return request.labels[round(share * (len(request.labels) - 1))]
+    sentences = passage.replace("!", ".").replace("?", ".").split(".")
+    return next((s.strip() for s in sentences if _words(s) & shared), "unanswerable")
+
+
+def _words(text: str) -> set[str]:
+    """Lower-cased words of four letters and more: short ones carry little meaning."""
+    return {
+        word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split() if len(word) > 3
+    }

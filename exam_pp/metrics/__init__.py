@@ -1,0 +1,1 @@
+"""Grades to numbers: each metric yields flat rows."""

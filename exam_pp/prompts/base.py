@@ -1,0 +1,114 @@
+"""What a prompt is: a name, a template, a scale, and a rule for reading replies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from string import Formatter
+from typing import Any, Literal
+
+from exam_pp.data_model import RatingSource
+from exam_pp.messages import Part
+from exam_pp.registry import Registry
+from exam_pp.test_bank import Entry
+
+PromptEntry = Entry
+Kind = Literal["question", "nugget", "direct", "assignment", "claim", "pair", "generate"]
+Unparsed = Literal["default", "ungraded", "published"]
+"""What a reply that is no number becomes: the papers' defaults, nothing, or the published code's rule."""
+
+CUT_SLOT = "context"
+"""The placeholder of the passage: the only text that is ever shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a reply was read.
+
+    ``rating`` is None for prompts without a scale, and for replies that stay ungraded (then
+    ``reason`` says why). ``source`` tells a number from a default.
+    """
+
+    rating: int | None
+    correct: bool
+    source: RatingSource = "number"
+    reason: str | None = None
+
+
+Reader = Callable[[str, Entry | None, Unparsed], Verdict]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt class of the published files, as data.
+
+    ``template`` has placeholders ``{question}`` or ``{nugget}`` and ``{context}``; ``name`` is what
+    files call ``prompt_class``. ``version`` is bumped whenever the words change.
+    """
+
+    name: str
+    kind: Kind
+    template: str
+    parse: Reader
+    cite: str
+    max_rating: int | None = None
+    version: int = 1
+    style: str = ""
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether replies are ratings on a scale."""
+        return self.max_rating is not None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The strings of the scale, lowest first; empty for free text."""
+        return (
+            tuple(str(grade) for grade in range(self.max_rating + 1)) if self.max_rating is not None else ()
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """First 16 hex digits of the SHA-256 of the template."""
+        return hashlib.sha256(self.template.encode()).hexdigest()[:16]
+
+    @cached_property
+    def slots(self) -> tuple[str, ...]:
+        """The placeholders, in order of appearance."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.template) if name)
+
+    def render(self, values: dict[str, str]) -> tuple[Part, ...]:
+        """The prompt as parts; ``values`` fills every placeholder."""
+        parts: list[Part] = []
+        for words, slot, _, _ in Formatter().parse(self.template):
+            if words:
+                parts.append(Part(words))
+            if slot:
+                parts.append(Part(values[slot], slot=slot, may_be_cut=slot == CUT_SLOT))
+        return tuple(parts)
+
+    def provenance(self) -> dict[str, Any]:
+        """What files record as ``prompt_info``, in the published keys and ours."""
+        return {
+            "prompt_class": self.name,
+            "prompt_style": self.style,
+            "context_first": False,
+            "check_unanswerable": True,
+            "check_answer_key": False,
+            "is_self_rated": self.is_rated,
+            **self.info,
+            "prompt_version": self.version,
+            "prompt_hash": self.hash,
+        }
+
+
+PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
+
+
+def register(prompts: Iterable[Prompt]) -> None:
+    """Add prompts to the registry under their names."""
+    for prompt in prompts:
+        PROMPTS.add(prompt.name, prompt)

@@ -1,0 +1,134 @@
+"""Reading replies: small pure functions that never raise.
+
+The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating;
+no number and an expression of unanswerability, or an ill-formed answer, is 0; any other reply is 1.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from functools import lru_cache
+
+from rapidfuzz.distance import Levenshtein
+
+from exam_pp.prompts.base import Reader, Unparsed, Verdict
+
+UNANSWERABLE = (
+    "unanswerable",
+    "no",
+    "no answer",
+    "not enough information",
+    "unknown",
+    "it is not possible to tell",
+    "it does not say",
+    "no relevant information",
+)
+
+_WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"
+_DIGITS = r"(?P<n>\d{1,3})"
+# What may follow a number without making it a quantity, a fraction or a range.
+_CLOSE = r"[\"'`”’*_)\]}]*"
+_END = (
+    rf"(?={_CLOSE}(?:\s*$|[.,;:!?]{_CLOSE}(?:\s|$)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
+)
+
+_WHOLE = re.compile(rf"^{_WRAP}(?<![.,]){_DIGITS}{_WRAP}$")
+_LEADING = re.compile(
+    rf"^[\s\"'`“*_#(\[•-]*(?<![.,]){_DIGITS}[\"'`”*_\]]*(?:[:.)][*_]*(?!\d)|\s+[-–—]\s+(?!\d)|\s*\n)\s*(?=.*[^\W\d_])",
+    re.DOTALL,
+)
+_LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
+_STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
+
+
+@lru_cache(maxsize=16)
+def _out_of(max_rating: int) -> re.Pattern[str]:
+    """``4/5`` or ``4 out of 5`` at the start, or after a verb of rating; not ``1/5 inch``."""
+    fraction = rf"(?<![\d.,/]){_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
+    verbs = (
+        r"\b(?:rate|rated|rating|give|gives|given|score|scored|grade|graded|assign|assigned)\b[^.\d]{0,40}"
+    )
+    return re.compile(rf"(?:^{_WRAP}|{verbs}){fraction}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _marker(max_rating: int) -> re.Pattern[str]:
+    """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
+    connector = r"(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
+    outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
+    return re.compile(
+        rf"\b(?:rating|score|grade|answer|choice|option|level)[*_\"']*{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
+        re.IGNORECASE,
+    )
+
+
+def find_rating(reply: str, max_rating: int) -> int | None:
+    """The one integer of the scale 0 to ``max_rating`` that a reply names, or None.
+
+    Fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months", "Article 5")
+    are text, not ratings.
+    """
+    for pattern in (_WHOLE, _LEADING, _out_of(max_rating)):
+        if match := pattern.search(reply):
+            return _in_scale(match, max_rating)
+    last = None
+    for last in _marker(max_rating).finditer(reply):
+        pass
+    return _in_scale(last, max_rating) if last else None
+
+
+def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
+    rating = int(match["n"])
+    return rating if rating <= max_rating else None
+
+
+def is_unanswerable(reply: str) -> bool:
+    """Whether a reply says that the context has no answer, in one of the papers' expressions.
+
+    Compared without case, surrounding punctuation and white space, exactly or with an edit distance
+    below 20 % of the longer string.
+    """
+    text = " ".join(reply.lower().split()).strip(_STRIP)
+    return any(
+        Levenshtein.distance(text, phrase) < 0.2 * max(len(text), len(phrase)) for phrase in UNANSWERABLE
+    )
+
+
+def is_ill_formed(reply: str) -> bool:
+    """Whether a reply is empty, a lone letter or a choice label such as ``(iii)`` or ``B)``."""
+    return not reply.strip(_STRIP) or bool(_LABEL.match(reply))
+
+
+def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
+    """A reply to a self-rating prompt; never raises (methods: number, else 0, else 1)."""
+    if unparsed == "published":
+        return _read_as_published(reply, max_rating)
+    rating = find_rating(reply, max_rating)
+    if rating is not None:
+        return Verdict(rating, rating > 0)
+    if unparsed == "ungraded":
+        return Verdict(None, False, reason="the reply is not a number of the scale")
+    if is_unanswerable(reply) or is_ill_formed(reply):
+        return Verdict(0, False, "default-0")
+    return Verdict(1, True, "default-1")
+
+
+def _read_as_published(reply: str, max_rating: int) -> Verdict:
+    """The published implementation's rule, defaults the wrong way round, to reproduce old numbers."""
+    match = re.fullmatch(r"\W*(\d)\W*", reply)
+    if match and int(match[1]) <= max_rating:
+        return Verdict(int(match[1]), int(match[1]) > 0)
+    if is_unanswerable(reply) or is_ill_formed(reply):
+        return Verdict(1, True, "default-1")
+    return Verdict(0, False, "default-0")
+
+
+def rating_reader(max_rating: int) -> Reader:
+    """The reader of a self-rating prompt with the scale 0 to ``max_rating``."""
+    return lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed)
+
+
+def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+    """A reply to an extraction prompt without answer key: anything but "unanswerable" is an answer."""
+    return Verdict(None, not (is_unanswerable(reply) or is_ill_formed(reply)))

@@ -1,0 +1,53 @@
+"""A report as data: a title and blocks, for every renderer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Cell = str | int | float | None
+"""None is an empty cell: a value that does not exist, never a zero."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column names. ``decimals`` is how floats are shown to people (TSV and text alike)."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    decimals: int = 3
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Running text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A text that is shown as it is: a passage, a reply."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A section title; ``level`` 1 is the highest inside a report."""
+
+    text: str
+    level: int = 1
+
+
+Block = Table | Paragraph | Quote | Heading
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command has to say."""
+
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)

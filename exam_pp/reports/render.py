@@ -1,0 +1,130 @@
+"""Renderers: a report as text, TSV, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from textwrap import fill, indent
+
+from exam_pp.registry import Registry
+from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Quote, Report, Table
+
+Renderer = Callable[[Report], str]
+RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
+
+_WIDTH = 100
+
+
+def render(report: Report, form: str) -> str:
+    """The report in the named format, ending with a line end."""
+    return RENDERERS.get(form)(report)
+
+
+def show(cell: Cell, decimals: int) -> str:
+    """A cell for people and TSV: floats with fixed decimals, None as nothing."""
+    if cell is None:
+        return ""
+    return f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
+
+
+def text(report: Report) -> str:
+    """For terminals and plain files."""
+    blocks = [report.title] if report.title else []
+    blocks += [_text_block(block) for block in report.blocks]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _text_block(block: Block) -> str:
+    match block:
+        case Table():
+            return _text_table(block)
+        case Paragraph(words):
+            return fill(words, _WIDTH)
+        case Quote(words, label):
+            return (f"{label}\n" if label else "") + indent(fill(words, _WIDTH - 4), "    ")
+        case Heading(words, level):
+            return f"{words}\n{('=' if level == 1 else '-') * min(len(words), _WIDTH)}"
+
+
+def _text_table(table: Table) -> str:
+    cells = [[show(cell, table.decimals) for cell in row] for row in table.rows]
+    rows = [list(table.columns), *cells]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    numeric = [_is_numeric(table, i) for i in range(len(table.columns))]
+    lines = [
+        "  ".join(_align(cell, w, n) for cell, w, n in zip(row, widths, numeric, strict=True)) for row in rows
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join([*([table.title] if table.title else []), *(line.rstrip() for line in lines)])
+
+
+def _is_numeric(table: Table, column: int) -> bool:
+    cells = [row[column] for row in table.rows if row[column] is not None]
+    return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
+
+
+def _align(cell: str, width: int, numeric: bool) -> str:
+    return cell.rjust(width) if numeric else cell.ljust(width)
+
+
+def tsv(report: Report) -> str:
+    """The report's tables, tab separated, one header line each, a blank line between tables."""
+    tables = [block for block in report.blocks if isinstance(block, Table)]
+    return "\n".join("".join(_tsv_row(row) for row in _shown(table)) for table in tables)
+
+
+def _shown(table: Table) -> list[list[str]]:
+    return [list(table.columns), *([show(cell, table.decimals) for cell in row] for row in table.rows)]
+
+
+def _tsv_row(row: list[str]) -> str:
+    # A tab or line end inside a cell would shift every column after it.
+    return (
+        "\t".join(" ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell for cell in row) + "\n"
+    )
+
+
+def markdown(report: Report) -> str:
+    """For issues, wikis and papers in progress."""
+    blocks = [f"# {report.title}"] if report.title else []
+    blocks += [_markdown_block(block) for block in report.blocks]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_block(block: Block) -> str:
+    match block:
+        case Table():
+            header, *rows = [[_markdown_cell(cell) for cell in row] for row in _shown(block)]
+            rule = ["---:" if _is_numeric(block, i) else "---" for i in range(len(header))]
+            lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+            return "\n".join(([f"**{block.title}**", ""] if block.title else []) + lines)
+        case Paragraph(words):
+            return words
+        case Quote(words, label):
+            return (f"{label}\n\n" if label else "") + indent(
+                fill(words, _WIDTH - 2), "> ", lambda _line: True
+            )
+        case Heading(words, level):
+            return f"{'#' * (level + 1)} {words}"
+
+
+def _markdown_cell(cell: str) -> str:
+    return " ".join(cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def json_document(report: Report) -> str:
+    """The tables as JSON, floats unrounded: for scripts."""
+    tables = [
+        {"title": block.title, "rows": [dict(zip(block.columns, row, strict=True)) for row in block.rows]}
+        for block in report.blocks
+        if isinstance(block, Table)
+    ]
+    notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
+    document = {"title": report.title, "notes": notes, "tables": tables}
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+RENDERERS.add("text", text)
+RENDERERS.add("tsv", tsv)
+RENDERERS.add("md", markdown)
+RENDERERS.add("json", json_document)

@@ -1,0 +1,55 @@
+"""Official leaderboards: which system came out at which rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text_lines
+from exam_pp.store.validation import parse_json
+
+
+def read_ranks(path: str | Path) -> dict[str, float]:
+    """System to rank (1 is best; halves and ties are allowed).
+
+    JSON ``{system: rank}``, or lines ``system<TAB>rank`` (also comma separated, with or without a
+    header whose second column cannot be read as a number). Raises :class:`DataError`.
+    """
+    lines = list(read_text_lines(path))
+    if lines and lines[0][1].startswith("{"):
+        ranks = _json(parse_json("\n".join(text for _, text in lines), path), path)
+    else:
+        ranks = _table(lines, path)
+    if not ranks:
+        raise DataError("holds no systems.", file=str(path))
+    return ranks
+
+
+def _json(value: object, path: str | Path) -> dict[str, float]:
+    assert isinstance(value, dict)
+    ranks: dict[str, float] = {}
+    for system, rank in value.items():
+        if isinstance(rank, bool) or not isinstance(rank, int | float):
+            raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
+        ranks[system] = float(rank)
+    return ranks
+
+
+def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
+    ranks: dict[str, float] = {}
+    for index, (number, text) in enumerate(lines):
+        fields = [field.strip() for field in text.split("\t" if "\t" in text else ",")]
+        try:
+            system, rank = fields[0], float(fields[1])
+        except IndexError:
+            raise DataError("has no second column.", file=str(path), line=number) from None
+        except ValueError:
+            if index == 0:
+                continue
+            raise DataError(
+                f"{fields[1]!r} is not a number.", file=str(path), line=number, field="rank"
+            ) from None
+        if system in ranks:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
+        ranks[system] = rank
+    return ranks

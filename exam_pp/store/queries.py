@@ -1,0 +1,64 @@
+"""Query files: a JSON object ``{id: text}``, TSV ``id<TAB>text``, or JSON lines with facets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text_lines
+from exam_pp.store.validation import parse_json, parse_record
+
+
+class Facet(Record):
+    """A subtopic of a query (TREC CAR style)."""
+
+    facet_id: Id
+    facet_text: str
+
+
+class Query(Record):
+    """A query of the collection."""
+
+    query_id: Id
+    query_text: str
+    facets: list[Facet] | None = None
+
+
+def read_queries(path: str | Path) -> dict[str, Query]:
+    """Query id to query, in file order; the format is told by the content.
+
+    Raises :class:`DataError` for duplicate ids, lines without text and unknown shapes.
+    """
+    queries: dict[str, Query] = {}
+    for line, query in _parse(path):
+        if query.query_id in queries:
+            raise DataError(f"the query id {query.query_id!r} occurs twice.", file=str(path), line=line)
+        if not query.query_text.strip():
+            raise DataError(f"the query {query.query_id!r} has no text.", file=str(path), line=line)
+        queries[query.query_id] = query
+    if not queries:
+        raise DataError("holds no queries.", file=str(path))
+    return queries
+
+
+def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
+    lines = list(read_text_lines(path))
+    if not lines:
+        return []
+    first = lines[0][1]
+    if not first.startswith("{"):
+        return [(number, _tsv(text, path, number)) for number, text in lines]
+    if '"query_id"' in first:
+        return [(number, parse_record(Query, text, path, number)) for number, text in lines]
+    mapping = parse_json("\n".join(text for _, text in lines), path)
+    if not isinstance(mapping, dict) or not all(isinstance(text, str) for text in mapping.values()):
+        raise DataError("is not a JSON object of query id to query text.", file=str(path))
+    return [(None, Query(query_id=key, query_text=text)) for key, text in mapping.items()]
+
+
+def _tsv(text: str, path: str | Path, number: int) -> Query:
+    query_id, tab, query_text = text.partition("\t")
+    if not tab:
+        raise DataError("has no tab between query id and text.", file=str(path), line=number)
+    return Query(query_id=query_id.strip(), query_text=query_text.strip())

@@ -1,0 +1,127 @@
+"""Run files and qrels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from exam_pp.errors import DataError
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.files import atomic_output, read_text_lines
+
+MethodName = Literal["stem", "tag"]
+_RUN_SUFFIXES = (".gz", ".run", ".txt")
+
+
+def run_files(folder: str | Path) -> list[Path]:
+    """The run files of a folder (``*.run``, ``*.txt``, also gzipped), sorted by name."""
+    path = Path(folder)
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise DataError("is not a folder of run files.", file=str(folder))
+    files = sorted(p for p in path.iterdir() if p.is_file() and _is_run(p.name))
+    if not files:
+        raise DataError("holds no run files (*.run, *.txt, *.gz).", file=str(folder))
+    return files
+
+
+def _is_run(name: str) -> bool:
+    return not name.startswith(".") and name.removesuffix(".gz").endswith((".run", ".txt"))
+
+
+def method_of(path: Path) -> str:
+    """The system's name by the published rule: the file name without its endings."""
+    name = path.name
+    for suffix in _RUN_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def read_run(path: str | Path, *, method: MethodName = "stem") -> Iterator[RunLine]:
+    """The lines of a run file, in file order.
+
+    Raises :class:`DataError` for malformed lines and for a passage that a query lists twice.
+    """
+    stem = method_of(Path(path))
+    seen: set[tuple[str, str]] = set()
+    for number, line in read_text_lines(path):
+        fields = line.split()
+        if len(fields) != 6:
+            raise DataError(
+                f"has {len(fields)} fields, not the six of a run "
+                "(query_id Q0 passage_id rank score tag).",
+                file=str(path), line=number,
+            )  # fmt: skip
+        query_id, _, passage_id, rank, score, tag = fields
+        if (query_id, passage_id) in seen:
+            raise DataError(
+                f"the passage {passage_id!r} occurs twice for the query {query_id!r}.",
+                file=str(path), line=number,
+            )  # fmt: skip
+        seen.add((query_id, passage_id))
+        system = stem if method == "stem" else tag
+        yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
+
+
+def _rank(text: str, path: str | Path, number: int) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise DataError(
+            f"{text!r} is not a whole number.", file=str(path), line=number, field="rank"
+        ) from None
+
+
+def _score(text: str, path: str | Path, number: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="score")
+    return value
+
+
+def read_qrels(path: str | Path) -> list[Qrel]:
+    """The lines of a qrels file; raises :class:`DataError` for malformed or contradicting lines."""
+    grades: dict[tuple[str, str], int] = {}
+    for number, line in read_text_lines(path):
+        fields = line.split()
+        if len(fields) != 4:
+            raise DataError(
+                f"has {len(fields)} fields, not the four of qrels (query_id 0 passage_id grade).",
+                file=str(path), line=number,
+            )  # fmt: skip
+        query_id, _, passage_id, grade = fields
+        try:
+            relevance = int(grade)
+        except ValueError:
+            raise DataError(
+                f"{grade!r} is not a whole number.", file=str(path), line=number, field="grade"
+            ) from None
+        if grades.setdefault((query_id, passage_id), relevance) != relevance:
+            raise DataError(
+                f"the passage {passage_id!r} has two grades for the query {query_id!r}.",
+                file=str(path), line=number,
+            )  # fmt: skip
+    if not grades:
+        raise DataError("holds no judgments.", file=str(path))
+    return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
+
+
+def write_qrels(qrels: Iterable[Qrel], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write qrels for trec_eval."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for qrel in qrels:
+            stream.write(f"{qrel.query_id} 0 {qrel.passage_id} {qrel.relevance}\n".encode())
+
+
+def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write a run file; scores with enough digits to read back the same number."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for line in lines:
+            row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
+            stream.write(row.encode())

@@ -1,0 +1,45 @@
+"""pydantic's errors as one sentence with a field, for files of one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from exam_pp.errors import DataError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse_record(model: type[M], line: bytes | str, file: str | Path, number: int) -> M:
+    """A line of JSON as ``model``; raises :class:`DataError` with file, line and field."""
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        raise data_error(error, file, number) from error
+
+
+def data_error(error: ValidationError, file: str | Path, number: int) -> DataError:
+    """The first problem of a validation as a user error."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    return DataError(sentence(first), file=str(file), line=number, field=field or None)
+
+
+def sentence(error: Any) -> str:
+    """A pydantic error as the end of a sentence that starts with the field."""
+    if error["type"] == "missing":
+        return "is missing."
+    if error["type"] == "json_invalid":
+        return f"is not valid JSON ({error['ctx']['error']})."
+    return f"{error['msg'][:1].lower()}{error['msg'][1:]}."
+
+
+def parse_json(text: bytes | str, file: str | Path, number: int | None = None) -> Any:
+    """Any JSON value; raises :class:`DataError`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not valid JSON ({error}).", file=str(file), line=number) from error

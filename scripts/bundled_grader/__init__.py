@@ -1,0 +1,1 @@
+"""Data, tokenizer, model and training of the grader that is bundled with the package."""
