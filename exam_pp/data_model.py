@@ -218,55 +218,104 @@ class JudgmentView(Protocol):
     """Fields of a judgment that metrics read."""
 
     @property
-    def relevance(self) -> int: ...
+    def relevance(self) -> int:
+        """The grade; below zero for spam."""
+        ...
+
     @property
-    def query_id(self) -> str: ...
+    def query_id(self) -> str:
+        """The judged query, or a facet of it."""
+        ...
 
 
 class RankingView(Protocol):
     """Fields of a ranking entry that metrics read."""
 
     @property
-    def method(self) -> str: ...
+    def method(self) -> str:
+        """The system."""
+        ...
+
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """Position, from 0 or 1."""
+        ...
+
     @property
-    def score(self) -> float: ...
+    def score(self) -> float:
+        """Retrieval score, higher is better."""
+        ...
 
 
 class GradesView(Protocol):
     """One model's grades of one passage."""
 
     @property
-    def model(self) -> str | None: ...
+    def model(self) -> str | None:
+        """Who graded, where recorded."""
+        ...
+
     @property
-    def prompt_class(self) -> str | None: ...
+    def prompt_class(self) -> str | None:
+        """The prompt's name, where recorded."""
+        ...
+
     @property
-    def prompt_hash(self) -> str | None: ...
+    def prompt_hash(self) -> str | None:
+        """Hash of the prompt's words, where recorded."""
+        ...
+
     @property
-    def prompt_type(self) -> str | None: ...
+    def prompt_type(self) -> str | None:
+        """``question``, ``nugget`` or ``direct_grading``, where recorded."""
+        ...
+
     @property
-    def is_rated(self) -> bool: ...
-    def entry_ratings(self) -> dict[str, int]: ...
-    def expected_ratings(self) -> dict[str, float]: ...
+    def is_rated(self) -> bool:
+        """Whether there are levels beyond correct and wrong."""
+        ...
+
+    def entry_ratings(self) -> dict[str, int]:
+        """Entry id to rating."""
+        ...
+
+    def expected_ratings(self) -> dict[str, float]:
+        """Entry id to soft grade."""
+        ...
 
 
 class PassageView(Protocol):
     """A passage without its text."""
 
     @property
-    def passage_id(self) -> str: ...
+    def passage_id(self) -> str:
+        """The passage's id."""
+        ...
+
     @property
-    def judgments(self) -> Sequence[JudgmentView]: ...
+    def judgments(self) -> Sequence[JudgmentView]:
+        """Manual judgments; there may be several."""
+        ...
+
     @property
-    def rankings(self) -> Sequence[RankingView]: ...
-    def grade_sets(self) -> Iterator[GradesView]: ...
+    def rankings(self) -> Sequence[RankingView]:
+        """The systems that returned the passage."""
+        ...
+
+    def grade_sets(self) -> Iterator[GradesView]:
+        """All grades, rubric grades first, in file order."""
+        ...
 
 
 class QueryView(Protocol):
     """A query and its passages."""
 
     @property
-    def query_id(self) -> str: ...
+    def query_id(self) -> str:
+        """The query's id."""
+        ...
+
     @property
-    def passages(self) -> Sequence[PassageView]: ...
+    def passages(self) -> Sequence[PassageView]:
+        """Its passages, in file order."""
+        ...

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import Field
-
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import SelectionError
 

@@ -10,9 +10,9 @@ from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.messages import Completion, Request
 from exam_pp.test_bank import Entry
 
-G = TypeVar("G", bound=RubricGrades | DirectGrade, covariant=True)
+G_co = TypeVar("G_co", bound=RubricGrades | DirectGrade, covariant=True)
 
-Grading = Generator[list[Request], list[Completion], G]
+Grading = Generator[list[Request], list[Completion], G_co]
 """Yields requests, is sent their completions in the same order, returns the grades.
 
 One-shot prompts yield once; windows, retries and second opinions yield again.
@@ -30,9 +30,9 @@ class PassageUnit:
     entries: Sequence[Entry]
 
 
-class Grader(Protocol[G]):
+class Grader(Protocol[G_co]):
     """Turns a unit of work into requests, and the replies into grades."""
 
-    def run(self, unit: PassageUnit) -> Grading[G]:
+    def run(self, unit: PassageUnit) -> Grading[G_co]:
         """Start grading a unit."""
         ...

@@ -45,7 +45,8 @@ _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
 @lru_cache(maxsize=16)
 def _out_of(max_rating: int) -> re.Pattern[str]:
     """``4/5`` or ``4 out of 5`` at the start, or after a verb of rating; not ``1/5 inch``."""
-    fraction = rf"(?<![\d.,/]){_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
+    end = r"(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
+    fraction = rf"(?<![\d.,/]){_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}{end}"
     verbs = (
         r"\b(?:rate|rated|rating|give|gives|given|score|scored|grade|graded|assign|assigned)\b[^.\d]{0,40}"
     )
@@ -72,10 +73,8 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     for pattern in (_WHOLE, _LEADING, _out_of(max_rating)):
         if match := pattern.search(reply):
             return _in_scale(match, max_rating)
-    last = None
-    for last in _marker(max_rating).finditer(reply):
-        pass
-    return _in_scale(last, max_rating) if last else None
+    markers = list(_marker(max_rating).finditer(reply))
+    return _in_scale(markers[-1], max_rating) if markers else None
 
 
 def _in_scale(match: re.Match[str], max_rating: int) -> int | None:

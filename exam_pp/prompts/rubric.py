@@ -57,7 +57,8 @@ Context: {context}""",
 NUGGET_EXTRACTION = Prompt(
     name="NuggetExtractionPrompt",
     kind="nugget",
-    template="""Extract the passage from the text that best relates to the key fact (nugget), ensuring relevance and clarity.
+    template="""Extract the passage from the text that best relates to the key fact (nugget), \
+ensuring relevance and clarity.
 Key Fact: {nugget}
 Context: {context}""",
     parse=read_extraction,
