@@ -194,15 +194,17 @@ class QueryPassages:
 
 _LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(tuple[Id, list[Passage]])
 
+# In files only the file's own names count: an unknown key `data` or `model` is not our Python name.
+
 
 def parse_line(line: bytes | str) -> QueryPassages:
     """A line of JSON as an object; raises :class:`pydantic.ValidationError`."""
-    return QueryPassages(*_LINE.validate_json(line))
+    return QueryPassages(*_LINE.validate_json(line, by_alias=True, by_name=False))
 
 
 def parse_object(value: Any) -> QueryPassages:
     """A decoded line as an object; raises :class:`pydantic.ValidationError`."""
-    return QueryPassages(*_LINE.validate_python(value))
+    return QueryPassages(*_LINE.validate_python(value, by_alias=True, by_name=False))
 
 
 def dump_line(query: QueryPassages) -> bytes:

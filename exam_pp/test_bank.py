@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Tag
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import SelectionError
@@ -72,6 +74,18 @@ class Nugget(_Entry):
 Entry = Question | Nugget
 
 
+def _kind_of(item: Any) -> EntryKind:
+    """The kind of an item that is read, so that an error names the fields of that kind alone."""
+    if isinstance(item, dict):
+        return "nugget" if "nugget_id" in item else "question"
+    return "nugget" if isinstance(item, Nugget) else "question"
+
+
+_AnyEntry = Annotated[
+    Annotated[Question, Tag("question")] | Annotated[Nugget, Tag("nugget")], Discriminator(_kind_of)
+]
+
+
 class BankLine(Record):
     """One line of a bank file: the entries of one query, or of one facet of it."""
 
@@ -82,7 +96,7 @@ class BankLine(Record):
     query_text: str = ""
     info: Any = None
     hash: int | str | None = None
-    items: list[Question | Nugget]
+    items: list[_AnyEntry]
 
 
 def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:

@@ -6,13 +6,12 @@ import gzip
 import os
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from zlib_ng import gzip_ng
+from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import DataError, OutputError
 
@@ -38,7 +37,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                     stripped = stripped.removeprefix(b"\xef\xbb\xbf")
                 if stripped:
                     yield number, stripped
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         raise DataError(
             f"the gzip data is cut off or corrupt ({error}); the last line that could be read is "
             f"line {number}. Copy or make the file again.",
@@ -91,6 +90,11 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
         sys.stdout.buffer.flush()
         return
     target = check_output(path, inputs)
+    if target.exists() and not target.is_file():  # a device or a pipe, such as /dev/null: never replaced
+        with target.open("wb") as device:
+            yield device
+        return
+    target = target.resolve()  # through a symbolic link, to keep the link
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from exam_pp.errors import DataError
@@ -29,7 +30,7 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
     assert isinstance(value, dict)
     ranks: dict[str, float] = {}
     for system, rank in value.items():
-        if isinstance(rank, bool) or not isinstance(rank, int | float):
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not math.isfinite(rank):
             raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
         ranks[system] = float(rank)
     return ranks
@@ -49,6 +50,10 @@ def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
             raise DataError(
                 f"{fields[1]!r} is not a number.", file=str(path), line=number, field="rank"
             ) from None
+        if not math.isfinite(rank):
+            raise DataError(
+                f"{fields[1]!r} is not a finite number.", file=str(path), line=number, field="rank"
+            )
         if system in ranks:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
         ranks[system] = rank

@@ -32,8 +32,9 @@ def read_passages(path: str | Path) -> Iterator[QueryPassages]:
 def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
     """As :func:`read_passages`, but only the fields that metrics read: several times faster.
 
-    The objects are read-only views; a line that the fast decoder does not take is read in full, so
-    that both functions accept the same files and report the same errors.
+    The objects are read-only views. A line that the fast decoder does not take is read in full, so
+    that the same errors are reported; fields that metrics do not read (answers, model options, soft
+    margins) are not checked.
     """
     for number, line in read_lines(path):
         try:
@@ -109,13 +110,16 @@ def _field(loc: Sequence[int | str]) -> str:
     return "passages"
 
 
-# The fields that metrics read, for msgspec: the protocols of `data_model`, decoded without the rest.
+# The fields that metrics read, and those that the format requires, for msgspec: the protocols of
+# `data_model`, decoded without the rest.
 # `gc=False` keeps the garbage collector from walking a million small objects that hold no cycles.
 
 
 class _Judgment(msgspec.Struct, gc=False, frozen=True):
+    paragraphId: str  # noqa: N815 - the file's own names, here and below
     query: str
     relevance: int
+    titleQuery: str  # noqa: N815
 
     @property
     def query_id(self) -> str:
@@ -124,6 +128,8 @@ class _Judgment(msgspec.Struct, gc=False, frozen=True):
 
 class _Ranking(msgspec.Struct, gc=False, frozen=True):
     method: str
+    paragraphId: str  # noqa: N815
+    queryId: str  # noqa: N815
     rank: int
     score: float
 
@@ -164,7 +170,7 @@ class _Grades(msgspec.Struct, gc=False, frozen=True):
 
 
 class _Rubric(_Grades, gc=False, frozen=True, kw_only=True):
-    correctAnswered: list[str]  # noqa: N815 - the file's own name
+    correctAnswered: list[str]  # noqa: N815
     wrongAnswered: list[str]  # noqa: N815
     self_ratings: list[_SelfRating] | None = None
 
@@ -205,6 +211,7 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
 
 class _Passage(msgspec.Struct, gc=False, frozen=True):
     paragraph_id: str
+    text: str
     paragraph_data: _Data = _Data()
     exam_grades: list[_Rubric] | None = None
     grades: list[_Direct] | None = None

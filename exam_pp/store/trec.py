@@ -16,7 +16,7 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 
 
 def run_files(folder: str | Path) -> list[Path]:
-    """The run files of a folder (``*.run``, ``*.txt``, also gzipped), sorted by name."""
+    """The run files of a folder (``*.run``, ``*.txt``, ``*.gz``), sorted by name."""
     path = Path(folder)
     if path.is_file():
         return [path]
@@ -29,7 +29,7 @@ def run_files(folder: str | Path) -> list[Path]:
 
 
 def _is_run(name: str) -> bool:
-    return not name.startswith(".") and name.removesuffix(".gz").endswith((".run", ".txt"))
+    return not name.startswith(".") and name.endswith(_RUN_SUFFIXES) and ".json" not in name
 
 
 def method_of(path: Path) -> str:
