@@ -1,0 +1,143 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+# Shared machines are slow at times: an example may take long, but never differ.
+settings.register_profile(
+    "exam_pp", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("exam_pp")
+
+
+@pytest.fixture(autouse=True)
+def _stay_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test downloads a model."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def demo_data() -> Path:
+    """The small collection that comes with the project."""
+    return REPOSITORY / "data" / "demo"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of third-party data beside the checkout; tests that need it skip without it."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("third-party data is not beside this checkout")
+    return folder
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Path:
+    """A folder in which nothing can be written (skips for the superuser, who can write anywhere)."""
+    if os.geteuid() == 0:
+        pytest.skip("the superuser can write everywhere")
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    return folder
+
+
+def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:
+    """A passage as the file has it, with the required keys."""
+    return {
+        "paragraph_id": passage_id,
+        "text": f"Text of {passage_id}.",
+        "paragraph_data": {"judgments": [], "rankings": []},
+        **keys,
+    }
+
+
+def rubric(ratings: dict[str, int], **keys: Any) -> dict[str, Any]:
+    """A set of self-ratings as the published writer emits it."""
+    correct = [entry for entry, rating in ratings.items() if rating > 0]
+    return {
+        "correctAnswered": correct,
+        "wrongAnswered": [entry for entry in ratings if entry not in correct],
+        "answers": [[entry, str(rating)] for entry, rating in ratings.items()],
+        "llm_response_errors": {},
+        "llm": "google/flan-t5-large",
+        "llm_options": {},
+        "exam_ratio": len(correct) / len(ratings) if ratings else 0.0,
+        "prompt_info": {"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices"},
+        "self_ratings": [{"question_id": e, "self_rating": r} for e, r in ratings.items()],
+        "prompt_type": "question",
+        **keys,
+    }
+
+
+PASSAGES: list[Any] = [
+    [
+        "q1",
+        [
+            passage(
+                "p1",
+                paragraph_data={
+                    "judgments": [{"paragraphId": "p1", "query": "q1", "relevance": 3, "titleQuery": "q1"}],
+                    "rankings": [
+                        {"method": "bm25", "paragraphId": "p1", "queryId": "q1", "rank": 1, "score": 9.5}
+                    ],
+                },
+                exam_grades=[rubric({"q1/a": 5, "q1/b": 0})],
+            ),
+            passage("p2", exam_grades=[rubric({"q1/a": 1, "q1/b": 4})]),
+        ],
+    ],
+    ["007", [passage("p3", exam_grades=[rubric({"007/a": 2})])]],
+]
+
+
+@pytest.fixture
+def write_jsonl(tmp_path: Path) -> Callable[[str, list[Any]], Path]:
+    """Write values as JSON lines to a file of that name; returns its path."""
+
+    def write(name: str, values: list[Any]) -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def tiny_passages(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """Two queries, three graded passages."""
+    return write_jsonl("graded.jsonl", PASSAGES)
+
+
+@pytest.fixture
+def tiny_bank(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """The questions of :data:`PASSAGES`."""
+
+    def line(query_id: str, texts: dict[str, str]) -> dict[str, Any]:
+        return {
+            "query_id": query_id,
+            "test_collection": "tiny",
+            "query_text": f"the query {query_id}",
+            "items": [
+                {"query_id": query_id, "question_id": f"{query_id}/{key}", "question_text": text}
+                for key, text in texts.items()
+            ],
+        }
+
+    first = line("q1", {"a": "What text is this?", "b": "Who wrote the text?"})
+    return write_jsonl("bank.jsonl", [first, line("007", {"a": "Where is the text from?"})])

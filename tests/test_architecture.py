@@ -1,0 +1,110 @@
+"""The house stands: arrows point down, rooms do not know each other, heavy imports stay inside functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
+
+STOREYS = {
+    "cli": 5,
+    "phases": 4,
+    "graders": 3,
+    **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
+    **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits"), 1),
+    **dict.fromkeys(("errors", "registry"), 0),
+}
+# The storey on which rooms must not know each other; elsewhere modules of one storey build on each other.
+SEPARATE = 2
+# Not part of the house: the version, the doorbell (`python -m exam_pp`), a checkpoint.
+OUTSIDE = {"__init__", "__main__", "bundled"}
+
+HEAVY = {"torch", "transformers", "tokenizers", "accelerate", "safetensors", "ctranslate2", "openai"} | {
+    "scipy", "numpy", "pandas", "duckdb", "matplotlib", "ir_measures", "pytrec_eval", "nltk", "pyarrow",
+}  # fmt: skip
+# Rooms whose modules are themselves only imported by the command that needs them.
+MAY_BE_HEAVY = {"llm": HEAVY, "metrics": {"scipy", "numpy", "ir_measures", "pytrec_eval", "nltk"}}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    """The first part of a module's name below the package."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]:
+    """Absolute module names that a file imports, with line numbers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = _outside_functions(tree) if top_level else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            base = node.module or ""
+            yield base, node.lineno
+            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """What is executed on import; blocks for type checkers are not."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        yield child
+        yield from _outside_functions(child)
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_every_module_has_a_storey() -> None:
+    unknown = {room(path) for path in MODULES} - STOREYS.keys() - OUTSIDE
+    assert not unknown, f"give {unknown} a storey in this file and in docs/design.md"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_imports_point_down(path: Path) -> None:
+    here = room(path)
+    if here in OUTSIDE:
+        pytest.skip("not part of the house")
+    for module, line in imports(path):
+        parts = module.split(".")
+        if parts[0] != "exam_pp" or len(parts) < 2 or parts[1] in {here, "__version__"}:
+            continue
+        there = parts[1]
+        where = f"{name(path)}:{line}: {here} imports {there}"
+        assert there in STOREYS, f"{where}, which has no storey"
+        assert STOREYS[there] <= STOREYS[here], f"{where}, a storey above"
+        assert not STOREYS[there] == STOREYS[here] == SEPARATE, f"{where}, a room on the same storey"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
+    allowed = MAY_BE_HEAVY.get(room(path), set())
+    for module, line in imports(path, top_level=True):
+        package = module.split(".")[0]
+        assert package not in HEAVY - allowed, f"{name(path)}:{line}: {package} at import"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_nothing_prints(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "print", f"{name(path)}:{node.lineno}: print"
+
+
+def test_the_rules_would_notice(tmp_path: Path) -> None:
+    """The walk sees imports in functions, in classes and of submodules."""
+    module = tmp_path / "m.py"
+    module.write_text("import torch.nn\nclass A:\n    import scipy\ndef f():\n    from exam_pp import cli\n")
+    assert {found for found, _ in imports(module)} == {"torch.nn", "scipy", "exam_pp", "exam_pp.cli"}
+    assert {found for found, _ in imports(module, top_level=True)} == {"torch.nn", "scipy"}
