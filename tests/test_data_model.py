@@ -1,0 +1,303 @@
+"""The graded-passages format: every quirk is read, and every line is written back as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from exam_pp.data_model import (
+    DIRECT_ID,
+    LEGACY_PROMPT_CLASS,
+    DirectGrade,
+    Passage,
+    QueryPassages,
+    RubricGrades,
+    dump_line,
+    parse_line,
+)
+from exam_pp.grade_filter import GradeKey
+
+Json = dict[str, Any]
+
+
+def passage(**keys: Any) -> Json:
+    return {"paragraph_id": "p", "text": "t", "paragraph_data": {"judgments": [], "rankings": []}, **keys}
+
+
+def grades(**keys: Any) -> Json:
+    return {"correctAnswered": ["q/a"], "wrongAnswered": ["q/b"], "answers": [], "llm": "m", **keys}
+
+
+def rated(self_ratings: Any, **keys: Any) -> Json:
+    return grades(self_ratings=self_ratings, **keys)
+
+
+def read(record: Json) -> Passage:
+    return parse_line(json.dumps(["q", [record]])).passages[0]
+
+
+def first(record: Json) -> RubricGrades:
+    return next(iter(read(passage(exam_grades=[record])).rubric_grades or []))
+
+
+def written(value: Any) -> Any:
+    return json.loads(dump_line(parse_line(json.dumps(value))))
+
+
+# Every quirk that formats.md, section 1, says a reader accepts.
+QUIRKS: dict[str, tuple[Json, Callable[[Passage], object], object]] = {
+    "an int id is read as str": (
+        {**passage(), "paragraph_id": 17}, lambda p: p.passage_id, "17"),
+    "no prompt_info means the legacy class": (
+        passage(exam_grades=[grades()]), lambda p: GradeKey.of(next(p.grade_sets())).prompt_class,
+        LEGACY_PROMPT_CLASS),
+    "no prompt_info means unrated": (
+        passage(exam_grades=[grades()]), lambda p: next(p.grade_sets()).is_rated, False),
+    "prompt_info without prompt_class": (
+        passage(exam_grades=[grades(prompt_info={"prompt_style": "s"})]),
+        lambda p: next(p.grade_sets()).prompt_class, None),
+    "prompt_info with odd keys": (
+        passage(exam_grades=[grades(prompt_info={"qrels_file:": "x", "prompt_class": "QrelImport"})]),
+        lambda p: next(p.grade_sets()).prompt_class, "QrelImport"),
+    "no prompt_type": (
+        passage(exam_grades=[grades()]), lambda p: next(p.grade_sets()).prompt_type, None),
+    "no relevance_label": (
+        passage(exam_grades=[grades()]), lambda p: next(p.grade_sets()).relevance_label, None),
+    "self_ratings absent: correct is 1, wrong is 0": (
+        passage(exam_grades=[grades()]), lambda p: next(p.grade_sets()).entry_ratings(),
+        {"q/a": 1, "q/b": 0}),
+    "self_ratings null is absent": (
+        passage(exam_grades=[rated(None)]), lambda p: next(p.grade_sets()).entry_ratings(),
+        {"q/a": 1, "q/b": 0}),
+    "self_ratings of nuggets": (
+        passage(exam_grades=[rated([{"nugget_id": "n", "self_rating": 4}])]),
+        lambda p: next(p.grade_sets()).entry_ratings(), {"n": 4}),
+    "answers empty": (
+        passage(exam_grades=[grades(answers=[])]), lambda p: p.rubric_grades[0].answers, []),  # type: ignore[index]
+    "paragraph is a string": (passage(paragraph=""), lambda p: p.paragraph, ""),
+    "paragraph is empty": (passage(paragraph={}), lambda p: p.paragraph, {}),
+    "paragraph is rich": (passage(paragraph={"a": [1, {"b": None}]}), lambda p: p.paragraph,
+                          {"a": [1, {"b": None}]}),
+    "exam_grades and grades null": (
+        passage(exam_grades=None, grades=None), lambda p: list(p.grade_sets()), []),
+    "exam_grades and grades absent": (passage(), lambda p: list(p.grade_sets()), []),
+    "legacy llm_options": (
+        passage(exam_grades=[grades(llm_options={"prompt_template": "x"})]),
+        lambda p: p.rubric_grades[0].model_options, {"prompt_template": "x"}),  # type: ignore[index]
+    "llm_response_errors as a list": (
+        passage(exam_grades=[grades(llm_response_errors=["e"])]),
+        lambda p: p.rubric_grades[0].error_of("q/a"), None),  # type: ignore[index]
+    "rank from 0, a method twice": (
+        passage(paragraph_data={"judgments": [], "rankings": [
+            {"method": "m", "paragraphId": "p", "queryId": "q", "rank": r, "score": 1} for r in (0, 3)]}),
+        lambda p: [(r.method, r.rank) for r in p.rankings], [("m", 0), ("m", 3)]),
+    "several judgments, a negative one": (
+        passage(paragraph_data={"judgments": [
+            {"paragraphId": "p", "query": "q", "relevance": r, "titleQuery": "q"} for r in (-2, 3)]}),
+        lambda p: [j.relevance for j in p.judgments], [-2, 3]),
+    "paragraph_data empty": (
+        passage(paragraph_data={}), lambda p: (p.judgments, p.rankings), ([], [])),
+    "unknown prompt classes": (
+        passage(exam_grades=[grades(prompt_info={"prompt_class": "umbrela"})]),
+        lambda p: next(p.grade_sets()).prompt_class, "umbrela"),
+    "a scale of 0 to 3 and criterion names as nugget ids": (
+        passage(exam_grades=[rated([{"nugget_id": "Exactness", "self_rating": 3}])]),
+        lambda p: next(p.grade_sets()).entry_ratings(), {"Exactness": 3}),
+    "a direct grade has the one id direct": (
+        passage(grades=[{"correctAnswered": True, "answer": "Yes", "llm": "m", "self_ratings": 2}]),
+        lambda p: next(p.grade_sets()).entry_ratings(), {DIRECT_ID: 2}),
+    "an unrated direct grade": (
+        passage(grades=[{"correctAnswered": False, "answer": "No", "llm": "m"}]),
+        lambda p: next(p.grade_sets()).entry_ratings(), {DIRECT_ID: 0}),
+    "a failed direct grade is no grade": (
+        passage(grades=[{"correctAnswered": False, "answer": "", "llm": "m",
+                         "llm_response_error": {"failure_reason": "time-out"}}]),
+        lambda p: next(p.grade_sets()).entry_ratings(), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("quirk", QUIRKS)
+def test_quirk_is_read_and_written(quirk: str) -> None:
+    record, look, expected = QUIRKS[quirk]
+    assert look(read(record)) == expected
+    if quirk != "an int id is read as str":
+        assert written(["q", [record]]) == ["q", [record]]
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        ({"text": "t"}, "paragraph_id"),
+        ({"paragraph_id": "p"}, "text"),
+        ({"paragraph_id": "p", "text": None}, "text"),
+        ({"passage_id": "p", "text": "t"}, "paragraph_id"),
+        (passage(exam_grades=[{"wrongAnswered": []}]), "correctAnswered"),
+        (passage(exam_grades=[rated([{"question_id": "a", "self_rating": "high"}])]), "self_rating"),
+        (passage(paragraph_data={"rankings": [{"method": "m"}]}), "paragraphId"),
+    ],
+)
+def test_what_is_not_in_the_format_is_refused(record: Json, field: str) -> None:
+    with pytest.raises(ValidationError, match=field):
+        read(record)
+
+
+def test_python_names_are_not_names_of_the_file() -> None:
+    """Unknown keys that happen to be called like our attributes are kept, and change nothing."""
+    record = passage(
+        data={"x": 1}, judgments="mine", exam_grades=[grades(model="other", errors=[1], correct=0)]
+    )
+    (kept,) = written(["q", [record]])[1]
+    assert kept["data"] == {"x": 1}
+    assert kept["judgments"] == "mine"
+    assert kept["exam_grades"][0]["model"] == "other"
+    assert kept["exam_grades"][0]["llm"] == "m"
+    assert first(record["exam_grades"][0]).model == "m"
+    assert read(record).judgments == []
+
+
+def test_our_own_keys() -> None:
+    grade = first(
+        rated(
+            [
+                {
+                    "question_id": "q/a",
+                    "self_rating": 4,
+                    "expected": 3.75,
+                    "margin": 0.5,
+                    "source": "default-1",
+                }
+            ],
+            tokens_cut={"q/a": 12},
+            llm_response_errors={"q/b": {"response": "", "failure_reason": "time-out"}},
+        )
+    )
+    assert grade.expected_ratings() == {"q/a": 3.75}
+    assert grade.tokens_cut == {"q/a": 12}
+    assert grade.error_of("q/b") == {"response": "", "failure_reason": "time-out"}
+    assert grade.error_of("q/a") is None
+
+
+def test_python_names_build_the_file() -> None:
+    grade = RubricGrades(model="m", correct=["a"], wrong=[], answers=[("a", "4")])
+    direct = DirectGrade(model="m", correct=True)
+    query = QueryPassages(
+        "q", [Passage(passage_id="p", text="t", rubric_grades=[grade], direct_grades=[direct])]
+    )
+    (record,) = json.loads(dump_line(query))[1]
+    assert record["exam_grades"] == [
+        {"llm": "m", "correctAnswered": ["a"], "wrongAnswered": [], "answers": [["a", "4"]]}
+    ]
+    assert record["grades"] == [{"llm": "m", "correctAnswered": True}]
+    assert "paragraph" not in record
+
+
+def test_key_order_is_the_published_one() -> None:
+    """The published writer's order (formats.md, section 1)."""
+    record = passage(paragraph={}, exam_grades=[], grades=[])
+    names = list(written(["q", [dict(reversed(record.items()))]])[1][0])
+    assert names == ["paragraph_id", "text", "paragraph", "paragraph_data", "exam_grades", "grades"]
+
+
+# --- round trips of random files -----------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+# Keys of the file and Python names of fields have a meaning of their own.
+unknown_keys = st.dictionaries(texts.map(lambda key: f"x-{key}"), anything, max_size=2)
+scores = st.floats(-1e6, 1e6)
+
+
+def record(required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Any:
+    """Dictionaries with the required keys, any of the optional ones, and unknown keys."""
+    known = st.fixed_dictionaries(required, optional=optional)
+    return st.builds(lambda values, more: {**values, **more}, known, unknown_keys)
+
+
+def or_null(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+judgments = record(
+    {"paragraphId": texts, "query": texts, "relevance": st.integers(-2, 3), "titleQuery": texts}
+)
+rankings = record(
+    {"method": texts, "paragraphId": texts, "queryId": texts, "rank": st.integers(0, 1000), "score": scores}
+)
+ratings = record(
+    {"self_rating": st.integers(0, 5)},
+    question_id=texts,
+    nugget_id=texts,
+    expected=or_null(st.floats(0, 5)),
+    margin=or_null(st.floats(0, 1)),
+    source=st.sampled_from(["number", "default-0", "default-1", "human", "reread"]),
+)
+of_a_model: dict[str, st.SearchStrategy[Any]] = {
+    "llm": or_null(texts),
+    "llm_options": or_null(st.dictionaries(texts, anything, max_size=2)),
+    "prompt_info": or_null(
+        record({}, prompt_class=or_null(texts), prompt_hash=or_null(texts), is_self_rated=st.booleans())
+    ),
+    "prompt_type": or_null(st.sampled_from(["question", "nugget", "direct_grading"])),
+    "relevance_label": or_null(st.integers(0, 5)),
+    "tokens_cut": st.dictionaries(texts, st.integers(1, 99), max_size=2),
+}
+rubrics = record(
+    {"correctAnswered": st.lists(texts, max_size=3), "wrongAnswered": st.lists(texts, max_size=3)},
+    answers=st.lists(st.tuples(texts, texts).map(list), max_size=2),
+    llm_response_errors=or_null(
+        st.dictionaries(texts, st.dictionaries(texts, texts, max_size=2), max_size=2)
+        | st.lists(texts, max_size=2)
+    ),
+    exam_ratio=or_null(st.floats(0, 1)),
+    self_ratings=or_null(st.lists(ratings, max_size=3)),
+    **of_a_model,
+)
+directs = record(
+    {"correctAnswered": st.booleans()},
+    answer=or_null(texts),
+    llm_response_error=or_null(st.dictionaries(texts, texts, max_size=2)),
+    self_ratings=or_null(st.integers(0, 3)),
+    **of_a_model,
+)
+passages = record(
+    {"paragraph_id": texts, "text": texts},
+    paragraph=anything,
+    paragraph_data=record(
+        {}, judgments=st.lists(judgments, max_size=2), rankings=st.lists(rankings, max_size=2)
+    ),
+    exam_grades=or_null(st.lists(rubrics, max_size=2)),
+    grades=or_null(st.lists(directs, max_size=2)),
+)
+lines = st.tuples(texts, st.lists(passages, max_size=3)).map(list)
+
+
+@given(lines)
+def test_any_line_is_written_back_as_it_was(line: Any) -> None:
+    assert written(line) == line
+
+
+def test_published_files_are_written_back_as_they_were(shared_data: Path, tmp_path: Path) -> None:
+    """FLAN-T5-large and GPT-4 grades made by the published implementation."""
+    import gzip
+
+    from exam_pp.store.passages import passages_writer, read_passages
+
+    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
+        source, copy = shared_data / name, tmp_path / "copy.jsonl.gz"
+        with passages_writer(copy, inputs=[source]) as writer:
+            for query in read_passages(source):
+                writer.write(query)
+        with gzip.open(source) as before, gzip.open(copy) as after:
+            for old, new in zip(before, after, strict=True):
+                assert json.loads(new) == json.loads(old)
