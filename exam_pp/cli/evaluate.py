@@ -1,0 +1,288 @@
+"""``exam-pp evaluate``: scores, qrels and leaderboards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+
+if TYPE_CHECKING:
+    from exam_pp.phases.evaluate import Evaluation
+
+log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+def _bank_options(function: F) -> F:
+    for option in (
+        click.option("--queries", type=_FILE, help="Only the queries of this file (JSON, JSONL or TSV)."),
+        click.option("--bank", type=_FILE, help="Test bank: which entries and queries count."),
+    ):
+        function = option(function)
+    return function
+
+
+def _run_options(required: bool) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in (
+            click.option(
+                "--run-name",
+                type=click.Choice(["stem", "tag"]),
+                default="stem",
+                show_default=True,
+                help="Name systems by their run file, or by the tag in it.",
+            ),
+            click.option(
+                "-m",
+                "--measure",
+                "measures",
+                multiple=True,
+                help="Measure, by its name in ir-measures or trec_eval; repeatable. [default: nDCG@10]",
+            ),
+            click.option(
+                "--runs",
+                type=click.Path(path_type=Path),
+                required=required,
+                help="Folder of run files: make a leaderboard.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+_PER_QUERY = click.option("--per-query", is_flag=True, help="One row for each system, query and measure.")
+
+
+@click.group("evaluate")
+def command() -> None:
+    """Scores, qrels and leaderboards from grades or judgments."""
+
+
+@command.command("cover")
+@GRADED
+@_bank_options
+@click.option(
+    "--min-grade",
+    type=int,
+    help="Grade from which an entry is covered.  [default: 4; 1 for prompts without a scale]",
+)
+@click.option(
+    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
+)
+@click.option(
+    "--missing-queries",
+    type=click.Choice(["zero", "skip"]),
+    default="zero",
+    show_default=True,
+    help="A query that a system returned nothing for scores 0, or is skipped as published.",
+)
+@click.option("--soft", is_flag=True, help="Mean of the highest expected grades, instead of a threshold.")
+@_PER_QUERY
+@filter_options
+@format_option("text", "tsv", "json", "md", "published")
+@output_option()
+def cover_command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    queries: Path | None,
+    min_grade: int | None,
+    cutoff: int,
+    missing_queries: Any,
+    soft: bool,
+    per_query: bool,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """Rubric-Cover: the share of the bank that each system's first ranks cover.
+
+    Systems are those whose rankings GRADED holds. `_overall_` is what all graded passages together
+    cover, the upper bound; nCover is the share of that.
+    """
+    from exam_pp.phases import evaluate
+    from exam_pp.phases.leaderboards import published_cover
+
+    if form == "published" and per_query:
+        raise click.UsageError("--format published has no layout for --per-query.")
+    evaluation = evaluate.cover(
+        graded,
+        bank=bank,
+        grade_filter=grade_filter(**criteria),
+        min_grade=min_grade,
+        cutoff=cutoff,
+        queries=queries,
+        missing_queries=missing_queries,
+        soft=soft,
+    )
+    inputs = [graded, bank, queries]
+    if form == "published":
+        _log_notes(evaluation.notes)
+        emit(published_cover(evaluation), output, inputs)
+    else:
+        _emit_leaderboard(
+            evaluation, "Rubric-Cover", form=form, per_query=per_query, output=output, inputs=inputs
+        )
+
+
+@command.command("qrels")
+@GRADED
+@_bank_options
+@click.option(
+    "--label",
+    type=click.Choice(["max", "count", "binary"]),
+    default="max",
+    show_default=True,
+    help="Highest grade; number of entries graded at least --min-grade; or whether there is one.",
+)
+@click.option(
+    "--min-grade",
+    type=int,
+    help="Threshold of count and binary [default: 4; 1 for prompts without a scale]; for max, the "
+    "relevance level of measures that have one.",
+)
+@_run_options(required=False)
+@click.option(
+    "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
+)
+@_PER_QUERY
+@filter_options
+@format_option()
+@output_option("Write the qrels (with --runs: the leaderboard) here instead of standard output.")
+def qrels_command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    queries: Path | None,
+    label: Any,
+    min_grade: int | None,
+    runs: Path | None,
+    measures: tuple[str, ...],
+    run_name: Any,
+    qrels_output: Path | None,
+    per_query: bool,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """Rubric-Qrels: a relevance label for every graded passage, as a trec_eval qrels file.
+
+    With --runs, the leaderboard of the run files under these qrels.
+    """
+    from exam_pp.phases import evaluate
+    from exam_pp.store.trec import write_qrels
+
+    if runs is None and (measures or qrels_output or per_query):
+        raise click.UsageError("-m, --qrels and --per-query go with --runs.")
+    if qrels_output is not None and qrels_output == output:
+        raise click.UsageError("--qrels and -o name the same file.")
+    inputs = [path for path in (graded, bank, queries) if path is not None]
+    labels = evaluate.qrels(
+        graded,
+        bank=bank,
+        grade_filter=grade_filter(**criteria),
+        label=label,
+        min_grade=min_grade,
+        queries=queries,
+    )
+    if runs is None:
+        _log_notes(labels.notes)
+        write_qrels(labels.qrels, output, inputs=inputs)
+        return
+    from exam_pp.phases.score_runs import score_runs
+    from exam_pp.store.trec import run_files
+
+    # Counts and 0/1 labels have passed the threshold already; only grades are compared with it.
+    level = min_grade if label == "max" else None
+    evaluation = score_runs(labels.qrels, runs, measures or ("nDCG@10",), min_grade=level, method=run_name)
+    evaluation.notes[:0] = labels.notes
+    inputs += run_files(runs)
+    if qrels_output is not None:
+        write_qrels(labels.qrels, qrels_output, inputs=inputs)
+    _emit_leaderboard(
+        evaluation, f"Rubric-Qrels ({label})", form=form, per_query=per_query, output=output, inputs=inputs
+    )
+
+
+@command.command("judgments")
+@click.argument("source", metavar="GRADED|QRELS", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--queries", type=_FILE, help="Only the queries of this file (JSON, JSONL or TSV).")
+@click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
+@_run_options(required=True)
+@_PER_QUERY
+@format_option("text", "tsv", "json", "md", "official")
+@output_option()
+def judgments_command(
+    *,
+    source: Path,
+    queries: Path | None,
+    min_grade: int | None,
+    runs: Path,
+    measures: tuple[str, ...],
+    run_name: Any,
+    per_query: bool,
+    form: str,
+    output: Path,
+) -> None:
+    """The leaderboard that manual judgments give, of a passages file or a qrels file.
+
+    `--format official` writes JSON of system and rank, as `analyze correlation --official` reads it.
+    """
+    from exam_pp.phases import evaluate
+    from exam_pp.phases.leaderboards import official_json
+    from exam_pp.phases.score_runs import score_runs
+    from exam_pp.store.trec import run_files
+
+    if form == "official" and per_query:
+        raise click.UsageError("--format official has no layout for --per-query.")
+    evaluation = score_runs(
+        evaluate.judgments(source, queries=queries),
+        runs,
+        measures or ("nDCG@10",),
+        min_grade=min_grade,
+        method=run_name,
+    )
+    inputs = [source, queries, *run_files(runs)]
+    if form == "official":
+        _log_notes(evaluation.notes)
+        emit(official_json(evaluation), output, inputs)
+    else:
+        _emit_leaderboard(
+            evaluation, "Manual judgments", form=form, per_query=per_query, output=output, inputs=inputs
+        )
+
+
+def _emit_leaderboard(
+    evaluation: Evaluation,
+    title: str,
+    *,
+    form: str,
+    per_query: bool,
+    output: Path,
+    inputs: Iterable[Path | None],
+) -> None:
+    from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
+    from exam_pp.reports.render import render
+
+    if form == "tsv":
+        _log_notes(evaluation.notes)
+    if per_query:
+        report = per_query_report(evaluation, title)
+    else:
+        report = leaderboard_report(evaluation, title, for_people=form in ("text", "md"))
+    emit(render(report, form), output, inputs)
+
+
+def _log_notes(notes: list[str]) -> None:
+    """Formats without room for notes leave them to standard error."""
+    for note in notes:
+        log.warning("%s", note)

@@ -1,0 +1,187 @@
+"""Grades as bit masks: what every metric on rubric grades folds over.
+
+A file is gathered once (:func:`gather`). Each passage then knows, for every grade, which bank entries
+got it, as the bits of one integer: covering an entry is an OR, counting covered entries a popcount,
+and another threshold needs no second look at the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+
+from exam_pp.data_model import GradesView, PassageView, QueryView
+from exam_pp.grade_filter import GradeSelector
+from exam_pp.test_bank import Entry, TestBank
+
+
+@dataclass(slots=True)
+class GradedPassage:
+    """The grades of a passage. Bit ``i`` stands for entry ``i`` of its query.
+
+    ``levels`` maps a grade to the mask of the entries that got it; it is empty for a passage without
+    grades. ``expected`` maps an entry's bit position to its expected grade, where that was asked for.
+    """
+
+    passage_id: str
+    levels: dict[int, int] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
+
+    def reaching(self, min_grade: int) -> int:
+        """Mask of the entries graded at least ``min_grade``."""
+        mask = 0
+        for grade, entries in self.levels.items():
+            if grade >= min_grade:
+                mask |= entries
+        return mask
+
+    @property
+    def best_grade(self) -> int | None:
+        """The highest grade over all entries; None without any grade."""
+        return max(self.levels, default=None)
+
+
+@dataclass(slots=True)
+class GradedQuery:
+    """A query's entries, passages and rankings.
+
+    ``entries`` maps entry ids to bit positions, ``asked`` is the mask of entries that some passage has
+    a grade for, ``foreign`` holds graded ids that the bank does not have. ``rankings`` lists, for each
+    system, ``(rank, -score, index of the passage)``.
+    """
+
+    query_id: str
+    entries: dict[str, int]
+    weights: Sequence[float] | None = None
+    passages: list[GradedPassage] = field(default_factory=list)
+    rankings: dict[str, list[tuple[int, float, int]]] = field(default_factory=dict)
+    asked: int = 0
+    foreign: set[str] = field(default_factory=set)
+    _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+
+    def top(self, system: str, first_rank: int, cutoff: int) -> list[int]:
+        """Indices of the passages that a system has within the cutoff, best first.
+
+        These are the passages of rank below ``first_rank + cutoff``, at most ``cutoff`` of them, by
+        rank, then score, then file order. Ranks that the file does not hold stay empty; a passage
+        that is listed twice counts once.
+        """
+        chosen: dict[int, None] = {}
+        for rank, _, index in sorted(self.rankings.get(system, ())):
+            if rank >= first_rank + cutoff or len(chosen) == cutoff:
+                break
+            chosen.setdefault(index)
+        return list(chosen)
+
+    def size(self, mask: int) -> float:
+        """How many entries the mask holds; with weights, their total weight."""
+        if self.weights is None:
+            return mask.bit_count()
+        return fsum(weight for bit, weight in enumerate(self.weights) if mask >> bit & 1)
+
+    @property
+    def everything(self) -> int:
+        """Mask of all entries."""
+        return (1 << len(self.entries)) - 1
+
+    def add(self, passage: PassageView, grades: list[GradesView], *, soft: bool, closed: bool) -> int:
+        """Take a passage and its selected grades; return its index.
+
+        ``closed`` means that the entries are those of a bank, so that other ids are foreign.
+        A passage id that was seen before is the same passage: later grades of an entry win.
+        """
+        index = self._index.setdefault(passage.passage_id, len(self.passages))
+        if index == len(self.passages):
+            self.passages.append(GradedPassage(passage.passage_id))
+        graded = self.passages[index]
+        for grade_set in grades:
+            expected = grade_set.expected_ratings() if soft else {}
+            for entry_id, grade in grade_set.entry_ratings().items():
+                position = self._position(entry_id, closed)
+                if position is None:
+                    continue
+                _assign(graded.levels, 1 << position, grade)
+                if soft:
+                    graded.expected[position] = expected.get(entry_id, grade)
+        for mask in graded.levels.values():
+            self.asked |= mask
+        for ranking in passage.rankings:
+            self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
+        return index
+
+    def _position(self, entry_id: str, closed: bool) -> int | None:
+        position = self.entries.get(entry_id)
+        if position is None:
+            if closed:
+                self.foreign.add(entry_id)
+            else:
+                position = self.entries[entry_id] = len(self.entries)
+        return position
+
+
+def _assign(levels: dict[int, int], bit: int, grade: int) -> None:
+    """Give one entry a grade, in place of the one it may have."""
+    for other, mask in levels.items():
+        if mask & bit:
+            levels[other] = mask & ~bit
+            if not levels[other]:
+                del levels[other]
+            break
+    levels[grade] = levels.get(grade, 0) | bit
+
+
+@dataclass
+class GradedFile:
+    """All queries of a file, and the rank with which each system starts counting (0 or 1)."""
+
+    queries: dict[str, GradedQuery] = field(default_factory=dict)
+    first_ranks: dict[str, int] = field(default_factory=dict)
+    expected_found: bool = False
+
+    def only(self, query_ids: Collection[str]) -> list[GradedQuery]:
+        """The queries among ``query_ids``, in file order."""
+        return [query for query in self.queries.values() if query.query_id in query_ids]
+
+    @property
+    def best_grade(self) -> int | None:
+        """The highest grade of all."""
+        grades = (p.best_grade for query in self.queries.values() for p in query.passages)
+        return max((grade for grade in grades if grade is not None), default=None)
+
+
+def gather(
+    queries: Iterable[QueryView], selector: GradeSelector, bank: TestBank | None = None, *, soft: bool = False
+) -> GradedFile:
+    """Read the queries once.
+
+    Args:
+        queries: The file's lines; a query on several lines is united.
+        selector: Which grades of a passage to look at; the caller runs its ``check`` afterwards.
+        bank: Fixes each query's entries; without it, they are the ids that the selected grades hold.
+        soft: Also keep expected grades (the grade itself where none is stored).
+    """
+    file = GradedFile()
+    for view in queries:
+        query = file.queries.get(view.query_id)
+        if query is None:
+            query = file.queries[view.query_id] = _empty(view.query_id, bank)
+        for passage in view.passages:
+            grades = selector.select(passage)
+            query.add(passage, grades, soft=soft, closed=bank is not None)
+            if soft and not file.expected_found:
+                file.expected_found = any(grade_set.expected_ratings() for grade_set in grades)
+            for ranking in passage.rankings:
+                first = file.first_ranks.get(ranking.method, 1)
+                file.first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
+    return file
+
+
+def _empty(query_id: str, bank: TestBank | None) -> GradedQuery:
+    entries: Mapping[str, Entry] = bank.entries(query_id) if bank is not None else {}
+    weights = [entry.weight for entry in entries.values()]
+    return GradedQuery(
+        query_id,
+        {entry_id: position for position, entry_id in enumerate(entries)},
+        weights if any(weight != 1 for weight in weights) else None,
+    )

@@ -1,0 +1,68 @@
+"""Leaderboards: mean and standard error of every system, over score rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import fsum, sqrt
+from typing import NamedTuple
+
+from exam_pp.results import ALL_QUERIES, Score
+
+
+class Standing(NamedTuple):
+    """What one metric says of a system; ``stderr`` is None for a single query."""
+
+    system: str
+    metric: str
+    mean: float
+    stderr: float | None
+    queries: int
+
+
+def standings(scores: Iterable[Score]) -> list[Standing]:
+    """One row for each system and metric, in the order in which they appear.
+
+    The mean is over the system's rows, all queries weighing the same. Where a metric gives its own
+    row for :data:`~exam_pp.results.ALL_QUERIES` (a total, say), that value stands, without an error.
+    """
+    values: dict[tuple[str, str], list[float]] = {}
+    given: dict[tuple[str, str], float] = {}
+    for score in scores:
+        key = (score.system, score.metric)
+        if score.query_id == ALL_QUERIES:
+            values.setdefault(key, [])
+            given[key] = score.value
+        else:
+            values.setdefault(key, []).append(score.value)
+    return [
+        Standing(*key, given[key], None, len(column))
+        if key in given
+        else Standing(*key, exact_mean(column), standard_error(column), len(column))
+        for key, column in values.items()
+    ]
+
+
+def exact_mean(values: list[float]) -> float:
+    """The mean, the same for all lists whose exact means are equal.
+
+    Shares such as 3/10 are not exact as floats; their sum depends on its terms, and the noise of
+    1e-17 would order systems that are tied. So counts are restored from shares (denominators up to
+    1000), added as fractions, and divided once. Other values are added without loss.
+    """
+    total = Fraction(0)
+    for value in values:
+        share = Fraction(value).limit_denominator(1000)
+        if float(share) != value:
+            return fsum(values) / len(values)
+        total += share
+    return float(total / len(values))
+
+
+def standard_error(values: list[float]) -> float | None:
+    """Standard deviation (ddof 1) divided by √n; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean = exact_mean(values)
+    variance = fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return sqrt(variance / len(values))

@@ -1,0 +1,95 @@
+"""Leaderboards as reports and files: our table, per-query rows, the published layout, official ranks."""
+
+from __future__ import annotations
+
+import json
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+
+_SCRIPT_DECIMALS = 6
+"""Tables that are read back must not tie systems by rounding."""
+
+
+def leaderboard_report(evaluation: Evaluation, title: str, *, for_people: bool = True) -> Report:
+    """One row a system, best first by the first metric; the overall system comes last.
+
+    For people, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
+    columns of numbers, its name and ``<name> stderr``. A column ``queries`` is added where systems
+    were scored on different numbers of them.
+    """
+    rows = standings(evaluation.scores)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    by_key = {(row.system, row.metric): row for row in rows}
+    counts = {row.system: row.queries for row in rows}
+    uneven = len(set(counts.values())) > 1
+    columns = ["system"]
+    for metric in metrics:
+        columns += [metric] if for_people else [metric, f"{metric} stderr"]
+    cells: list[list[Cell]] = []
+    for system in _best_first(rows, metrics[0] if metrics else ""):
+        cell: list[Cell] = [system]
+        for metric in metrics:
+            row = by_key.get((system, metric))
+            cell += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
+        cells.append([*cell, counts[system]] if uneven else cell)
+    table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
+    number = max(counts.values(), default=0)
+    about = f"Means over {number} {'query' if number == 1 else 'queries'} ± standard error."
+    return Report(title, [table, Paragraph(about), *map(Paragraph, evaluation.notes)])
+
+
+def _readable(row: Standing | None) -> str:
+    if row is None:
+        return ""
+    return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
+
+
+def _best_first(rows: list[Standing], metric: str) -> list[str]:
+    means = {row.system: row.mean for row in rows if row.metric == metric}
+    systems = dict.fromkeys(row.system for row in rows)
+    return sorted(systems, key=lambda s: (s == OVERALL_SYSTEM, -means.get(s, 0.0), s))
+
+
+def per_query_report(evaluation: Evaluation, title: str) -> Report:
+    """One row for every system, query and metric, then the mean as query ``all``."""
+    means = standings(evaluation.scores)
+    groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
+    for score in evaluation.scores:
+        if score.query_id != ALL_QUERIES:
+            groups[score.system, score.metric].append([*score])
+    for row in means:
+        groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
+    rows = [row for group in groups.values() for row in group]
+    table = Table(["system", "query", "measure", "value"], rows, decimals=_SCRIPT_DECIMALS)
+    return Report(title, [table, *map(Paragraph, evaluation.notes)])
+
+
+def published_cover(evaluation: Evaluation) -> str:
+    """The Cover board of the published implementation: three decimals, sorted by name."""
+    rows = standings(evaluation.scores)
+    metric = rows[0].metric if rows else ""
+    lines = ["method\tExamCover\t+/-\tstd-err"]
+    for row in sorted(row for row in rows if row.metric == metric):
+        error = "" if row.stderr is None else f"{row.stderr:.3f}"
+        lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")
+    return "\n".join(lines) + "\n"
+
+
+def official_json(evaluation: Evaluation) -> str:
+    """System to rank as JSON, best first, ties averaged: an official leaderboard.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for more than one measure.
+    """
+    from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
+
+    rows = standings(evaluation.scores)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    if len(metrics) != 1:
+        raise SelectionError(f"An official leaderboard ranks by one measure; choose of {', '.join(metrics)}.")
+    ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
+    shown = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
+    return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,127 @@
+"""Reading leaderboards of scores: our own (TSV, JSON), published ones, and plain CSV tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import DataError
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.files import read_text_lines
+from exam_pp.store.validation import parse_json
+
+_LONG = ("system", "query", "measure", "value")
+# Trailing rows of the published nine-column board.
+_NOT_SYSTEMS = ("spearman", "kendall")
+_ERRORS = ("stderr", "std-err", "std", "+/-", "±")
+
+
+def read_scores(path: str | Path) -> list[Score]:
+    """The means of a leaderboard, as rows for :data:`~exam_pp.results.ALL_QUERIES`.
+
+    Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
+    count), the published Cover boards, and any table with a header, whose first column names the
+    system. Columns of standard errors, ranks and words are passed over. Raises :class:`DataError`.
+    """
+    table = _table(path)
+    if table is None:
+        raise DataError("holds official ranks, not a leaderboard of scores.", file=str(path))
+    columns, rows = table
+    scores = _long_scores(rows, path) if set(_LONG) <= set(columns) else _wide_scores(columns, rows, path)
+    if not scores:
+        raise DataError("holds no scores of systems (a header line, then system and scores).", file=str(path))
+    return scores
+
+
+def holds_scores(path: str | Path) -> bool:
+    """Whether the file is a leaderboard of scores by its header, rather than official ranks."""
+    table = _table(path)
+    return table is not None and bool(_score_columns(*table))
+
+
+Row = tuple[int | None, Mapping[str, Any]]
+
+
+def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
+    lines = list(read_text_lines(path))
+    if not lines:
+        raise DataError("is empty.", file=str(path))
+    if lines[0][1].startswith(("{", "[")):
+        return _json_table(parse_json("\n".join(text for _, text in lines), path))
+    separator = "\t" if "\t" in lines[0][1] else ","
+    columns, *body = ([cell.strip() for cell in text.split(separator)] for _, text in lines)
+    if len(columns) < 2 or _is_number(columns[1]):
+        return None
+    rows: list[Row] = []
+    for (number, _), cells in zip(lines[1:], body, strict=True):
+        if len(cells) != len(columns):
+            raise DataError(
+                f"has {len(cells)} columns, but the header has {len(columns)}.", file=str(path), line=number
+            )
+        # A name that occurs twice ("+/-") is never a score: the first is kept.
+        rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
+    return columns, rows
+
+
+def _json_table(value: Any) -> tuple[Sequence[str], list[Row]] | None:
+    tables = value.get("tables") if isinstance(value, dict) else None
+    if not isinstance(tables, list) or not tables or not isinstance(tables[0], dict):
+        return None
+    rows = [row for row in tables[0].get("rows") or () if isinstance(row, dict)]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    return columns, [(None, row) for row in rows]
+
+
+def _score_columns(columns: Sequence[str], rows: list[Row]) -> list[str]:
+    if set(_LONG) <= set(columns):
+        return ["value"]
+    return [
+        column
+        for column in dict.fromkeys(columns[1:])
+        if not _is_side_column(column) and any(_is_number(row.get(column)) for _, row in rows)
+    ]
+
+
+def _is_side_column(column: str) -> bool:
+    name = column.lower()
+    return "rank" in name or name == "queries" or name.endswith(_ERRORS)
+
+
+def _long_scores(rows: list[Row], path: str | Path) -> list[Score]:
+    return [
+        Score(
+            str(row["system"]), ALL_QUERIES, str(row["measure"]), _number(row["value"], "value", path, line)
+        )
+        for line, row in rows
+        if row["query"] == ALL_QUERIES
+    ]
+
+
+def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Score]:
+    scores: list[Score] = []
+    seen: set[str] = set()
+    for line, row in rows:
+        system = str(row.get(columns[0], ""))
+        if system.lower() in _NOT_SYSTEMS:
+            continue
+        if system in seen:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=line)
+        seen.add(system)
+        for column in _score_columns(columns, rows):
+            if row.get(column) not in (None, ""):
+                scores.append(Score(system, ALL_QUERIES, column, _number(row[column], column, path, line)))
+    return scores
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        return float(cell) == float(cell)
+    except (TypeError, ValueError):
+        return False
+
+
+def _number(cell: Any, column: str, path: str | Path, line: int | None) -> float:
+    if isinstance(cell, bool) or not _is_number(cell):
+        raise DataError(f"{cell!r} is not a number.", file=str(path), line=line, field=column)
+    return float(cell)
