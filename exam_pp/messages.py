@@ -8,8 +8,8 @@ from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
 
-DEFAULT_MAX_NEW_TOKENS = 512
-"""The published implementation generates at most this many tokens."""
+DEFAULT_MAX_NEW_TOKENS = 511
+"""The published ``max_length=512`` counts the decoder's start token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,4 +99,11 @@ def _fake(options: ModelOptions) -> LLM:
     return FakeLLM()
 
 
+def _seq2seq(options: ModelOptions) -> LLM:
+    from exam_pp.llm.huggingface import load_seq2seq
+
+    return load_seq2seq(options)
+
+
+BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("fake", _fake)

@@ -1,0 +1,287 @@
+"""The fast engine: CTranslate2, with checkpoints converted once and checked against transformers."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exam_pp.errors import MissingExtraError, ModelError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.labels import label_rows
+from exam_pp.llm.seq2seq import Job
+from exam_pp.messages import Completion
+
+if TYPE_CHECKING:
+    from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
+
+log = logging.getLogger(__name__)
+
+LONGEST_REPLY = 256
+"""Longer replies go to the reference engine: the two differ where a search runs into a length limit."""
+
+NEGLIGIBLE = 2e-5
+"""Where all complete hypotheses but this much probability are known, a label that is not among them
+cannot move the expected rating by more than 1e-4, and is not scored."""
+
+NEGLIGIBLE_LOGPROB = -100.0
+
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 32768
+_PROBES = (
+    "Question: which year was the bridge over the river opened? Context: The bridge was opened in 1932.",
+    "Key Fact: glaciers store water. Context: 0 1 2 3 4 5",
+    "a",
+)
+# Likelihoods of a converted checkpoint may differ from transformers' by this much (natural log); a
+# wrong scale of the output layer, the usual failure, moves them by more than 1.
+_TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
+_LOOSE_TOLERANCE = 1.0
+
+
+def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
+    """The engine, or None where it is not installed or cannot run this checkpoint.
+
+    With ``--engine ctranslate2`` the reason is raised instead.
+    """
+    try:
+        return CTranslate2Engine(options, checkpoint)
+    except ImportError as error:
+        if options.engine == "ctranslate2":
+            raise MissingExtraError("The engine ctranslate2", "fast") from error
+    except (ValueError, RuntimeError, NotImplementedError, ModelError) as error:
+        if options.engine == "ctranslate2":
+            raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
+        log.warning("CTranslate2 cannot run %s (%s): using transformers", options.model, error)
+    return None
+
+
+class CTranslate2Engine:
+    """Batches on CTranslate2 workers, several at a time."""
+
+    def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
+        import ctranslate2
+
+        self._version = ctranslate2.__version__
+        self._checkpoint = checkpoint
+        self._options = options
+        self._tokenizer = checkpoint.tokenizer
+        self._beams = options.num_beams
+        self._device = _device(options)
+        self._compute_type = _compute_type(options, self._device)
+        workers, threads = _workers(options, self._device)
+        self._translator = ctranslate2.Translator(
+            str(_converted(checkpoint, self._compute_type)),
+            device=self._device,
+            compute_type=self._compute_type,
+            inter_threads=workers,
+            intra_threads=threads,
+        )
+        self.parallel = 2 * workers
+        self.batch_tokens = _GPU_BATCH_TOKENS if self._device == "cuda" else _CPU_BATCH_TOKENS
+        self._reference: TransformersEngine | None = None
+
+    def provenance(self) -> dict[str, Any]:
+        """Engine, compute type as dtype, device kind and version."""
+        return {
+            "engine": "ctranslate2",
+            "dtype": self._compute_type,
+            "device": self._device,
+            "ctranslate2": self._version,
+        }
+
+    def start(self, job: Job) -> Callable[[], list[Completion]]:
+        """Queue a batch; workers take it up as they are free."""
+        source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
+        futures = self._translator.translate_batch(
+            source,
+            asynchronous=True,
+            beam_size=self._beams,
+            num_hypotheses=self._beams,
+            length_penalty=1,
+            max_input_length=0,
+            max_decoding_length=min(job.max_new_tokens, LONGEST_REPLY),
+            min_decoding_length=0,
+            return_scores=True,
+            return_end_token=True,
+        )
+        return lambda: self._collect(job, source, [future.result() for future in futures])
+
+    def _collect(self, job: Job, source: list[list[str]], results: list[Any]) -> list[Completion]:
+        likelihoods = self._label_logprobs(job, source, results)
+        completions = []
+        for prompt, result, logprobs in zip(job.prompts, results, likelihoods, strict=True):
+            ends = self._tokenizer.eos_token
+            if all(hypothesis and hypothesis[-1] == ends for hypothesis in result.hypotheses):
+                completions.append(Completion(self._text(result.hypotheses[0]), label_logprobs=logprobs))
+            else:
+                completions.append(self._ask_reference(prompt, job))
+        return completions
+
+    def _text(self, tokens: list[str]) -> str:
+        ids = self._tokenizer.convert_tokens_to_ids(tokens)
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return text.strip()
+
+    def _ask_reference(self, prompt: list[int], job: Job) -> Completion:
+        """A search that had not ended at the length limit is repeated by transformers."""
+        from exam_pp.llm.huggingface import TransformersEngine
+
+        if self._reference is None:
+            self._reference = TransformersEngine(self._options, self._checkpoint)
+        return self._reference.start(Job([prompt], job.labels, job.max_new_tokens))()[0]
+
+    def _label_logprobs(
+        self, job: Job, source: list[list[str]], results: list[Any]
+    ) -> list[tuple[float, ...]]:
+        """Joint log-probabilities of the labels: from the search where it met them, else scored.
+
+        A search shares its encoder pass only with the labels that it met; each other label costs a
+        pass of its own.
+        """
+        if not job.labels:
+            return [()] * len(results)
+        rows = [tuple(self._tokenizer.convert_ids_to_tokens(row)) for row in label_rows(self._tokenizer, job.labels)]
+        table: list[list[float]] = []
+        missing: list[tuple[int, int]] = []
+        for index, result in enumerate(results):
+            met = {
+                tuple(tokens): score * len(tokens)
+                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+                if tokens and tokens[-1] == self._tokenizer.eos_token
+            }
+            table.append([met.get(row, NEGLIGIBLE_LOGPROB) for row in rows])
+            if 1 - math.fsum(map(math.exp, met.values())) > NEGLIGIBLE:
+                missing += [(index, label) for label, row in enumerate(rows) if row not in met]
+        for (index, label), logprob in zip(missing, self._scores(source, rows, missing), strict=True):
+            table[index][label] = logprob
+        return [tuple(row) for row in table]
+
+    def _scores(
+        self, source: list[list[str]], rows: Sequence[Sequence[str]], pairs: list[tuple[int, int]]
+    ) -> list[float]:
+        if not pairs:
+            return []
+        scored = self._translator.score_batch(
+            [source[index] for index, _ in pairs],
+            [list(rows[label][:-1]) for _, label in pairs],  # the end of sequence is added and scored
+            max_batch_size=self.batch_tokens,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        return [math.fsum(result.log_probs) for result in scored]
+
+
+def _device(options: ModelOptions) -> str:
+    import ctranslate2
+
+    wanted = (options.device or "auto").split(":")[0]
+    if wanted == "auto":
+        return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+    return wanted
+
+
+def _compute_type(options: ModelOptions, device: str) -> str:
+    """The asked type, else float32 on a CPU and bfloat16 on a GPU (FLAN-T5 overflows in float16)."""
+    if options.compute_type:
+        return options.compute_type
+    if options.dtype != "auto":
+        return options.dtype
+    return "bfloat16" if device == "cuda" else "float32"
+
+
+def _workers(options: ModelOptions, device: str) -> tuple[int, int]:
+    """Workers and threads each: on a CPU many workers of one thread beat one worker of many."""
+    if device == "cuda":
+        return 1, 0
+    cores = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
+    workers = min(cores, 8)
+    return workers, max(1, cores // workers)
+
+
+def cache_folder() -> Path:
+    """Where converted checkpoints are kept: ``EXAM_PP_CACHE``, else the user's cache folder."""
+    if chosen := os.environ.get("EXAM_PP_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
+
+
+def _converted(checkpoint: Checkpoint, compute_type: str) -> Path:
+    """The folder of the converted checkpoint; converts and checks it on the first use.
+
+    The folder appears under its name only when it is complete and checked.
+    """
+    import ctranslate2
+
+    identity = "-".join(checkpoint.identity.values())
+    target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
+    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        _convert(checkpoint, part, compute_type)
+        _check(checkpoint, part, compute_type)
+        try:
+            part.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster, with the same content
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def _convert(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
+    from ctranslate2.converters import TransformersConverter
+
+    class Converter(TransformersConverter):  # type: ignore[misc]
+        def load_model(self, *args: Any, **kwargs: Any) -> Any:
+            model = super().load_model(*args, **kwargs)
+            # Recent transformers always set `tie_word_embeddings` and keep what it meant for T5's
+            # output scale elsewhere; the converter reads the old flag.
+            if hasattr(model.config, "scale_decoder_outputs"):
+                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
+            return model
+
+    converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
+    converter.convert(str(folder), quantization=compute_type, force=True)
+
+
+def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
+    """Compare log-likelihoods of a few continuations with transformers'; raises :class:`ModelError`."""
+    import ctranslate2
+    import torch
+
+    tokenizer = checkpoint.tokenizer
+    model = checkpoint.model(torch.float32)
+    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=_on_cpu(compute_type))
+    tolerance = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
+    for probe in _PROBES:
+        prompt = tokenizer(probe)["input_ids"]
+        for target in label_rows(tokenizer, ("0", "3", "the answer")):
+            start = torch.tensor([[checkpoint.start_token, *target[:-1]]])
+            with torch.inference_mode():
+                logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=start).logits[0]
+            expected = logits.log_softmax(-1)[range(len(target)), target].sum().item()
+            source = tokenizer.convert_ids_to_tokens(prompt)
+            words = tokenizer.convert_ids_to_tokens(target[:-1])
+            found = math.fsum(translator.score_batch([source], [words])[0].log_probs)
+            if not abs(found - expected) <= tolerance * max(1.0, abs(expected) / 10):
+                raise ModelError(
+                    f"the converted checkpoint disagrees with transformers (log-likelihood {found:.4f} "
+                    f"instead of {expected:.4f} for a probe)"
+                )
+
+
+def _on_cpu(compute_type: str) -> str:
+    """The check runs on the CPU, which does not know every type of a GPU."""
+    import ctranslate2
+
+    return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"

@@ -1,0 +1,156 @@
+"""Prompts as token ids; only the passage is ever shortened."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exam_pp.messages import Part, Request
+
+_CACHED_TEXTS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of a prompt, how many passage tokens were cut, or why it cannot be asked."""
+
+    ids: list[int]
+    tokens_cut: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part's text, encoded alone and without special tokens."""
+
+    ids: list[int]
+    has_unknown: bool
+
+
+class PromptEncoder:
+    """Encodes requests for one tokenizer, at most ``max_tokens`` ids each.
+
+    Where the tokenizer works word by word, each text is encoded once and the ids are joined, which
+    gives the same ids as encoding the whole prompt; all other prompts are encoded as a whole.
+    """
+
+    def __init__(self, tokenizer: Any, max_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self._joins = _works_word_by_word(tokenizer)
+        self._pieces: OrderedDict[str, _Piece] = OrderedDict()
+        self._shortened: OrderedDict[tuple[str, int], tuple[str, int]] = OrderedDict()
+        probe = self._whole("a")
+        alone = tokenizer("a", add_special_tokens=False)["input_ids"]
+        start = next((i for i in range(len(probe)) if probe[i : i + len(alone)] == alone), None)
+        self._joins = self._joins and start is not None
+        self._prefix = probe[:start] if start is not None else []
+        self._suffix = probe[start + len(alone) :] if start is not None else []
+
+    def encode(self, requests: Sequence[Request]) -> list[Encoded]:
+        """One result a request, in order."""
+        return [self._encode(request) for request in requests]
+
+    def _encode(self, request: Request) -> Encoded:
+        parts = [Part(_clean(p.text), p.slot, p.may_be_cut, p.role) for p in request.parts]
+        ids = self._ids(parts)
+        if ids is not None and len(ids) <= self.max_tokens:
+            return Encoded(ids)
+        return self._shorten(parts)
+
+    def _ids(self, parts: list[Part]) -> list[int] | None:
+        """The ids of the prompt; None if the passage alone is too long to be worth encoding."""
+        pieces = [self._piece(part.text) for part in parts]
+        if sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut) > self.max_tokens:
+            return None
+        if self._joins and _joinable(parts) and not any(piece.has_unknown for piece in pieces):
+            return [*self._prefix, *(i for piece in pieces for i in piece.ids), *self._suffix]
+        return self._whole("".join(part.text for part in parts))
+
+    def _shorten(self, parts: list[Part]) -> Encoded:
+        """Cut the end of the passage until the whole prompt fits."""
+        at = next((i for i, part in enumerate(parts) if part.may_be_cut and part.text), None)
+        room = self.max_tokens - len(self._whole("".join(p.text for i, p in enumerate(parts) if i != at)))
+        while at is not None and room > 0:
+            text, cut = self._start_of(parts[at].text, room)
+            ids = self._whole("".join(text if i == at else part.text for i, part in enumerate(parts)))
+            excess = len(ids) - self.max_tokens
+            if excess <= 0:
+                return Encoded(ids, cut)
+            room -= excess
+        return Encoded([], error=f"the prompt without its passage is longer than {self.max_tokens} tokens")
+
+    def _start_of(self, text: str, tokens: int) -> tuple[str, int]:
+        """The text up to the end of its ``tokens``-th token, and how many tokens follow."""
+        key = (text, tokens)
+        if key not in self._shortened:
+            encoding = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+            offsets = encoding["offset_mapping"]
+            kept = min(tokens, len(offsets))
+            end = offsets[kept - 1][1] if kept else 0
+            _remember(self._shortened, key, (text[:end], len(offsets) - kept))
+        return self._shortened[key]
+
+    def _piece(self, text: str) -> _Piece:
+        if text in self._pieces:
+            self._pieces.move_to_end(text)
+            return self._pieces[text]
+        ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        piece = _Piece(ids, self._tokenizer.unk_token_id in ids)
+        _remember(self._pieces, text, piece)
+        return piece
+
+    def _whole(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text)["input_ids"]
+        return ids
+
+
+def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    cache[key] = value
+    if len(cache) > _CACHED_TEXTS:
+        cache.popitem(last=False)
+
+
+def _clean(text: str) -> str:
+    """Lone surrogates are no Unicode text: tokenizers refuse them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _joinable(parts: list[Part]) -> bool:
+    """Whether every border between parts is at white space (empty parts have no border)."""
+    texts = [part.text for part in parts if part.text]
+    return all(a[-1].isspace() or b[0].isspace() for a, b in zip(texts, texts[1:], strict=False))
+
+
+# What these steps do to a word does not depend on its neighbours.
+_WORDWISE_NORMALIZERS = {"Precompiled", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents"}
+
+
+def _works_word_by_word(tokenizer: Any) -> bool:
+    """Whether text is split at white space before anything looks at more than one word."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return False
+    state = json.loads(backend.to_str())
+    splits = any(step["type"] in ("WhitespaceSplit", "Whitespace") for step in _steps(state["pre_tokenizer"]))
+    return splits and all(
+        step["type"] in _WORDWISE_NORMALIZERS or _collapses_spaces(step) for step in _steps(state["normalizer"])
+    )
+
+
+def _steps(step: dict[str, Any] | None) -> list[dict[str, Any]]:
+    if step is None:
+        return []
+    inner = step.get("normalizers") or step.get("pretokenizers")
+    return [step] if inner is None else [leaf for child in inner for leaf in _steps(child)]
+
+
+def _collapses_spaces(step: dict[str, Any]) -> bool:
+    return step["type"] == "Replace" and step["pattern"] in ({"Regex": " {2,}"}, {"Regex": "\\s+"})

@@ -1,0 +1,249 @@
+"""The reference engine: seq2seq models through transformers' own ``generate``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.llm.checkpoint import checkpoint_path, identity, import_transformers, load_failed
+from exam_pp.llm.encoding import PromptEncoder
+from exam_pp.llm.labels import label_rows
+from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
+from exam_pp.messages import Completion
+
+if TYPE_CHECKING:
+    import torch
+
+FIRST_TOKENS = 48
+"""Replies longer than this are generated again on their own, so that they do not hold a whole batch."""
+
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
+_PUBLISHED_INPUT_TOKENS = 512
+
+
+def load_seq2seq(options: ModelOptions) -> LLM:
+    """A T5-like checkpoint with the engine that the options and the installation allow.
+
+    Raises :class:`ModelError` for missing checkpoints and other kinds of models.
+    """
+    from exam_pp.llm.ctranslate2 import start_ctranslate2
+
+    checkpoint = Checkpoint(options)
+    encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
+    engine = None if options.engine == "transformers" else start_ctranslate2(options, checkpoint)
+    return Seq2SeqLLM(options, encoder, engine or TransformersEngine(options, checkpoint), checkpoint.identity)
+
+
+class Checkpoint:
+    """A seq2seq checkpoint: config and tokenizer at once, weights when they are asked for."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        transformers = import_transformers()
+        self.options = options
+        self.path = checkpoint_path(options)
+        try:
+            self.config: Any = transformers.AutoConfig.from_pretrained(self.path, revision=options.revision)
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                self.path, revision=options.revision, use_fast=True
+            )
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            raise load_failed(options, error) from error
+        if not self.config.is_encoder_decoder:
+            raise ModelError(
+                f"The model {options.model!r} is no encoder-decoder model, which the pipeline text2text needs."
+            )
+        self.identity = identity(self.path, self.config)
+        self.max_input_tokens = options.max_input_tokens or min(
+            getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
+            getattr(self.config, "n_positions", None) or _PUBLISHED_INPUT_TOKENS,
+        )
+
+    def model(self, dtype: Any) -> Any:
+        """The weights in ``dtype``, ready for inference on the CPU."""
+        transformers = import_transformers()
+        try:
+            with _quiet_loading(transformers):
+                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                    self.path, revision=self.options.revision, dtype=dtype
+                )
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise load_failed(self.options, error) from error
+        return model.eval()
+
+    @property
+    def start_token(self) -> int:
+        """The decoder's first token."""
+        token = self.config.decoder_start_token_id
+        return int(self.tokenizer.pad_token_id if token is None else token)
+
+
+@contextlib.contextmanager
+def _quiet_loading(transformers: Any) -> Iterator[None]:
+    """No bar for reading weights: it would tear our own progress bar."""
+    logging = transformers.utils.logging
+    enabled = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if enabled:
+            logging.enable_progress_bar()
+
+
+def pick_device(options: ModelOptions) -> str:
+    """The asked device, else the first GPU, else the CPU."""
+    import torch
+
+    return options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class TransformersEngine:
+    """Batches through ``generate``, with the likelihoods of the scale from the same encoder pass."""
+
+    parallel = 0
+
+    def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
+        import torch
+
+        self._torch = torch
+        self._device = pick_device(options)
+        self._dtype = _dtype(options, self._device)
+        self._beams = options.num_beams
+        self._tokenizer = checkpoint.tokenizer
+        self._start_token = checkpoint.start_token
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        try:
+            self._model = checkpoint.model(getattr(torch, self._dtype)).to(self._device)
+        except RuntimeError as error:
+            raise load_failed(options, error) from error
+        self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
+        self._pad = _first(self._tokenizer.pad_token_id, self._eos)
+        self.batch_tokens = _GPU_BATCH_TOKENS if self._device.startswith("cuda") else _CPU_BATCH_TOKENS
+
+    def provenance(self) -> dict[str, Any]:
+        """Engine, dtype, device kind and versions."""
+        return {
+            "engine": "transformers",
+            "dtype": self._dtype,
+            "device": self._device.split(":")[0],
+            "transformers": import_transformers().__version__,
+            "torch": self._torch.__version__,
+        }
+
+    def start(self, job: Job) -> Callable[[], list[Completion]]:
+        """The work happens when the result is asked for: one batch at a time."""
+        return lambda: self._run(job)
+
+    def _run(self, job: Job) -> list[Completion]:
+        torch = self._torch
+        with torch.inference_mode():
+            input_ids, mask = self._pad_left_to_right(job.prompts)
+            states = self._model.get_encoder()(input_ids=input_ids, attention_mask=mask)
+            logprobs = self._label_logprobs(job.labels, states, mask)
+            texts = self._replies(states, mask, job.max_new_tokens)
+        return [Completion(text, label_logprobs=probs) for text, probs in zip(texts, logprobs, strict=True)]
+
+    def _pad_left_to_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        torch = self._torch
+        longest = max(len(prompt) for prompt in prompts)
+        ids = torch.full((len(prompts), longest), self._pad, dtype=torch.long)
+        mask = torch.zeros((len(prompts), longest), dtype=torch.long)
+        for row, prompt in enumerate(prompts):
+            ids[row, : len(prompt)] = torch.tensor(prompt)
+            mask[row, : len(prompt)] = 1
+        return ids.to(self._device), mask.to(self._device)
+
+    def _replies(self, states: Any, mask: torch.Tensor, max_new_tokens: int) -> list[str]:
+        """Replies of a batch; the few long ones are generated apart from the many short ones."""
+        rows, finished = self._generate(states, mask, min(FIRST_TOKENS, max_new_tokens))
+        if max_new_tokens > FIRST_TOKENS:
+            for row in (row for row, done in enumerate(finished) if not done):
+                rows[row] = self._generate(_rows(states, [row]), mask[[row]], max_new_tokens)[0][0]
+        replies: list[str] = self._tokenizer.batch_decode(
+            rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return [reply.strip() for reply in replies]
+
+    def _generate(
+        self, states: Any, mask: torch.Tensor, max_new_tokens: int
+    ) -> tuple[list[list[int]], list[bool]]:
+        """Best sequence of each row, and whether its search had ended before the length limit.
+
+        With early stopping a search ends when as many hypotheses as beams are complete: then all that
+        are returned end with the end-of-sequence token, and a higher limit changes nothing.
+        """
+        transformers = import_transformers()
+        config = transformers.GenerationConfig(
+            max_new_tokens=max_new_tokens,
+            num_beams=self._beams,
+            num_return_sequences=self._beams,
+            early_stopping=self._beams > 1,
+            length_penalty=1.0,
+            do_sample=False,
+            pad_token_id=self._pad,
+            eos_token_id=self._eos,
+            decoder_start_token_id=self._start_token,
+        )
+        # `generate` takes the encoder's states as they are and expands them to the beams itself.
+        output = self._model.generate(
+            encoder_outputs=_rows(states, slice(None)), attention_mask=mask, generation_config=config
+        )
+        sequences = output.view(-1, self._beams, output.shape[-1])
+        finished = (sequences[:, :, 1:] == self._eos).any(-1).all(-1).tolist()
+        return sequences[:, 0].tolist(), finished
+
+    def _label_logprobs(
+        self, labels: tuple[str, ...], states: Any, mask: torch.Tensor
+    ) -> list[tuple[float, ...]]:
+        """Joint log-probability of every label and the end of sequence, by teacher forcing."""
+        if not labels:
+            return [()] * mask.shape[0]
+        torch = self._torch
+        rows = label_rows(self._tokenizer, labels)
+        targets = torch.full((len(rows), max(map(len, rows))), -100, dtype=torch.long, device=self._device)
+        for row, ids in enumerate(rows):
+            targets[row, : len(ids)] = torch.tensor(ids, device=self._device)
+        inputs = torch.full_like(targets, self._start_token)
+        inputs[:, 1:] = targets[:, :-1].clamp(min=0)
+        columns = []
+        for label_inputs, label_targets in zip(inputs, targets, strict=True):
+            logits = self._model(
+                encoder_outputs=states,
+                attention_mask=mask,
+                decoder_input_ids=label_inputs.expand(mask.shape[0], -1),
+                use_cache=False,
+            ).logits.float()
+            known = label_targets >= 0
+            scores = logits.log_softmax(-1)[:, known].gather(
+                -1, label_targets[known].expand(mask.shape[0], -1).unsqueeze(-1)
+            )
+            columns.append(scores.squeeze(-1).sum(-1))
+        return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
+
+
+def _rows(states: Any, rows: Any) -> Any:
+    """Encoder states of some rows; `generate` changes the object that it is given."""
+    from transformers.modeling_outputs import BaseModelOutput
+
+    return BaseModelOutput(last_hidden_state=states.last_hidden_state[rows])
+
+
+def _dtype(options: ModelOptions, device: str) -> str:
+    """FLAN-T5 overflows in float16, so a GPU gets bfloat16 where it can."""
+    import torch
+
+    if options.dtype != "auto":
+        return options.dtype
+    if not device.startswith("cuda"):
+        return "float32"
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+
+
+def _first(*values: Any) -> int:
+    value = next(value for value in values if value is not None)
+    return int(value[0] if isinstance(value, list) else value)
+

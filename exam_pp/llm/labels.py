@@ -1,0 +1,17 @@
+"""The answer scale's labels as token sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def label_rows(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
+    """The token ids of each label with its end of sequence.
+
+    T5 has no piece for a leading "0": that label is two pieces, the others one.
+    """
+    rows: list[list[int]] = [
+        tokenizer(label, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id] for label in labels
+    ]
+    return rows
