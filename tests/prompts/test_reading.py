@@ -1,0 +1,146 @@
+"""Reading replies: the papers' rule, case by case, and what holds for every reply."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.prompts.base import Unparsed
+from exam_pp.prompts.reading import (
+    UNANSWERABLE,
+    find_rating,
+    is_ill_formed,
+    is_unanswerable,
+    read_extraction,
+    read_rating,
+)
+
+CASES = json.loads((Path(__file__).parent / "cases" / "ratings.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: repr(case["reply"]))
+def test_rating(case: dict[str, Any]) -> None:
+    verdict = read_rating(case["reply"], case.get("max_rating", CASES["max_rating"]))
+    assert (verdict.rating, verdict.source) == (case["rating"], case["source"])
+    assert verdict.correct == (case["rating"] > 0)
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: repr(case["reply"]))
+def test_ungraded_keeps_numbers_only(case: dict[str, Any]) -> None:
+    verdict = read_rating(case["reply"], case.get("max_rating", CASES["max_rating"]), "ungraded")
+    if case["source"] == "number":
+        assert (verdict.rating, verdict.reason) == (case["rating"], None)
+    else:
+        assert verdict.rating is None
+        assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("4", 4),
+        (" 4.", 4),
+        ("**4**", 4),
+        ("7", 0),
+        ("Paris", 0),
+        ("unanswerable", 1),
+        ("", 1),
+        ("a.", 1),
+        ("Rating: 4", 0),
+    ],
+)
+def test_the_published_rule(reply: str, rating: int) -> None:
+    """The published implementation has the fallback the wrong way round; for old numbers only."""
+    assert read_rating(reply, 5, "published").rating == rating
+
+
+@given(st.text(max_size=40), st.integers(1, 9), st.sampled_from(["default", "ungraded", "published"]))
+def test_any_reply_is_read(reply: str, max_rating: int, unparsed: Unparsed) -> None:
+    verdict = read_rating(reply, max_rating, unparsed)
+    if verdict.rating is None:
+        assert unparsed == "ungraded"
+        assert verdict.reason
+    else:
+        assert 0 <= verdict.rating <= max_rating
+        assert verdict.correct == (verdict.rating > 0)
+
+
+@given(st.text("0123456789 .,:;-/*()\"'\n%abofutRing", max_size=25), st.integers(1, 9))
+def test_replies_made_of_digits_and_marks_are_read(reply: str, max_rating: int) -> None:
+    rating = find_rating(reply, max_rating)
+    assert rating is None or 0 <= rating <= max_rating
+    read_extraction(reply)
+
+
+@given(
+    st.integers(0, 5),
+    st.sampled_from(["{}", " {}.", "**{}**", "{}/5", "Rating: {}", "{}: because", "the answer is {}"]),
+)
+def test_every_rating_in_every_form(rating: int, form: str) -> None:
+    assert find_rating(form.format(rating), 5) == rating
+
+
+@given(st.integers(6, 999))
+def test_numbers_outside_the_scale_are_text(number: int) -> None:
+    assert read_rating(str(number), 5).source == "default-1"
+
+
+@pytest.mark.parametrize("phrase", UNANSWERABLE)
+@pytest.mark.parametrize("form", ["{}", "{}.", " {}\n", '"{}"', "{}!", "({})"])
+def test_unanswerable(phrase: str, form: str) -> None:
+    assert is_unanswerable(form.format(phrase))
+    assert is_unanswerable(form.format(phrase.upper()))
+
+
+@pytest.mark.parametrize(
+    "reply", ["nothing", "Norway", "no one knows", "note", "now", "the answer is unknown"]
+)
+def test_answerable(reply: str) -> None:
+    """An edit distance of 20 % or more of the longer string is another word."""
+    assert not is_unanswerable(reply)
+
+
+def test_distance_is_below_20_percent() -> None:
+    assert is_unanswerable("unanswerab"), "2 of 12 characters"
+    assert not is_unanswerable("unanswera"), "3 of 12 characters"
+
+
+@pytest.mark.parametrize("reply", ["", " ", "a", "a.", "(iii)", "B)", "iv.", "...", "x:"])
+def test_ill_formed(reply: str) -> None:
+    assert is_ill_formed(reply)
+
+
+@pytest.mark.parametrize("reply", ["ab", "a b", "4", "he", "(a) Paris", "USA"])
+def test_well_formed(reply: str) -> None:
+    assert not is_ill_formed(reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "correct"), [("Paris", True), ("unanswerable", False), ("No.", False), ("", False), ("4", True)]
+)
+def test_extraction(reply: str, correct: bool) -> None:
+    verdict = read_extraction(reply)
+    assert (verdict.rating, verdict.correct) == (None, correct)
+
+
+def test_replies_of_flan_t5_large(shared_data: Path) -> None:
+    """612 of the 72,630 question ratings of this file are not a digit from 0 to 5; 39 begin with one."""
+    from exam_pp.store.passages import read_passages
+
+    total = others = texts = 0
+    for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
+        for passage in query.passages:
+            for grades in passage.rubric_grades or []:
+                if grades.prompt_class != "QuestionSelfRatedUnanswerablePromptWithChoices":
+                    continue
+                for _, answer in grades.answers:
+                    total += 1
+                    verdict = read_rating(answer, 5)
+                    others += answer not in {"0", "1", "2", "3", "4", "5"}
+                    texts += verdict.source != "number"
+    assert (total, others, texts) == (72_630, 612, 612 - 39)

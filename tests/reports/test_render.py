@@ -1,0 +1,73 @@
+"""One report, four renderers."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.reports.document import Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.render import RENDERERS, render, show
+
+BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
+REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])
+
+
+def test_text() -> None:
+    assert render(REPORT, "text") == (
+        "Title\n\nPart\n====\n\nSome words.\n\nBoard\n"
+        "system  score  queries\n------  -----  -------\na|b     0.123        3\n_c                  10\n"
+        "\np1\n    A <b>passage</b>.\n"
+    )
+
+
+def test_tsv_has_the_tables_alone() -> None:
+    assert render(REPORT, "tsv") == "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"
+    two = Report("", [BOARD, Table(["x"], [[1]])])
+    assert render(two, "tsv").endswith("_c\t\t10\n\nx\n1\n")
+
+
+def test_markdown() -> None:
+    assert "| a\\|b | 0.123 | 3 |" in render(REPORT, "md")
+    assert "| --- | ---: | ---: |" in render(REPORT, "md")
+    assert "## Part" in render(REPORT, "md")
+
+
+def test_json_is_not_rounded() -> None:
+    document = json.loads(render(REPORT, "json"))
+    assert document["notes"] == ["Some words."]
+    assert document["tables"][0]["rows"][0] == {"system": "a|b", "score": 0.12345, "queries": 3}
+
+
+def test_an_empty_cell_is_no_zero() -> None:
+    assert [show(None, 3), show(0.0, 3), show(0, 3), show(1.0, 1)] == ["", "0.000", "0", "1.0"]
+
+
+def test_a_table_without_rows() -> None:
+    empty = Report("", [Table(["system", "score"], [])])
+    assert render(empty, "text") == "system  score\n------  -----\n"
+    assert render(empty, "tsv") == "system\tscore\n"
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'json'"):
+        render(REPORT, "jsn")
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
+
+
+@given(st.lists(st.tuples(words, st.none() | st.floats(-10, 10) | st.integers(-10, 10), words), max_size=4))
+def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str]]) -> None:
+    report = Report("", [Table(["name", "value", "note"], rows)])
+    lines = render(report, "tsv").removesuffix("\n").split("\n")
+    read = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len(read) == 1 + len(rows)
+    assert all(len(row) == 3 for row in read)
+    for name in RENDERERS:
+        assert render(report, name).endswith("\n")
+    assert [row["name"] for row in json.loads(render(report, "json"))["tables"][0]["rows"]] if rows else True

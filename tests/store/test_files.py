@@ -1,0 +1,191 @@
+"""Opening files: gzip, line numbers, outputs that appear whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError, OutputError
+from exam_pp.store import files
+from exam_pp.store.files import atomic_output, check_output, read_lines, read_text_lines, write_text
+
+
+class Standard:
+    """A replacement of sys.stdin or sys.stdout with a binary buffer."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.buffer: Any = io.BufferedReader(io.BytesIO(content)) if content else io.BytesIO()  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def many_lines(tmp_path: Path) -> Path:
+    """A gzip that is larger than any read buffer."""
+    path = tmp_path / "many.jsonl.gz"
+    with gzip.open(path, "wb") as stream:
+        for number in range(20_000):
+            stream.write(b'{"number": %d, "noise": "%s"}\n' % (number, os.urandom(40).hex().encode()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["f.txt", "f.jsonl.gz", "f.gz.txt"])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_gzip_is_told_by_content(tmp_path: Path, name: str, zipped: bool) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"a\nb\n") if zipped else b"a\nb\n")
+    assert list(read_lines(path)) == [(1, b"a"), (2, b"b")]
+
+
+def test_bom_line_ends_and_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"\xef\xbb\xbfa\r\n\r\n  \nb")
+    assert list(read_lines(path)) == [(1, b"a"), (4, b"b")]
+    assert list(read_text_lines(path)) == [(1, "a"), (4, "b")]
+
+
+def test_a_file_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"")
+    assert list(read_lines(tmp_path / "f")) == []
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
+    monkeypatch.setattr("sys.stdin", Standard(gzip.compress(b"a\nb\n") if zipped else b"a\nb\n"))
+    assert list(read_lines("-")) == [(1, b"a"), (2, b"b")]
+
+
+def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Standard()
+    monkeypatch.setattr("sys.stdout", out)
+    with atomic_output("-", inputs=["-"]) as stream:
+        stream.write(b"a\n")
+    assert out.buffer.getvalue() == b"a\n"
+
+
+def test_truncated_gzip_names_the_last_good_line(many_lines: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.jsonl.gz"
+    whole = many_lines.read_bytes()
+    cut.write_bytes(whole[: len(whole) // 2])
+    read: list[tuple[int, bytes]] = []
+    with pytest.raises(DataError) as caught:
+        read.extend(read_lines(cut))
+    last, line = read[-1]
+    assert line.endswith(b"}"), "never half a line"
+    assert 0 < last < 20_000
+    assert str(caught.value).startswith(f"{cut}: the gzip data is cut off or corrupt")
+    assert f"the last line that could be read is line {last}." in str(caught.value)
+
+
+def test_only_the_end_is_missing(tmp_path: Path) -> None:
+    """The eight bytes of checksum and length: all lines are there, and still the file is not whole."""
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(b"a\nb\n")[:-8])
+    with pytest.raises(DataError, match="cut off or corrupt"):
+        list(read_lines(path))
+
+
+def test_corrupt_gzip(many_lines: Path) -> None:
+    content = bytearray(many_lines.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 200] = bytes(200)
+    many_lines.write_bytes(content)
+    with pytest.raises(DataError, match=r"cut off or corrupt .* last line that could be read is line \d+"):
+        list(read_lines(many_lines))
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none: cannot be read \(No such file or directory\)\."):
+        list(read_lines(tmp_path / "none"))
+    with pytest.raises(DataError, match="is a folder, not a file"):
+        list(read_lines(tmp_path))
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"a\n\xff\xfe\n")
+    with pytest.raises(DataError, match="line 2: is not UTF-8 text"):
+        list(read_text_lines(tmp_path / "f"))
+
+
+def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
+    old = tmp_path / "old.txt"
+    old.write_text("old")
+
+    def fail(path: Path) -> None:
+        with atomic_output(path) as stream:
+            stream.write(b"half of it")
+            raise RuntimeError
+
+    for path in (old, tmp_path / "new.jsonl.gz"):
+        with pytest.raises(RuntimeError):
+            fail(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
+    assert old.read_text() == "old"
+
+
+def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
+    """No name and no time inside the gzip."""
+    for name in ("a.gz", "b.gz"):
+        with atomic_output(tmp_path / name) as stream:
+            stream.write(b"content\n")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"content\n"
+
+
+def test_the_output_is_never_an_input(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text("content")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(source)
+    for output in (source, link, tmp_path / "." / "in.jsonl"):
+        with pytest.raises(OutputError, match=r"is also an input; name another file with -o\."):
+            write_text(output, "new", inputs=["-", source])
+    assert source.read_text() == "content"
+
+
+def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="is a folder; name a file with -o"):
+        check_output(tmp_path)
+    with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
+        check_output(tmp_path / "none" / "f")
+
+
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files.os, "access", lambda path, mode: False)
+    with pytest.raises(OutputError, match="no permission for the folder"):
+        check_output(tmp_path / "f")
+
+
+def test_a_folder_that_is_locked(unwritable: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(unwritable / "f", "text")
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OutputError, match=r"f cannot be written: No space left on device\."):
+        write_text(tmp_path / "f", "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
+    target = tmp_path / "target.txt"
+    target.write_text("old")
+    (tmp_path / "link.txt").symlink_to(target)
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert target.read_text() == "new"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert target.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no /dev/null")
+def test_devices_are_written_and_not_replaced() -> None:
+    write_text("/dev/null", "text")
+    assert Path("/dev/null").is_char_device()

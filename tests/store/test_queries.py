@@ -1,0 +1,55 @@
+"""Query files in their three shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.store.queries import read_queries
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"007": "first", "q2": "second"}',
+        '{\n  "007": "first",\n  "q2": "second"\n}\n',
+        "007\tfirst\nq2\tsecond\n",
+        "\ufeff007\t first\r\n\r\nq2\tsecond\r\n",
+        '{"query_id": "007", "query_text": "first"}\n{"query_id": "q2", "query_text": "second"}\n',
+    ],
+    ids=["json", "json on lines", "tsv", "tsv with BOM and CRLF", "jsonl"],
+)
+def test_shapes(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "queries"
+    path.write_text(content, encoding="utf-8", newline="")
+    queries = read_queries(path)
+    assert {key: query.query_text for key, query in queries.items()} == {"007": "first", "q2": "second"}
+
+
+def test_facets(demo_data: Path) -> None:
+    queries = read_queries(demo_data / "queries.jsonl")
+    assert "007" in queries
+    assert [facet.facet_id for facet in queries["d07"].facets or []] == ["colony", "dance", "threats"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "holds no queries."),
+        ("q1 no tab\n", "line 1: has no tab between query id and text."),
+        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
+        ('{"q1": "  "}', "the query 'q1' has no text."),
+        ('{"q1": 3}', "is not a JSON object of query id to query text."),
+        ('{"q1": "a"', "is not valid JSON"),
+        ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
+    ],
+)
+def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "queries"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_queries(path)
+    assert str(caught.value).startswith(str(path))
+    assert words in str(caught.value)

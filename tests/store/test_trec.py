@@ -1,0 +1,111 @@
+"""Runs and qrels."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, write_qrels, write_run
+
+
+def test_run(tmp_path: Path) -> None:
+    path = tmp_path / "my.system.run"
+    path.write_text("q1 Q0 d#1 0 2.5 tag\n007\tQ0\td2\t1\t-1e3\ttag\r\n")
+    assert list(read_run(path)) == [
+        RunLine("q1", "d#1", 0, 2.5, "my.system"),
+        RunLine("007", "d2", 1, -1000.0, "my.system"),
+    ]
+    assert {line.system for line in read_run(path, method="tag")} == {"tag"}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("bm25.run", "bm25"),
+        ("bm25.run.gz", "bm25"),
+        ("input.v1.gz", "input.v1"),
+        ("a.b.txt", "a.b"),
+        ("x", "x"),
+    ],
+)
+def test_the_method_is_the_file_stem(name: str, method: str) -> None:
+    assert method_of(Path(name)) == method
+
+
+def test_runs_of_a_folder(tmp_path: Path) -> None:
+    for name in ("b.run", "a.run.gz", "c.txt", "input.d.gz", ".hidden.run", "notes.md", "graded.jsonl.gz"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder.run").mkdir()
+    assert [path.name for path in run_files(tmp_path)] == ["a.run.gz", "b.run", "c.txt", "input.d.gz"]
+    assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
+
+
+def test_runs_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no run files"):
+        run_files(tmp_path)
+    with pytest.raises(DataError, match="is not a folder"):
+        run_files(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("q Q0 d 1 2.0\n", "line 1: has 5 fields, not the six of a run"),
+        ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", "line 2, rank: 'first' is not a whole number."),
+        ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
+        ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
+        ("q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "line 2: the passage 'd' occurs twice for the query 'q'."),
+    ],
+)
+def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
+    path = tmp_path / "s.run"
+    path.write_text(lines)
+    with pytest.raises(DataError) as caught:
+        list(read_run(path))
+    assert str(caught.value).startswith(str(path))
+    assert words in str(caught.value)
+
+
+def test_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_bytes(gzip.compress(b"q1 0 d1 3\nq1\t0\td2\t-2\nq2/facet 0 d1 0\nq1 0 d1 3\n"))
+    assert read_qrels(path) == [Qrel("q1", "d1", 3), Qrel("q1", "d2", -2), Qrel("q2/facet", "d1", 0)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("q 0 d\n", "line 1: has 3 fields, not the four of qrels"),
+        ("q 0 d 1.5\n", "line 1, grade: '1.5' is not a whole number."),
+        ("q 0 d 1\nq 0 d 2\n", "line 2: the passage 'd' has two grades for the query 'q'."),
+        ("", "holds no judgments."),
+    ],
+)
+def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(lines)
+    with pytest.raises(DataError) as caught:
+        read_qrels(path)
+    assert words in str(caught.value)
+
+
+def test_written_files_are_read(tmp_path: Path) -> None:
+    run = [RunLine("q", "d1", 1, 0.1 + 0.2, "s"), RunLine("q", "d2", 2, 1e-17, "s")]
+    write_run(run, tmp_path / "s.run.gz")
+    assert list(read_run(tmp_path / "s.run.gz")) == run
+    qrels = [Qrel("q", "d", 3), Qrel("r", "e", -1)]
+    write_qrels(qrels, tmp_path / "qrels")
+    assert read_qrels(tmp_path / "qrels") == qrels
+    assert (tmp_path / "qrels").read_text() == "q 0 d 3\nr 0 e -1\n"
+
+
+def test_real_runs(shared_data: Path) -> None:
+    files = run_files(shared_data / "dl19-gpt4" / "runs")
+    assert [method_of(path) for path in files] == [
+        "BM25", "BM25_RM3", "D_BERT_KD_TASB", "OPEN_AI_ADA2", "REP_LLAMA", "SPLADE_P_P_ENSEMBLE_DISTIL",
+    ]  # fmt: skip
+    assert all(line.rank >= 0 for path in files for line in read_run(path))

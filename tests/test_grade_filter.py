@@ -1,0 +1,114 @@
+"""Which grades of a passage count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exam_pp.data_model import LEGACY_PROMPT_CLASS, DirectGrade, Passage, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, question_set_of
+
+
+def grades(
+    ratings: dict[str, int],
+    model: str | None = "m",
+    prompt: str | None = "P",
+    kind: str | None = "question",
+    **info: Any,
+) -> RubricGrades:
+    return RubricGrades(
+        model=model,
+        correct=[entry for entry, rating in ratings.items() if rating],
+        wrong=[entry for entry, rating in ratings.items() if not rating],
+        prompt_info={"prompt_class": prompt, **info} if prompt else None,
+        prompt_type=kind,
+        self_ratings=[{"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()],  # type: ignore[list-item]
+    )
+
+
+def passage(*sets: RubricGrades, direct: DirectGrade | None = None) -> Passage:
+    return Passage(
+        passage_id="p", text="t", rubric_grades=list(sets), direct_grades=[direct] if direct else None
+    )
+
+
+def selected(where: GradeFilter, *passages: Passage) -> tuple[GradeSelector, list[dict[str, int]]]:
+    selector = GradeSelector(where)
+    return selector, [selector.ratings(each) for each in passages]
+
+
+def test_equal_model_and_prompt_are_united_and_the_later_rating_wins() -> None:
+    """A bank that grew, and a re-grading, both read right."""
+    both = passage(grades({"a": 1, "b": 2}), grades({"b": 5, "c": 3}))
+    selector, (ratings,) = selected(GradeFilter(), both)
+    assert ratings == {"a": 1, "b": 5, "c": 3}
+    selector.check("f")
+    assert selector.key == GradeKey("m", "P")
+
+
+def test_first_is_the_published_rule() -> None:
+    _, (ratings,) = selected(GradeFilter(choice="first"), passage(grades({"a": 1}), grades({"a": 5, "b": 5})))
+    assert ratings == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (GradeFilter(model="m"), {"a": 1}),
+        (GradeFilter(prompt_class="Q"), {"b": 2}),
+        (GradeFilter(kind="nugget"), {"b": 2}),
+        (GradeFilter(kind="direct"), {"direct": 1}),
+        (GradeFilter(model="m", prompt_class="Q"), {}),
+        (GradeFilter(question_set="tqa"), {"NDQ_1": 4}),
+    ],
+)
+def test_criteria(where: GradeFilter, expected: dict[str, int]) -> None:
+    everything = passage(
+        grades({"a": 1}),
+        grades({"b": 2}, model="n", prompt="Q", kind="nugget"),
+        grades({"NDQ_1": 4}, model="o", prompt="T"),
+        direct=DirectGrade(model="d", correct=True, prompt_info={"prompt_class": "HELM"}),
+    )
+    assert selected(where, everything)[1] == [expected]
+
+
+def test_missing_metadata_matches() -> None:
+    unknown = passage(grades({"a": 1}, model=None, prompt=None, kind=None))
+    where = GradeFilter(model="m", prompt_class="P", kind="nugget")
+    selector, ratings = selected(where, unknown)
+    assert ratings == [{"a": 1}]
+    assert selector.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
+
+
+def test_nothing_matches_lists_what_the_file_holds() -> None:
+    selector, _ = selected(GradeFilter(model="other"), passage(grades({"a": 1})), passage(grades({"a": 1})))
+    with pytest.raises(SelectionError) as caught:
+        selector.check("graded.jsonl")
+    assert str(caught.value) == (
+        "No grades in graded.jsonl match the filter; it holds: --model 'm' --prompt-class 'P' (2 passages)."
+    )
+
+
+def test_several_match_lists_them() -> None:
+    selector, _ = selected(GradeFilter(), passage(grades({"a": 1}), grades({"a": 1}, model="n")))
+    with pytest.raises(
+        SelectionError, match=r"matches 2 sets of grades in f; choose one of: --model 'm' .*--model 'n'"
+    ):
+        selector.check("f")
+
+
+def test_no_grades_at_all() -> None:
+    selector, _ = selected(GradeFilter(), passage())
+    with pytest.raises(SelectionError, match="f holds no grades; run `exam-pp grade` first"):
+        selector.check("f")
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [("NDQ_0001", "tqa"), ("tqa2:L_1/x", "genq"), ("q/a", "question-bank"), (None, "question-bank")],
+)
+def test_question_set(first: str | None, expected: str) -> None:
+    """The rule of the published tool looks at the first answered id."""
+    assert question_set_of({first: 1} if first else {}) == expected

@@ -1,0 +1,44 @@
+"""Names and suggestions."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.registry import Registry
+
+
+def test_unknown_names_get_a_suggestion() -> None:
+    registry: Registry[int] = Registry("prompt", "test")
+    registry.add("NuggetSelfRatedPrompt", 1, aliases=("nugget",))
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get("NuggetSelfRatedPromt")
+    assert (
+        str(caught.value) == "No prompt named 'NuggetSelfRatedPromt'. Did you mean 'NuggetSelfRatedPrompt'?"
+    )
+    with pytest.raises(UnknownNameError, match="Known: NuggetSelfRatedPrompt"):
+        registry.get("zzz")
+
+
+def test_lazy_values_are_made_once_and_when_asked_for() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("once")
+        return "value"
+
+    registry: Registry[str] = Registry("thing", "test")
+    registry.add_lazy("late", make)
+    assert registry.names() == ["late"]
+    assert not made
+    assert registry.get("late") == registry.get("late") == "value"
+    assert made == ["once"]
+
+
+def test_aliases_and_taken_names() -> None:
+    registry: Registry[int] = Registry("thing", "test")
+    registry.add("long-name", 1, aliases=("short",))
+    assert registry.get("short") == 1
+    assert list(registry) == ["long-name"]
+    with pytest.raises(ValueError, match="registered twice"):
+        registry.add("short", 2)

@@ -1,0 +1,162 @@
+"""Test banks: ids, shapes, duplicates."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.store.banks import read_bank, write_bank
+from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
+
+Write = Callable[[str, list[Any]], Path]
+
+PIONEERS = "Which musicians or bands are considered pioneers of rock n roll?"
+
+
+def question(query_id: str, key: str, **keys: Any) -> dict[str, Any]:
+    return {
+        "query_id": query_id,
+        "question_id": f"{query_id}/{key}",
+        "question_text": f"What is {key}?",
+        **keys,
+    }
+
+
+def nugget(query_id: str, key: str, **keys: Any) -> dict[str, Any]:
+    return {"query_id": query_id, "nugget_id": f"{query_id}/{key}", "nugget_text": f"{key} is.", **keys}
+
+
+def line(query_id: str, items: list[Any], **keys: Any) -> dict[str, Any]:
+    return {
+        "query_id": query_id,
+        "test_collection": "c",
+        "query_text": f"about {query_id}",
+        "items": items,
+        **keys,
+    }
+
+
+def test_id_is_the_md5_of_the_stripped_text() -> None:
+    """The example of a published bank (TREC DL 2020)."""
+    digest = "a4c82219840e6d197d185ed1eda27c61"
+    assert entry_id("940547", PIONEERS) == f"940547/{digest}"
+    assert entry_id("940547", f"  {PIONEERS}\n") == f"940547/{digest}"
+    assert entry_id("q", PIONEERS, "facet") == f"q/facet/{digest}"
+
+
+def test_ids_of_published_banks(shared_data: Path) -> None:
+    for name, text_key in (("dl20-questions", "question_text"), ("dl20-nuggets", "nugget_text")):
+        bank = read_bank(shared_data / "dl20" / f"{name}.jsonl.gz")
+        assert sum(len(each.items) for each in bank.lines) == 540
+        for each in bank.lines:
+            for item in each.items:
+                assert item.entry_id == entry_id(item.query_id, getattr(item, text_key))
+
+
+def test_ids_of_the_demo_banks(demo_data: Path) -> None:
+    for name in ("questions.jsonl", "nuggets.jsonl"):
+        bank = read_bank(demo_data / name)
+        assert not bank.duplicates
+        for each in bank.lines:
+            for item in each.items:
+                assert item.entry_id == entry_id(item.query_id, item.text, item.facet_id)
+
+
+def test_lines_of_a_query_are_concatenated(write_jsonl: Write) -> None:
+    path = write_jsonl(
+        "bank.jsonl",
+        [
+            line("q", [question("q", "a")], facet_id="f1"),
+            line("r", [question("r", "c")]),
+            line("q", [question("q", "b")], facet_id="f2"),
+        ],
+    )
+    bank = read_bank(path)
+    assert list(bank.queries) == ["q", "r"]
+    assert list(bank.entries("q")) == ["q/a", "q/b"]
+    assert bank.queries["q"].query_text == "about q"
+    assert bank.entries("unknown") == {}
+
+
+def test_the_older_shape_with_questions(write_jsonl: Write) -> None:
+    old = line("q", [question("q", "a")])
+    old["questions"] = old.pop("items")
+    (entry,) = read_bank(write_jsonl("bank.jsonl", [old])).entries("q").values()
+    assert isinstance(entry, Question)
+    assert (entry.text, entry.kind, entry.weight, entry.gold_answers) == ("What is a?", "question", 1.0, None)
+
+
+def test_nuggets_with_our_keys(write_jsonl: Write) -> None:
+    path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a", importance="vital", weight=2)])])
+    bank = read_bank(path)
+    (entry,) = bank.entries("q").values()
+    assert isinstance(entry, Nugget)
+    assert (entry.importance, entry.weight, entry.kind) == ("vital", 2.0, "nugget")
+    assert bank.kinds == {"nugget"}
+
+
+def test_duplicate_ids_are_kept_once_and_logged(write_jsonl: Write, caplog: pytest.LogCaptureFixture) -> None:
+    items = [question("q", "a"), question("q", "b"), question("q", "a", question_text="Again?")]
+    with caplog.at_level(logging.WARNING):
+        bank = read_bank(write_jsonl("bank.jsonl", [line("q", items)]))
+    assert bank.duplicates == ["q/a"]
+    assert bank.entries("q")["q/a"].text == "What is a?"
+    assert "q/a" in caplog.text
+    assert len(bank.lines[0].items) == 3, "the file's lines stay whole"
+
+
+def test_kinds_are_required() -> None:
+    bank = TestBank.from_lines([BankLine.model_validate(line("q", [nugget("q", "a")]))])
+    bank.require_kind("nugget", "This prompt")
+    with pytest.raises(
+        SelectionError, match=r"This prompt needs a bank of questions, but the bank holds nuggets\."
+    ):
+        bank.require_kind("question", "This prompt")
+
+
+def test_written_banks_hold_what_was_read(write_jsonl: Write, tmp_path: Path) -> None:
+    values = [
+        line(
+            "q",
+            [
+                question("q", "a", gold_answers=[], info={"history": []}, custom=1),
+                nugget("q", "b", facet_id="f"),
+            ],
+            hash=-12345,
+            info={"gpt_model": "m", "prompt_target": "questions"},
+            extra=None,
+        )
+    ]
+    copy = tmp_path / "copy.jsonl.gz"
+    write_bank(read_bank(write_jsonl("bank.jsonl", values)).lines, copy)
+    assert [json.loads(each) for each in gzip.decompress(copy.read_bytes()).splitlines()] == values
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (line("q", []), "holds no questions and no nuggets."),
+        ([1], "line 1: is not a JSON object."),
+        ({"query_id": "q"}, "line 1, items: is missing."),
+        (line("q", [{"query_id": "q"}]), "line 1, items.1: question_id (or nugget_id) is missing."),
+        (
+            line("q", [question("q", "a"), {"query_id": "q", "nugget_id": "n"}]),
+            "items.2.nugget.nugget_text: is missing.",
+        ),
+        (line("q", [{"query_id": "q", "question_id": "n"}]), "items.1.question.question_text: is missing."),
+        (line("q", [question("q", "a", weight="heavy")]), "items.1.question.weight: input should be"),
+    ],
+)
+def test_errors_name_line_and_field(write_jsonl: Write, value: Any, words: str) -> None:
+    path = write_jsonl("bank.jsonl", [value])
+    with pytest.raises(DataError) as caught:
+        read_bank(path)
+    assert str(caught.value).startswith(str(path))
+    assert words in str(caught.value)
