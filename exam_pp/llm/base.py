@@ -80,7 +80,7 @@ class LearnsFromPassages(Protocol):
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
-_OWN_MODELS = {"fake": "fake", "lexical": "lexical"}
+_OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Model names that are a backend of their own."""
 
 
@@ -105,5 +105,26 @@ def _seq2seq(options: ModelOptions) -> LLM:
     return load_seq2seq(options)
 
 
+def _lexical(options: ModelOptions) -> LLM:
+    from exam_pp.llm.lexical import LexicalLLM
+
+    return LexicalLLM()
+
+
+def _random(options: ModelOptions) -> LLM:
+    from exam_pp.llm.baselines import RandomLLM
+
+    return RandomLLM()
+
+
+def _constant(options: ModelOptions) -> LLM:
+    from exam_pp.llm.baselines import ConstantLLM
+
+    return ConstantLLM()
+
+
 BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("fake", _fake)
+BACKENDS.add("lexical", _lexical)
+BACKENDS.add("random", _random)
+BACKENDS.add("constant", _constant)

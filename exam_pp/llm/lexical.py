@@ -5,15 +5,16 @@ The evidence for a pair is the sum of two parts, both between 0 and 1:
 
 * **coverage**: the share of the entry's words that the passage contains, stemmed (Porter), weighted by
   the square root of their inverse document frequency; words that merely frame a question ("impact",
-  "role of") weigh a fifth; near-equal words (misspellings, inflections) count in part;
+  "role of") weigh a fifth; nearly equal words (misspellings, word forms) count as equal;
 * **association**: the cosine between the passage's words and the words that occur together with the
   entry's words in the passages of the input file (concept-based query expansion, Qiu and Frei, SIGIR
   1993). A question does not contain the words of its answer, so association weighs much for questions
   and little for nuggets, which say what the passage should say.
 
-Fixed thresholds turn the evidence into a rating of 0 to 5. The constants were set on the even-numbered
-of the 43 queries of TREC DL 2019 against GPT-4's ratings of question entries; the odd-numbered ones
-and all other data were only measured (``docs/bundled-grader.md``).
+Words associated by few passages are associated by chance, so association counts less for them.
+
+Fixed thresholds turn the evidence into a rating of 0 to 5, and below a rating of 3 the extracted answer
+is "unanswerable". How the constants were chosen, and what they reach, is in ``docs/bundled-grader.md``.
 """
 
 from __future__ import annotations
@@ -27,13 +28,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from nltk.stem.porter import PorterStemmer
 from rapidfuzz import fuzz, process
 
-from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.baselines import UNANSWERABLE, Baseline, entry_of, scale_of, sentences
 from exam_pp.messages import Completion, Request
 from exam_pp.stopwords import STOP_WORDS
@@ -41,17 +40,17 @@ from exam_pp.stopwords import STOP_WORDS
 VERSION = 1
 """Counted up whenever a constant changes, so that files say which rule made them."""
 
-FRAME_WORDS = frozenset(
-    """
-    achieve address affect aspect associate associated benefit case challenge characteristic common commonly
-    compare compared comparison considered consider consideration consist contribute define describe
-    difference differ different effect effective example explain factor feature function helps help impact
-    implication important importance include including influence interact involve involved issue key know
-    known main major mean method necessary often play potential primary process provide purpose reason
-    relate related relevant result role significance significant specific term type typical typically use
-    used using usually variation various vary versus vs way within work
-    """.split()
-)
+_FRAME_LIST = """
+achieve address affect aspect associate associated benefit case challenge characteristic common
+commonly compare compared comparison consider consideration considered consist contribute define
+describe differ difference different effect effective example explain factor feature function help
+helps impact implication importance important include including influence interact involve involved
+issue key know known main major mean method necessary often play potential primary process provide
+purpose reason relate related relevant result role significance significant specific term type
+typical typically use used using usually variation various vary versus way within work
+"""
+
+FRAME_WORDS = frozenset(_FRAME_LIST.split())
 """Words that frame a question and say little about its subject."""
 FRAME_WEIGHT = 0.2
 
@@ -63,15 +62,18 @@ FULL_COSINE = 0.5
 """An association this strong counts as full."""
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.75)
 """Evidence at which the ratings 1 to 5 begin."""
-ANSWERABLE = 0.5
-"""The coverage that the best sentence needs to be an extracted answer."""
+ANSWERABLE = THRESHOLDS[2]
+"""Below this evidence (a rating of 3) the extracted answer is "unanswerable"."""
 
 MIN_FUZZY_LENGTH = 5
 FUZZY_CUTOFF = 85.0
 """Stems of this length count as equal from this similarity (per cent, rapidfuzz ``ratio``) on."""
 MIN_TOGETHER = 3
+"""Words that share fewer passages than this are not associated."""
 MAX_SAMPLE = 2000
+"""Of a frequent word, this many evenly spaced passages are looked at, so that the time stays bounded."""
 MAX_ASSOCIATED = 300
+"""An entry keeps its strongest associations only."""
 SOFT_WIDTH = 0.8
 """Width, in ratings, of the bell around the evidence that stands in for label probabilities."""
 
@@ -135,11 +137,7 @@ class Statistics:
         return len(self._passages_with[number]) if number is not None else 0
 
     def associated(self, stem: str) -> dict[str, float]:
-        """Other words to the cosine between the sets of passages that hold them.
-
-        Words that share fewer than three passages with ``stem`` are chance and left out. Of a frequent
-        word, evenly spaced passages are looked at, so that the time stays bounded.
-        """
+        """Other words to the cosine between the sets of passages that hold them and ``stem``."""
         number = self._number.get(stem)
         if number is None:
             return {}
@@ -186,7 +184,7 @@ class _Passage:
         """Whether the passage has the word, or a nearly equal one."""
         if word in self.words:
             return True
-        if len(word) < MIN_FUZZY_LENGTH or word.isdigit():
+        if len(word) < MIN_FUZZY_LENGTH or not word.isalpha():
             return False
         if word not in self.near:
             found = process.extractOne(word, self.long_words, scorer=fuzz.ratio, score_cutoff=FUZZY_CUTOFF)
@@ -237,9 +235,11 @@ class LexicalLLM(Baseline):
         if entry is None or passage is None:
             return Completion(error="the lexical baseline only compares a passage with a question or nugget")
         if labels := scale_of(request):
-            level = rating_level(self.evidence(*entry, passage)) / len(THRESHOLDS) * (len(labels) - 1)
+            level = rating_level(self.evidence(*entry, passage)) * (len(labels) - 1) / len(THRESHOLDS)
             logprobs = _bell(level, len(labels)) if request.labels else ()
             return Completion(labels[min(int(level + 0.5), len(labels) - 1)], label_logprobs=logprobs)
+        if self.evidence(*entry, passage) < ANSWERABLE:
+            return Completion(UNANSWERABLE)
         return Completion(self._best_sentence(entry[1], passage))
 
     def evidence(self, slot: str, entry_text: str, passage_text: str) -> float:
@@ -269,13 +269,10 @@ class LexicalLLM(Baseline):
         return _Entry(weights, {word: value / length for word, value in strongest}, trust)
 
     def _best_sentence(self, entry_text: str, passage: str) -> str:
+        """The first of the sentences that cover the entry best; association decides between equals."""
         entry = self._entry(entry_text)
-        best, coverage = UNANSWERABLE, ANSWERABLE
-        for text, sentence in self._sentences(passage):
-            covered = sentence.coverage(entry)
-            if covered > coverage:
-                best, coverage = text, covered
-        return best
+        best = max(self._sentences(passage), key=lambda s: (s[1].coverage(entry), s[1].association(entry)))
+        return best[0]
 
 
 def _sentences(passage: str) -> list[tuple[str, _Passage]]:
@@ -288,7 +285,7 @@ _EDGES = (0.0, *THRESHOLDS, 1.0)
 def rating_level(evidence: float) -> float:
     """The evidence on the scale from -0.5 to 5.5: half-way between two ratings at each threshold."""
     index = min(bisect_right(THRESHOLDS, evidence), len(THRESHOLDS))
-    low, high = list(pairwise(_EDGES))[index]
+    low, high = _EDGES[index], _EDGES[index + 1]
     return index - 0.5 + (evidence - low) / (high - low)
 
 
@@ -297,8 +294,3 @@ def _bell(level: float, count: int) -> tuple[float, ...]:
     weights = [math.exp(-((label - level) ** 2) / (2 * SOFT_WIDTH**2)) for label in range(count)]
     total = math.fsum(weights)
     return tuple(math.log(weight / total) for weight in weights)
-
-
-def load_lexical(_options: ModelOptions) -> LexicalLLM:
-    """The backend; no option concerns it."""
-    return LexicalLLM()
