@@ -1,0 +1,95 @@
+"""Weighted κ and the area under the curve."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
+
+GRADES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40)
+
+
+def spread(table: list[list[int]]) -> tuple[list[int], list[int]]:
+    """A contingency table as two lists of grades."""
+    pairs = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
+    return [i for i, _ in pairs], [j for _, j in pairs]
+
+
+def by_definition(first: list[int], second: list[int], power: int) -> float | None:
+    """κ = 1 − Σ w·observed / Σ w·expected over all cells (Cohen 1968, formula 3)."""
+    n = len(first)
+    expected = sum(abs(i - j) ** power for i, j in product(first, second)) / n**2
+    observed = sum(abs(i - j) ** power for i, j in zip(first, second, strict=True)) / n
+    return None if expected == 0 else 1 - observed / expected
+
+
+def test_two_by_two_is_cohens_kappa() -> None:
+    """The textbook table 20, 5 / 10, 15 has κ .4, with any weights."""
+    first, second = spread([[20, 5], [10, 15]])
+    assert weighted_kappa(first, second) == pytest.approx(0.4)
+    assert weighted_kappa(first, second, power=1) == pytest.approx(0.4)
+
+
+def test_published_table_of_rater_agreement() -> None:
+    """The workbench's counts (998, 2377 / 668, 7343): κ .2488."""
+    assert weighted_kappa(*spread([[998, 2377], [668, 7343]])) == pytest.approx(0.2488, abs=5e-5)
+
+
+def test_far_misses_weigh_more() -> None:
+    near = weighted_kappa([0, 1, 2, 3], [1, 1, 2, 3])
+    far = weighted_kappa([0, 1, 2, 3], [3, 1, 2, 3])
+    assert near is not None
+    assert far is not None
+    assert near > far
+
+
+@given(GRADES, st.sampled_from([1, 2]))
+def test_equals_the_definition(pairs: list[tuple[int, int]], power: int) -> None:
+    first, second = [i for i, _ in pairs], [j for _, j in pairs]
+    assert weighted_kappa(first, second, power=power) == pytest.approx(by_definition(first, second, power))
+
+
+def test_constant_grader_is_at_chance() -> None:
+    assert weighted_kappa([3, 3, 3, 3], [0, 1, 4, 5]) == pytest.approx(0)
+
+
+def test_undefined_kappa_is_none() -> None:
+    assert weighted_kappa([], []) is None
+    assert weighted_kappa([2, 2], [2, 2]) is None
+
+
+@pytest.mark.parametrize("function", [weighted_kappa, area_under_curve])
+def test_lists_of_different_lengths_are_a_bug(function: object) -> None:
+    with pytest.raises(ValueError, match="length"):
+        function([1, 2], [1])  # type: ignore[operator]
+
+
+def test_area_of_perfect_reversed_and_constant_scores() -> None:
+    relevant = [True, True, False, False]
+    assert area_under_curve([4, 3, 2, 1], relevant) == 1
+    assert area_under_curve([1, 2, 3, 4], relevant) == 0
+    assert area_under_curve([7, 7, 7, 7], relevant) == 0.5
+
+
+def test_area_is_the_share_of_ordered_pairs() -> None:
+    """Of the pairs (3, 1), (3, 2), (2, 1), (2, 2) three are in order and one is tied: 3.5 / 4."""
+    assert area_under_curve([3, 2, 1, 2], [True, True, False, False]) == pytest.approx(3.5 / 4)
+
+
+def test_area_of_one_class_is_none() -> None:
+    assert area_under_curve([1, 2], [True, True]) is None
+    assert area_under_curve([], []) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40))
+def test_area_of_opposite_labels_adds_up_to_one(items: list[tuple[int, bool]]) -> None:
+    scores, labels = [s for s, _ in items], [p for _, p in items]
+    area = area_under_curve(scores, labels)
+    other = area_under_curve(scores, [not p for p in labels])
+    assert (area is None) == (other is None)
+    if area is not None and other is not None:
+        assert area + other == pytest.approx(1)
