@@ -1,0 +1,80 @@
+"""Write what a passages file holds in the formats of other tools."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from urllib.parse import quote
+
+from exam_pp.errors import DataError, OutputError
+from exam_pp.results import RunLine
+from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.trec import write_run
+
+
+def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
+    """Write ``<system>.run`` into ``folder`` for every system; returns the files, sorted by system.
+
+    The folder is made where it does not exist. Runs hold the passages of the file alone, at the ranks
+    that it records. A passage that a system ranks twice keeps its best rank. Raises
+    :class:`DataError` for ids that a run file cannot hold, and when there are no rankings.
+    """
+    runs = _runs(passages)
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"The folder {target} cannot be made: {error.strerror}.") from error
+    files = []
+    for system in sorted(runs):
+        file = target / run_file_name(system)
+        lines = (line for query in runs[system].values() for line in _best_first(query))
+        write_run(lines, file, inputs=[passages])
+        files.append(file)
+    return files
+
+
+def run_file_name(system: str) -> str:
+    """The system's name as a file name that cannot leave its folder; reversed by URL unquoting.
+
+    Everything but ASCII letters, digits and ``_.-~+@=,`` is percent-encoded, and so is a leading dot.
+    """
+    name = _escaped(system)
+    return ("%2E" + name[1:] if name.startswith(".") else name) + ".run"
+
+
+def _escaped(system: str) -> str:
+    return quote(system, safe="+@=,")
+
+
+def _runs(passages: str | Path) -> dict[str, dict[str, dict[str, RunLine]]]:
+    """System to query to passage to its line."""
+    runs: dict[str, dict[str, dict[str, RunLine]]] = defaultdict(lambda: defaultdict(dict))
+    for query in read_passages_for_metrics(passages):
+        for passage in query.passages:
+            for entry in passage.rankings:
+                _check_ids(passages, query.query_id, passage.passage_id)
+                tag = "_".join(entry.method.split())
+                line = RunLine(query.query_id, passage.passage_id, entry.rank, entry.score, tag)
+                ranked = runs[entry.method][query.query_id]
+                ranked[passage.passage_id] = min(ranked.get(passage.passage_id, line), line, key=_order)
+    if not runs:
+        raise DataError("holds no rankings.", file=str(passages))
+    return runs
+
+
+def _check_ids(file: str | Path, *ids: str) -> None:
+    for identifier in ids:
+        if len(identifier.split()) != 1:
+            raise DataError(
+                f"the id {identifier!r} is empty or holds white space, which a run file cannot.",
+                file=str(file),
+            )
+
+
+def _best_first(ranked: dict[str, RunLine]) -> list[RunLine]:
+    return sorted(ranked.values(), key=_order)
+
+
+def _order(line: RunLine) -> tuple[int, float]:
+    return line.rank, -line.score

@@ -1,0 +1,283 @@
+"""Build a passages file from runs, passage texts, judgments and generated answers."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from pathlib import Path
+
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.errors import DataError
+from exam_pp.phases.answer_units import Unit, answer_units
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.answers import Answer, read_answers
+from exam_pp.store.files import check_output
+from exam_pp.store.passages import passages_writer
+from exam_pp.store.queries import read_queries
+from exam_pp.store.texts import read_texts
+from exam_pp.store.trec import MethodName, read_qrels, read_run, run_files
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TOP = 20
+"""Passages pooled of each run; the default cutoff of Rubric-Cover is the same."""
+
+
+@dataclass(frozen=True)
+class ImportSources:
+    """What a passages file is built from.
+
+    ``runs`` are run files or folders of them; ``top`` passages of each run and query are pooled, by
+    rank, then score descending, then file order. ``judged`` pools every passage of ``qrels`` too.
+    ``queries`` restricts and orders the queries. ``skip_missing_texts`` drops passages that
+    ``texts`` lacks, which else is an error. Each of the ``answers`` becomes passages by ``unit``.
+    """
+
+    runs: Sequence[Path] = ()
+    texts: Path | None = None
+    qrels: Path | None = None
+    queries: Path | None = None
+    answers: Sequence[Path] = ()
+    top: int = DEFAULT_TOP
+    judged: bool = False
+    unit: Unit = "paragraph"
+    method_name: MethodName = "stem"
+    skip_missing_texts: bool = False
+
+    def files(self) -> list[Path]:
+        """Every input file, the runs of folders one by one."""
+        runs = [file for run in self.runs for file in run_files(run)]
+        others = (self.texts, self.qrels, self.queries, *self.answers)
+        return [*runs, *(path for path in others if path is not None)]
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What the passages file holds."""
+
+    queries: int
+    passages: int
+    judged: int
+    systems: int
+
+
+@dataclass(slots=True)
+class _Pooled:
+    """A passage of the pool, before it is written. ``text`` is None until it is found."""
+
+    rankings: list[RunLine] = field(default_factory=list)
+    judgments: list[Qrel] = field(default_factory=list)
+    text: str | None = None
+    citations: tuple[str, ...] = ()
+
+
+def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary:
+    """Write the graded-passages format (without grades) and say what it holds.
+
+    A pooled passage carries its rank in *every* run, also beyond ``top``, and all its judgments. A
+    judgment of ``query/facet`` belongs to the query, with the facet's id as its query id and the
+    query's as its title query. Raises :class:`DataError` for texts that are missing, a run or answer
+    that occurs twice, and when nothing was pooled; :class:`OutputError` for the output.
+    """
+    check_output(output, sources.files())
+    pool = _Pool(read_queries(sources.queries) if sources.queries else None)
+    runs = [file for run in sources.runs for file in run_files(run)]
+    pool.add_runs(runs, sources.top, sources.method_name)
+    pool.add_answers(sources.answers, sources.unit)
+    qrels = read_qrels(sources.qrels) if sources.qrels else []
+    pool.add_judgments(qrels, judged=sources.judged)
+    pool.add_rankings(runs, sources.method_name)
+    pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
+    pool.log_ignored()
+    return pool.write(output, sources.files())
+
+
+class _Pool:
+    """Query id to passage id to what is known of the passage."""
+
+    def __init__(self, queries: Iterable[str] | None) -> None:
+        self._restricted = queries is not None
+        self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
+        self._sources: dict[str, Path] = {}
+        self._ignored: dict[str, set[str]] = defaultdict(set)
+
+    def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
+        """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
+        for file in files:
+            by_query: dict[str, list[RunLine]] = defaultdict(list)
+            for line in read_run(file, method=method_name):
+                self._claim(line.system, file)
+                if self._takes(line.query_id, "runs"):
+                    by_query[line.query_id].append(line)
+            for query_id, lines in by_query.items():
+                for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
+                    self._passages[query_id].setdefault(line.passage_id, _Pooled())
+
+    def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
+        """Note the ranks of all pooled passages: a second pass, so that no run is held in memory."""
+        for file in files:
+            for line in read_run(file, method=method_name):
+                if pooled := self._passages.get(line.query_id, {}).get(line.passage_id):
+                    pooled.rankings.append(line)
+
+    def add_answers(self, files: Sequence[Path], unit: Unit) -> None:
+        """Turn answers into passages that their system ranked in order."""
+        answered: dict[tuple[str, str], Path] = {}
+        empty = 0
+        for file in files:
+            for answer in read_answers(file):
+                if not self._takes(answer.query_id, "answers"):
+                    continue
+                key = (answer.system, answer.query_id)
+                if key in answered:
+                    raise DataError(
+                        f"the run {answer.system!r} answers the query {answer.query_id!r} also in "
+                        f"{answered[key]}.",
+                        file=str(file),
+                    )
+                if answer.system in self._sources:
+                    raise DataError(
+                        f"the run {answer.system!r} has the name of the system in "
+                        f"{self._sources[answer.system]}; rename one of them.",
+                        file=str(file),
+                    )
+                answered[key] = file
+                empty += not answer.parts
+                self._add_answer(answer, unit, file)
+        if empty:
+            log.warning("%d answers have no text and give no passage.", empty)
+
+    def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
+        units = answer_units(answer, unit)
+        passages = self._passages[answer.query_id]
+        for rank, part in enumerate(units, 1):
+            passage_id = f"{answer.system}/{answer.query_id}" + ("" if unit == "whole" else f"#{rank}")
+            if passage_id in passages:
+                raise DataError(f"the passage id {passage_id!r} is also in a run.", file=str(file))
+            # Parts have no scores of their own: the order, as a score that falls to 1.
+            line = RunLine(answer.query_id, passage_id, rank, float(len(units) - rank + 1), answer.system)
+            passages[passage_id] = _Pooled([line], text=part.text, citations=part.citations)
+
+    def add_judgments(self, qrels: Iterable[Qrel], *, judged: bool) -> None:
+        """Give pooled passages their judgments; with ``judged`` pool all others as well."""
+        known = frozenset(self._passages)
+        for qrel in qrels:
+            query_id = _query_of(qrel.query_id, known)
+            if judged and self._takes(query_id, "judgments"):
+                self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
+            if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
+                pooled.judgments.append(qrel)
+
+    def add_texts(self, path: Path | None, *, skip_missing: bool) -> None:
+        """Find the texts of the pooled passages."""
+        wanted = {
+            passage_id
+            for passages in self._passages.values()
+            for passage_id, pooled in passages.items()
+            if pooled.text is None
+        }
+        if not wanted:
+            return
+        texts = read_texts(path, wanted) if path else {}
+        missing = sorted(wanted - texts.keys())
+        if missing:
+            first = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+            found = f"{len(missing)} of {len(wanted)} pooled passages have no text ({first})"
+            if not skip_missing:
+                raise DataError(
+                    f"{found}; name a file that holds them with --texts, or drop them with "
+                    "--skip-missing-texts.",
+                    file=str(path) if path else None,
+                )
+            log.warning("%s; they are dropped.", found)
+        for query_id, passages in self._passages.items():
+            for passage_id, pooled in passages.items():
+                if pooled.text is None:
+                    pooled.text = texts.get(passage_id)
+            self._passages[query_id] = {
+                passage_id: pooled for passage_id, pooled in passages.items() if pooled.text is not None
+            }
+
+    def log_ignored(self) -> None:
+        """Say what the queries file left out, and what has nothing to show."""
+        for source, query_ids in self._ignored.items():
+            log.info("%d queries of the %s are not in the queries file and are ignored.",
+                     len(query_ids), source)  # fmt: skip
+        empty = [query_id for query_id, passages in self._passages.items() if not passages]
+        if empty:
+            log.warning("%d queries have no passages and are left out (first: %s).", len(empty), empty[0])
+
+    def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
+        """Write all queries that have passages."""
+        if not any(self._passages.values()):
+            raise DataError(
+                "No passages were pooled; the runs, judgments, answers and queries share no query."
+            )
+        judged = passages = queries = 0
+        systems: set[str] = set()
+        with passages_writer(output, inputs=inputs) as writer:
+            for query in self._queries():
+                writer.write(query)
+                queries += 1
+                passages += len(query.passages)
+                judged += sum(bool(passage.judgments) for passage in query.passages)
+                systems.update(entry.method for passage in query.passages for entry in passage.rankings)
+        return ImportSummary(queries, passages, judged, len(systems))
+
+    def _queries(self) -> Iterator[QueryPassages]:
+        for query_id, passages in self._passages.items():
+            if passages:
+                yield QueryPassages(query_id, [_passage(query_id, *item) for item in passages.items()])
+
+    def _takes(self, query_id: str, source: str) -> bool:
+        if query_id in self._passages:
+            return True
+        if self._restricted:
+            self._ignored[source].add(query_id)
+            return False
+        self._passages[query_id] = {}
+        return True
+
+    def _claim(self, system: str, file: Path) -> None:
+        if self._sources.setdefault(system, file) != file:
+            raise DataError(
+                f"the system {system!r} is also in {self._sources[system]}; rename one of the files, or "
+                "choose the other --method-name.",
+                file=str(file),
+            )
+
+
+def _query_of(judged_id: str, known: frozenset[str]) -> str:
+    """The query of ``query`` or ``query/facet``; an id of no known query stands for itself."""
+    query_id = judged_id
+    while query_id not in known and "/" in query_id:
+        query_id = query_id.rpartition("/")[0]
+    return query_id if query_id in known else judged_id
+
+
+def _passage(query_id: str, passage_id: str, pooled: _Pooled) -> Passage:
+    judgments = [
+        Judgment(
+            passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.relevance, title_query=query_id
+        )
+        for qrel in pooled.judgments
+    ]
+    rankings = [_ranking(line, pooled.citations) for line in pooled.rankings]
+    data = PassageData(judgments=judgments, rankings=rankings)
+    return Passage(passage_id=passage_id, text=pooled.text or "", data=data)
+
+
+def _ranking(line: RunLine, citations: tuple[str, ...]) -> RankingEntry:
+    entry = RankingEntry(
+        method=line.system,
+        passage_id=line.passage_id,
+        query_id=line.query_id,
+        rank=line.rank,
+        score=line.score,
+    )
+    if citations:
+        entry.citations = list(citations)
+    return entry

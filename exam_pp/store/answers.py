@@ -1,0 +1,148 @@
+"""Generated answers: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
+
+Shapes are told by their keys, line by line. Sources: the submission formats of TREC RAG 2024
+(``run_id, topic_id, topic, references, answer``), TREC RAG 2025 (``metadata`` with ``narrative_id``)
+and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``responses``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, Field, ValidationError
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_lines
+from exam_pp.store.validation import data_error, parse_json
+
+
+@dataclass(frozen=True)
+class AnswerPart:
+    """A sentence, or whatever the system handed in as one element, with the docids that it cites."""
+
+    text: str
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a system answered to a query.
+
+    ``by_sentence`` tells whether the parts are the system's own sentences (else one part holds the
+    whole text).
+    """
+
+    query_id: str
+    system: str
+    parts: tuple[AnswerPart, ...]
+    by_sentence: bool = True
+
+
+class _Part(Record):
+    text: str
+    # Indices into the references, docids, or docids with a confidence; read by `_citations`.
+    citations: Any = None
+
+
+class _Rag24(Record):
+    system: Id = Field(alias="run_id")
+    query_id: Id = Field(alias="topic_id")
+    references: list[Id] | None = None
+    answer: list[_Part]
+
+
+class _Metadata(Record):
+    system: Id = Field(alias="run_id")
+    query_id: Id = Field(validation_alias=AliasChoices("narrative_id", "topic_id", "request_id"))
+
+
+class _WithMetadata(Record):
+    metadata: _Metadata
+    references: list[Id] | None = None
+    answer: list[_Part] = Field(validation_alias=AliasChoices("answer", "responses"))
+
+
+class _Plain(Record):
+    query_id: Id
+    system: Id
+    text: str
+
+
+def read_answers(path: str | Path) -> Iterator[Answer]:
+    """The answers of a file, in file order; elements without text are left out of ``parts``.
+
+    Raises :class:`DataError` for an unknown shape, a citation that points outside the references,
+    and a system that answers a query twice.
+    """
+    seen: set[tuple[str, str]] = set()
+    number = 0
+    for number, line in read_lines(path):
+        answer = _answer(parse_json(line, path, number), path, number)
+        if (answer.system, answer.query_id) in seen:
+            raise DataError(
+                f"the run {answer.system!r} answers the query {answer.query_id!r} twice.",
+                file=str(path), line=number,
+            )  # fmt: skip
+        seen.add((answer.system, answer.query_id))
+        yield answer
+    if not number:
+        raise DataError("holds no answers.", file=str(path))
+
+
+def _answer(value: Any, path: str | Path, number: int) -> Answer:
+    keys = value.keys() if isinstance(value, dict) else set()
+    try:
+        if "metadata" in keys:
+            report = _WithMetadata.model_validate(value)
+            parts = _parts(report, path, number)
+            return Answer(report.metadata.query_id, report.metadata.system, parts)
+        if "answer" in keys:
+            rag = _Rag24.model_validate(value)
+            return Answer(rag.query_id, rag.system, _parts(rag, path, number))
+        if "text" in keys:
+            plain = _Plain.model_validate(value)
+            part = (AnswerPart(plain.text),) if plain.text.strip() else ()
+            return Answer(plain.query_id, plain.system, part, by_sentence=False)
+    except ValidationError as error:
+        raise data_error(error, path, number) from error
+    raise DataError(
+        "is no answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
+        "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
+        "(query_id, system, text).",
+        file=str(path), line=number,
+    )  # fmt: skip
+
+
+def _parts(report: _Rag24 | _WithMetadata, path: str | Path, number: int) -> tuple[AnswerPart, ...]:
+    references = report.references or []
+    parts: list[AnswerPart] = []
+    for position, element in enumerate(report.answer, 1):
+        try:
+            citations = _citations(element.citations, references)
+        except ValueError as error:
+            field = f"element {position} of the answer, citations"
+            raise DataError(str(error), file=str(path), line=number, field=field) from error
+        if element.text.strip():
+            parts.append(AnswerPart(element.text, citations))
+    return tuple(parts)
+
+
+def _citations(value: Any, references: list[str]) -> tuple[str, ...]:
+    """The cited docids, each once; raises ValueError with the sentence for the user."""
+    if not isinstance(value, list | dict | None):
+        raise ValueError(f"{value!r} is no list of citations.")
+    docids: dict[str, None] = {}
+    for citation in value or ():
+        if isinstance(citation, str):
+            docids[citation] = None
+        elif not isinstance(citation, int) or isinstance(citation, bool):
+            raise ValueError(f"{citation!r} is neither a docid nor an index into the references.")
+        elif not 0 <= citation < len(references):
+            raise ValueError(f"{citation} is no index into the {len(references)} references (from 0).")
+        else:
+            docids[references[citation]] = None
+    return tuple(docids)

@@ -1,0 +1,69 @@
+"""`exam-pp import` and `exam-pp export` as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+
+
+def run(*arguments: str | Path) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_the_demo_collection(demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "passages.jsonl.gz"
+    code = run(
+        "import", "-o", output, "--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv",
+        "--qrels", demo_data / "qrels.txt", "--queries", demo_data / "queries.jsonl", "--judged",
+        "--answers", demo_data / "answers" / "gen-long.jsonl",
+    )  # fmt: skip
+    assert code == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("Imported 8 queries, ")
+    assert captured.err.count("\n") == 1
+    assert run("export", "runs", output, "-o", tmp_path / "runs") == 0
+    assert (tmp_path / "runs" / "gen-long.run").exists()
+
+
+def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    answers = tmp_path / "a.jsonl"
+    answers.write_text('{"query_id": "q", "system": "s", "text": "Words."}\n')
+    assert run("--quiet", "import", "--answers", answers) == 0
+    captured = capfdbinary.readouterr()
+    assert json.loads(captured.out)[1][0]["paragraph_id"] == "s/q#1"
+    assert captured.err == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Nothing to import"),
+        (["--judged"], "--judged needs --qrels"),
+        (["--runs", "absent"], "'absent' does not exist"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run("import", "-o", tmp_path / "out.jsonl", *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_problem_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 9 tag\n")
+    assert run("import", "-o", tmp_path / "out.jsonl", "--runs", tmp_path / "a.run") == 1
+    assert capsys.readouterr().err == (
+        "exam-pp: 1 of 1 pooled passages have no text (d1); name a file that holds them with --texts, or "
+        "drop them with --skip-missing-texts.\n"
+    )
+    assert not (tmp_path / "out.jsonl").exists()
