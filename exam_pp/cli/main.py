@@ -54,8 +54,8 @@ def cli(quiet: bool) -> None:
         level=logging.WARNING if quiet else logging.INFO, format="%(message)s", stream=sys.stderr, force=True
     )
     # Libraries that log every request or download at INFO would drown our own messages.
-    for library in ("httpx", "transformers", "filelock", "urllib3"):
-        logging.getLogger(library).setLevel(logging.WARNING)
+    for library in ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3"):
+        logging.getLogger(library).setLevel(logging.ERROR)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from exam_pp.errors import UnknownNameError
 from exam_pp.messages import Completion, Request
 from exam_pp.registry import Registry
 
@@ -90,7 +93,16 @@ def load_llm(options: ModelOptions) -> LLM:
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
     """
+    _refuse_misspelt_name(options.model)
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
+
+
+def _refuse_misspelt_name(model: str) -> None:
+    """A slip in one of our own names should not end as a search on the Hub."""
+    own = [*_OWN_MODELS, BUNDLED]
+    close = get_close_matches(model, own, n=1, cutoff=0.75)
+    if close and model not in own and not Path(model).exists():
+        raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")
 
 
 def _fake(options: ModelOptions) -> LLM:

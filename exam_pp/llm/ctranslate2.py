@@ -145,7 +145,10 @@ class CTranslate2Engine:
         """
         if not job.labels:
             return [()] * len(results)
-        rows = [tuple(self._tokenizer.convert_ids_to_tokens(row)) for row in label_rows(self._tokenizer, job.labels)]
+        rows = [
+            tuple(self._tokenizer.convert_ids_to_tokens(row))
+            for row in label_rows(self._tokenizer, job.labels)
+        ]
         table: list[list[float]] = []
         missing: list[tuple[int, int]] = []
         for index, result in enumerate(results):
@@ -241,6 +244,8 @@ def _converted(checkpoint: Checkpoint, compute_type: str) -> Path:
 def _convert(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
     from ctranslate2.converters import TransformersConverter
 
+    from exam_pp.llm.huggingface import quiet_loading
+
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:
             model = super().load_model(*args, **kwargs)
@@ -250,8 +255,11 @@ def _convert(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
                 model.config.tie_word_embeddings = model.config.scale_decoder_outputs
             return model
 
+    import transformers
+
     converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
-    converter.convert(str(folder), quantization=compute_type, force=True)
+    with quiet_loading(transformers):
+        converter.convert(str(folder), quantization=compute_type, force=True)
 
 
 def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:

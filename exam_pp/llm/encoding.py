@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from exam_pp.messages import Part, Request
@@ -64,7 +65,10 @@ class PromptEncoder:
     def _ids(self, parts: list[Part]) -> list[int] | None:
         """The ids of the prompt; None if the passage alone is too long to be worth encoding."""
         pieces = [self._piece(part.text) for part in parts]
-        if sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut) > self.max_tokens:
+        if (
+            sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut)
+            > self.max_tokens
+        ):
             return None
         if self._joins and _joinable(parts) and not any(piece.has_unknown for piece in pieces):
             return [*self._prefix, *(i for piece in pieces for i in piece.ids), *self._suffix]
@@ -126,7 +130,7 @@ def _clean(text: str) -> str:
 def _joinable(parts: list[Part]) -> bool:
     """Whether every border between parts is at white space (empty parts have no border)."""
     texts = [part.text for part in parts if part.text]
-    return all(a[-1].isspace() or b[0].isspace() for a, b in zip(texts, texts[1:], strict=False))
+    return all(a[-1].isspace() or b[0].isspace() for a, b in pairwise(texts))
 
 
 # What these steps do to a word does not depend on its neighbours.
@@ -141,7 +145,8 @@ def _works_word_by_word(tokenizer: Any) -> bool:
     state = json.loads(backend.to_str())
     splits = any(step["type"] in ("WhitespaceSplit", "Whitespace") for step in _steps(state["pre_tokenizer"]))
     return splits and all(
-        step["type"] in _WORDWISE_NORMALIZERS or _collapses_spaces(step) for step in _steps(state["normalizer"])
+        step["type"] in _WORDWISE_NORMALIZERS or _collapses_spaces(step)
+        for step in _steps(state["normalizer"])
     )
 
 

@@ -34,7 +34,9 @@ def load_seq2seq(options: ModelOptions) -> LLM:
     checkpoint = Checkpoint(options)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
     engine = None if options.engine == "transformers" else start_ctranslate2(options, checkpoint)
-    return Seq2SeqLLM(options, encoder, engine or TransformersEngine(options, checkpoint), checkpoint.identity)
+    return Seq2SeqLLM(
+        options, encoder, engine or TransformersEngine(options, checkpoint), checkpoint.identity
+    )
 
 
 class Checkpoint:
@@ -53,7 +55,7 @@ class Checkpoint:
             raise load_failed(options, error) from error
         if not self.config.is_encoder_decoder:
             raise ModelError(
-                f"The model {options.model!r} is no encoder-decoder model, which the pipeline text2text needs."
+                f"The model {options.model!r} is no encoder-decoder model, as the pipeline text2text needs."
             )
         self.identity = identity(self.path, self.config)
         self.max_input_tokens = options.max_input_tokens or min(
@@ -65,7 +67,7 @@ class Checkpoint:
         """The weights in ``dtype``, ready for inference on the CPU."""
         transformers = import_transformers()
         try:
-            with _quiet_loading(transformers):
+            with quiet_loading(transformers):
                 model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
                     self.path, revision=self.options.revision, dtype=dtype
                 )
@@ -81,15 +83,17 @@ class Checkpoint:
 
 
 @contextlib.contextmanager
-def _quiet_loading(transformers: Any) -> Iterator[None]:
-    """No bar for reading weights: it would tear our own progress bar."""
+def quiet_loading(transformers: Any) -> Iterator[None]:
+    """No bar for reading weights, which would tear our own, and no advice for makers of checkpoints."""
     logging = transformers.utils.logging
-    enabled = logging.is_progress_bar_enabled()
+    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
-        if enabled:
+        logging.set_verbosity(verbosity)
+        if bar:
             logging.enable_progress_bar()
 
 
@@ -246,4 +250,3 @@ def _dtype(options: ModelOptions, device: str) -> str:
 def _first(*values: Any) -> int:
     value = next(value for value in values if value is not None)
     return int(value[0] if isinstance(value, list) else value)
-

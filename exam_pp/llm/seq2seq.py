@@ -141,7 +141,8 @@ class Seq2SeqLLM:
 def _is_out_of_memory(error: BaseException) -> bool:
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(
-        sign in text for sign in ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
+        sign in text
+        for sign in ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
     )
 
 

@@ -1,0 +1,102 @@
+"""``exam-pp grade``."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.progress import progress
+
+log = logging.getLogger(__name__)
+
+ENGINES = ["auto", "transformers", "ctranslate2"]
+
+_MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake (see `exam-pp list models`)."
+
+
+@click.command("grade")
+@click.argument("passages", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
+)
+@click.option(
+    "--bank", type=click.Path(path_type=Path), required=True, help="Test bank with questions or nuggets."
+)
+@click.option(
+    "--prompt-class", "prompt_classes", multiple=True, required=True,
+    help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
+)  # fmt: skip
+@click.option("--model", required=True, help=_MODEL_HELP)
+@click.option("--model-pipeline", default="text2text", show_default=True, help="Kind of model.")
+@click.option("--revision", help="Revision of a Hugging Face model.")
+@click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True)
+@click.option("--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ... (default: by device).")
+@click.option("--device", help="cpu, cuda, cuda:1 ... (default: the first GPU, else the CPU).")
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+    default="auto",
+    show_default=True,
+)
+@click.option("--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch (default: by device).")
+@click.option("--threads", type=click.IntRange(1), help="CPU threads (default: all).")
+@click.option("--greedy", is_flag=True, help="Greedy decoding instead of the published beam search of 5.")
+@click.option("--soft/--no-soft", default=True, show_default=True, help="Store expected rating and margin.")
+@click.option(
+    "--unparsed",
+    type=click.Choice(["default", "ungraded", "published"]),
+    default="default",
+    show_default=True,
+    help="What replies that are no number become.",
+)
+@click.option("--regrade", is_flag=True, help="Ask again what the file already answers.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
+@click.option("--max-queries", type=click.IntRange(1), help="Only the first queries.")
+@click.option("--max-paragraphs", type=click.IntRange(1), help="Only the first passages of each query.")
+@click.option(
+    "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
+)
+@click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+def command(
+    passages: Path, output: Path, bank: Path, prompt_classes: tuple[str, ...], **options: Any
+) -> None:
+    """Let a model grade every passage in PASSAGES against every entry of the bank.
+
+    Grades of earlier runs are kept, and pairs that they answer are not asked again. A run that was
+    interrupted, however it ended, continues when the same command is given again.
+    """
+    from exam_pp.llm import ModelOptions
+    from exam_pp.phases.grade import GradeOptions
+    from exam_pp.phases.grade_file import GradeFiles, grade_file
+    from exam_pp.prompts import PROMPTS
+
+    what = GradeOptions(
+        prompts=[PROMPTS.get(name) for name in dict.fromkeys(prompt_classes)],
+        unparsed=options["unparsed"],
+        soft=options["soft"],
+        regrade=options["regrade"],
+        max_queries=options["max_queries"],
+        max_paragraphs=options["max_paragraphs"],
+    )
+    model = ModelOptions(
+        model=options["model"],
+        pipeline=options["model_pipeline"],
+        revision=options["revision"],
+        device=options["device"],
+        dtype=options["dtype"],
+        engine=options["engine"],
+        compute_type=options["compute_type"],
+        batch_tokens=options["batch_tokens"],
+        num_beams=1 if options["greedy"] else 5,
+        threads=options["threads"],
+    )
+    where = GradeFiles(
+        passages, output, bank, options["journal_file"], options["keep_journal"], options["retry_failed"]
+    )
+    with progress("Grading", "pairs") as advance:
+        summary = grade_file(where, model, what, advance)
+    for line in summary.lines():
+        log.info("%s", line)

@@ -1,0 +1,71 @@
+"""Progress on standard error: a bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+log = logging.getLogger(__name__)
+
+Advance = Callable[[int, int | None], None]
+"""Called with the number of steps done since the last call and, once it is known, the total."""
+
+_LOG_EVERY_SECONDS = 30.0
+
+
+@contextmanager
+def progress(title: str, unit: str) -> Iterator[Advance]:
+    """A function that shows steps per second and the time that is left."""
+    if not logging.getLogger().isEnabledFor(logging.INFO):
+        yield lambda _steps, _total: None
+    elif sys.stderr.isatty():
+        yield from _bar(title, unit)
+    else:
+        yield _Lines(title, unit).advance
+
+
+def _bar(title: str, unit: str) -> Iterator[Advance]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
+        task = bar.add_task(title, total=None, rate="")
+
+        def advance(steps: int, total: int | None) -> None:
+            speed = bar.tasks[0].speed
+            rate = f"{speed:.1f} {unit}/s" if speed else ""
+            bar.update(task, advance=steps, rate=rate, total=total)
+
+        yield advance
+
+
+class _Lines:
+    """One log line every half minute."""
+
+    def __init__(self, title: str, unit: str) -> None:
+        self._title, self._unit = title, unit
+        self._done = 0
+        self._total: int | None = None
+        self._start = self._last = time.monotonic()
+
+    def advance(self, steps: int, total: int | None) -> None:
+        self._done += steps
+        self._total = self._total if total is None else total
+        now = time.monotonic()
+        if now - self._last < _LOG_EVERY_SECONDS:
+            return
+        self._last = now
+        rate = self._done / (now - self._start)
+        left = f", {(self._total - self._done) / rate / 60:.1f} min left" if self._total and rate else ""
+        total_text = f" of {self._total}" if self._total else ""
+        log.info("%s: %d%s %s, %.1f/s%s", self._title, self._done, total_text, self._unit, rate, left)

@@ -1,0 +1,140 @@
+"""Grading from file to file: journal, atomic output, and the closing summary."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.llm.base import LearnsFromPassages, ModelOptions, load_llm
+from exam_pp.phases.ask import Answerer
+from exam_pp.phases.grade import GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.store.banks import read_bank
+from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.journal import Journal, journal_path
+from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.test_bank import TestBank
+
+log = logging.getLogger(__name__)
+
+Advance = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class GradeFiles:
+    """What a grading reads and writes. ``passages`` and ``output`` may be ``-``."""
+
+    passages: Path
+    output: Path
+    bank: Path
+    journal: Path | None = None
+    keep_journal: bool = False
+    retry_failed: bool = False
+
+
+@dataclass
+class FileSummary(GradeSummary):
+    """Counts of a whole file."""
+
+    asked: int = 0
+    output: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """The closing summary for people."""
+        yield (
+            f"{self.graded} pairs graded, {self.ungraded} ungraded, {self.reused} answered before "
+            f"({self.queries} queries, {self.passages} passages, {self.asked} model calls)."
+        )
+        if self.not_numbers:
+            defaults = ", ".join(
+                f"{count} × {source}" for source, count in sorted(self.sources.items()) if source != "number"
+            )
+            yield f"{self.not_numbers} replies were not numbers of the scale: {defaults}."
+        if self.shortened:
+            yield f"{self.shortened} prompts were longer than the model allows: their passages were shortened."
+        for reason, count in self.reasons.most_common():
+            yield f"{count} pairs are ungraded: {reason}."
+        if self.without_bank:
+            some = ", ".join(self.without_bank[:5]) + (" ..." if len(self.without_bank) > 5 else "")
+            yield f"{len(self.without_bank)} queries have no bank entry and stay as they are: {some}"
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+
+def grade_file(
+    files: GradeFiles,
+    model: ModelOptions,
+    options: GradeOptions,
+    advance: Advance = lambda _steps, _total: None,
+) -> FileSummary:
+    """Grade a passages file into another; returns the counts.
+
+    Replies are kept in a journal next to the output until the output stands. Everything that can be
+    wrong with the files is found before the model is loaded. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    inputs = [files.passages, files.bank]
+    check_output(files.output, inputs)
+    bank = read_bank(files.bank)
+    _check_kinds(bank, options)
+    streamed = str(files.passages) == STDIO
+    if not streamed:
+        advance(0, count_pairs(read_passages(files.passages), bank, model.model, options))
+    llm = load_llm(model)
+    if isinstance(llm, LearnsFromPassages):
+        if streamed:
+            raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file, not '-'.")
+        llm.learn(passage.text for query in read_passages(files.passages) for passage in query.passages)
+    summary = FileSummary(output=str(files.output))
+    with _journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        with passages_writer(files.output, inputs=inputs) as writer:
+            graded = grade(
+                read_passages(files.passages),
+                bank,
+                answer,
+                model=llm.name,
+                provenance=llm.provenance(),
+                options=options,
+                summary=summary,
+            )
+            for query in graded:
+                writer.write(query)
+            _check_queries(summary, files)
+        summary.asked = answer.asked
+    return summary
+
+
+@contextmanager
+def _journal(files: GradeFiles) -> Iterator[Journal]:
+    """The journal of an output; it goes when the block ends without an error."""
+    on_stdout = str(files.output) == STDIO
+    path = files.journal or (None if on_stdout else journal_path(files.output))
+    with Journal(path) as journal:
+        if path is not None and len(journal):
+            log.info("Continuing: %d replies are in %s", len(journal), path)
+        if files.retry_failed:
+            log.info("%d failed requests will be asked again", journal.forget_failures())
+        yield journal
+        if not files.keep_journal:
+            journal.remove()
+
+
+def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
+    for prompt in options.prompts:
+        if prompt.kind not in bank.kinds:
+            held = " and ".join(f"{kind}s" for kind in sorted(bank.kinds))
+            raise SelectionError(
+                f"The prompt {prompt.name} grades {prompt.kind}s, but the bank holds {held}."
+            )
+
+
+def _check_queries(summary: GradeSummary, files: GradeFiles) -> None:
+    if summary.queries and len(summary.without_bank) == summary.queries:
+        raise SelectionError(
+            f"None of the {summary.queries} queries in {files.passages} (the first is "
+            f"{summary.without_bank[0]!r}) has an entry in {files.bank}."
+        )

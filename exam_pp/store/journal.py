@@ -1,0 +1,126 @@
+"""The reply journal: every reply is on disk as soon as its batch is done.
+
+A grading that is killed continues where it was: replies are looked up by the content of the request
+and by everything about the model that decides the reply.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from exam_pp.errors import OutputError
+from exam_pp.messages import Completion
+
+_SUFFIX = ".journal"
+
+
+def journal_path(output: str | Path) -> Path:
+    """Where the journal of an output lies: next to it."""
+    path = Path(output)
+    return path.with_name(path.name + _SUFFIX)
+
+
+class Journal:
+    """Replies by request key; the first reply of a key stays.
+
+    One process writes a journal at a time: a second one gets an :class:`OutputError`. ``path`` None
+    keeps the journal in memory, where nothing can be written next to the output.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        try:
+            self._db = sqlite3.connect(
+                ":memory:" if path is None else path, timeout=1.0, isolation_level=None
+            )
+            # The lock is held for the life of the connection, so that a second run cannot interleave.
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
+            )
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            raise OutputError(_reason(path, error)) from error
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
+        return count
+
+    def get(self, keys: Iterable[str]) -> dict[str, Completion]:
+        """The known replies among ``keys``."""
+        found: dict[str, Completion] = {}
+        for key in keys:
+            row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            if row is not None:
+                found[key] = _decode(row[0])
+        return found
+
+    def add(self, replies: Mapping[str, Completion]) -> None:
+        """Append the replies of one batch, all or none; keys that are known keep their first reply."""
+        rows = [(key, _encode(reply)) for key, reply in replies.items()]
+        try:
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?)", rows)
+            self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise OutputError(_reason(self.path, error)) from error
+
+    def forget_failures(self) -> int:
+        """Remove replies that are errors, so that they are asked again; returns how many."""
+        cursor = self._db.execute("DELETE FROM replies WHERE json_extract(reply, '$.error') IS NOT NULL")
+        return cursor.rowcount
+
+    def close(self) -> None:
+        """Close the file; the journal stays for the next run."""
+        self._db.close()
+
+    def remove(self) -> None:
+        """Close and delete: the output stands."""
+        self.close()
+        if self.path is not None:
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+
+def _reason(path: Path | None, error: sqlite3.Error) -> str:
+    if "locked" in str(error):
+        return f"{path} is in use by another grading of the same output; wait for it or name another -o."
+    if isinstance(error, sqlite3.OperationalError):
+        return f"The journal {path} cannot be written: {error}."
+    return f"{path} is not a journal of exam-pp ({error}); remove it or name another --journal."
+
+
+def _encode(reply: Completion) -> str:
+    value: dict[str, object] = {"text": reply.text}
+    if reply.error is not None:
+        value["error"] = reply.error
+    if reply.label_logprobs:
+        value["label_logprobs"] = reply.label_logprobs
+    if reply.tokens_cut:
+        value["tokens_cut"] = reply.tokens_cut
+    return json.dumps(value)
+
+
+def _decode(text: str) -> Completion:
+    value = json.loads(text)
+    return Completion(
+        value["text"],
+        value.get("error"),
+        tuple(value.get("label_logprobs", ())),
+        value.get("tokens_cut", 0),
+    )
