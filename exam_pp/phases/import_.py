@@ -47,11 +47,14 @@ class ImportSources:
     method_name: MethodName = "stem"
     skip_missing_texts: bool = False
 
+    def run_files(self) -> list[Path]:
+        """The run files, those of folders one by one; a file that is named twice is read once."""
+        return list(dict.fromkeys(file for run in self.runs for file in run_files(run)))
+
     def files(self) -> list[Path]:
-        """Every input file, the runs of folders one by one."""
-        runs = [file for run in self.runs for file in run_files(run)]
+        """Every input file."""
         others = (self.texts, self.qrels, self.queries, *self.answers)
-        return [*runs, *(path for path in others if path is not None)]
+        return [*self.run_files(), *(path for path in others if path is not None)]
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,10 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     query's as its title query. Raises :class:`DataError` for texts that are missing, a run or answer
     that occurs twice, and when nothing was pooled; :class:`OutputError` for the output.
     """
-    check_output(output, sources.files())
+    inputs = sources.files()
+    check_output(output, inputs)
     pool = _Pool(read_queries(sources.queries) if sources.queries else None)
-    runs = [file for run in sources.runs for file in run_files(run)]
+    runs = sources.run_files()
     pool.add_runs(runs, sources.top, sources.method_name)
     pool.add_answers(sources.answers, sources.unit)
     qrels = read_qrels(sources.qrels) if sources.qrels else []
@@ -92,7 +96,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool.add_rankings(runs, sources.method_name)
     pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
     pool.log_ignored()
-    return pool.write(output, sources.files())
+    return pool.write(output, inputs)
 
 
 class _Pool:

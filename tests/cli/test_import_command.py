@@ -34,6 +34,17 @@ def test_the_demo_collection(demo_data: Path, tmp_path: Path, capsys: pytest.Cap
     assert (tmp_path / "runs" / "gen-long.run").exists()
 
 
+def test_the_output_in_the_documentation(
+    repository: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(
+        "import", "-o", tmp_path / "passages.jsonl.gz", "--runs", demo_data / "runs", "--judged",
+        "--texts", demo_data / "passages.tsv", "--qrels", demo_data / "qrels.txt",
+        "--queries", demo_data / "queries.jsonl",
+    )  # fmt: skip
+    assert capsys.readouterr().err in (repository / "docs" / "import.md").read_text()
+
+
 def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     answers = tmp_path / "a.jsonl"
     answers.write_text('{"query_id": "q", "system": "s", "text": "Words."}\n')

@@ -178,6 +178,12 @@ def test_what_occurs_twice_is_refused(collection: Path, write_jsonl: Write) -> N
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
+def test_a_run_that_is_named_twice_is_read_once(collection: Path) -> None:
+    runs = [collection / "runs", collection / "runs" / "first.run"]
+    _, queries = built(collection, runs=runs)
+    assert [e.method for e in queries["q1"].passages[0].rankings] == ["first", "second"]
+
+
 def test_queries_that_nobody_answered(collection: Path) -> None:
     (collection / "queries.json").write_text('{"x": "unknown"}')
     with pytest.raises(DataError, match="No passages were pooled"):
