@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
+from typing import TypeVar
 
 from exam_pp.data_model import GradesView, PassageView, QueryView
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.test_bank import Entry, TestBank
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(slots=True)
@@ -27,6 +30,23 @@ class GradedPassage:
     passage_id: str
     levels: dict[int, int] = field(default_factory=dict)
     expected: dict[int, float] = field(default_factory=dict)
+
+    def grade(self, grades: Iterable[tuple[int, int]]) -> None:
+        """Give entries (by bit position) their grades, in place of those they may have."""
+        levels, fresh = self.levels, not self.levels
+        for position, grade in grades:
+            bit = 1 << position
+            if not fresh:
+                self._forget(bit)
+            levels[grade] = levels.get(grade, 0) | bit
+
+    def _forget(self, bit: int) -> None:
+        for grade, mask in self.levels.items():
+            if mask & bit:
+                self.levels[grade] = mask & ~bit
+                if mask == bit:
+                    del self.levels[grade]
+                return
 
     def reaching(self, min_grade: int) -> int:
         """Mask of the entries graded at least ``min_grade``."""
@@ -85,8 +105,8 @@ class GradedQuery:
         """Mask of all entries."""
         return (1 << len(self.entries)) - 1
 
-    def add(self, passage: PassageView, grades: list[GradesView], *, soft: bool, closed: bool) -> int:
-        """Take a passage and its selected grades; return its index.
+    def add(self, passage: PassageView, grades: list[GradesView], *, soft: bool, closed: bool) -> None:
+        """Take a passage, its selected grades and its rankings.
 
         ``closed`` means that the entries are those of a bank, so that other ids are foreign.
         A passage id that was seen before is the same passage: later grades of an entry win.
@@ -96,39 +116,27 @@ class GradedQuery:
             self.passages.append(GradedPassage(passage.passage_id))
         graded = self.passages[index]
         for grade_set in grades:
-            expected = grade_set.expected_ratings() if soft else {}
-            for entry_id, grade in grade_set.entry_ratings().items():
-                position = self._position(entry_id, closed)
-                if position is None:
-                    continue
-                _assign(graded.levels, 1 << position, grade)
-                if soft:
-                    graded.expected[position] = expected.get(entry_id, grade)
+            graded.grade(self._positions(grade_set.entry_ratings(), closed))
+            if soft:
+                united = grade_set.entry_ratings() | grade_set.expected_ratings()
+                graded.expected.update(self._positions(united, closed))
         for mask in graded.levels.values():
             self.asked |= mask
         for ranking in passage.rankings:
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
-        return index
 
-    def _position(self, entry_id: str, closed: bool) -> int | None:
-        position = self.entries.get(entry_id)
-        if position is None:
+    def _positions(self, values: Mapping[str, N], closed: bool) -> list[tuple[int, N]]:
+        """The values by bit position; ids that are new become entries, or are foreign."""
+        if not self.entries.keys() >= values.keys():
+            unknown = [entry_id for entry_id in values if entry_id not in self.entries]
             if closed:
-                self.foreign.add(entry_id)
+                self.foreign.update(unknown)
+                values = {entry_id: value for entry_id, value in values.items() if entry_id in self.entries}
             else:
-                position = self.entries[entry_id] = len(self.entries)
-        return position
-
-
-def _assign(levels: dict[int, int], bit: int, grade: int) -> None:
-    """Give one entry a grade, in place of the one it may have."""
-    for other, mask in levels.items():
-        if mask & bit:
-            levels[other] = mask & ~bit
-            if not levels[other]:
-                del levels[other]
-            break
-    levels[grade] = levels.get(grade, 0) | bit
+                for entry_id in unknown:
+                    self.entries[entry_id] = len(self.entries)
+        entries = self.entries
+        return [(entries[entry_id], value) for entry_id, value in values.items()]
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from math import isnan, nan
 from typing import Any
 
 import ir_measures
@@ -32,17 +33,22 @@ def parse_measures(names: Sequence[str], min_grade: int | None = None) -> list[M
 
 def _parse(name: str) -> list[Measure]:
     try:
-        measure = ir_measures.parse_measure(name)
-        measure.validate_params()
-        supported = ir_measures.DefaultPipeline.supports(measure)
+        measures = [ir_measures.parse_measure(name)]
+        measures[0].validate_params()
     except (ValueError, NameError, SyntaxError, AssertionError, TypeError, KeyError, AttributeError):
         try:
-            return list(ir_measures.parse_trec_measure(name))
+            measures = list(ir_measures.parse_trec_measure(name))
         except (ValueError, KeyError):
             raise UnknownNameError(_unknown(name)) from None
-    if not supported:
-        raise UnknownNameError(f"The measure {name!r} cannot be computed with these parameters.")
-    return [measure]
+    for measure in measures:
+        if measure.params.get("cutoff", 1) < 1:  # trec_eval's code would end the process
+            raise UnknownNameError(f"The measure {name!r} has a cutoff below 1.")
+        if not ir_measures.DefaultPipeline.supports(measure):
+            raise UnknownNameError(
+                f"The measure {name!r} needs other parameters, or a package for ir-measures that is not "
+                "installed."
+            )
+    return measures
 
 
 def _unknown(name: str) -> str:
@@ -53,7 +59,8 @@ def _unknown(name: str) -> str:
 
 
 def _with_level(measure: Measure, min_grade: int | None) -> Measure:
-    if min_grade is None or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
+    has_level = "rel" in measure.SUPPORTED_PARAMS and isinstance(measure["rel"], int)
+    if min_grade is None or not has_level or "rel" in measure.params:
         return measure
     levelled = measure(rel=min_grade)
     if not ir_measures.DefaultPipeline.supports(levelled):
@@ -76,8 +83,10 @@ class TrecEval:
         self._qrels: dict[str, dict[str, int]] = {}
         for qrel in qrels:
             self._qrels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
-        self._evaluator = ir_measures.evaluator(self.measures, self._qrels)
-        self._reorder = not all(ir_measures.pytrec_eval.supports(measure) for measure in self.measures)
+        trec_eval = [measure for measure in self.measures if ir_measures.pytrec_eval.supports(measure)]
+        others = [measure for measure in self.measures if measure not in trec_eval]
+        self._trec_eval = ir_measures.evaluator(trec_eval, self._qrels) if trec_eval else None
+        self._others = ir_measures.evaluator(others, self._qrels) if others else None
 
     @property
     def query_ids(self) -> list[str]:
@@ -85,27 +94,40 @@ class TrecEval:
         return list(self._qrels)
 
     def __call__(self, system: str, run: Run) -> Iterator[Score]:
-        """Scores of each query and measure; measures that add up also give their total."""
-        known = {query_id: run[query_id] for query_id in self._qrels if query_id in run}
-        if self._reorder:
-            known = {query_id: _ranks_as_scores(passages) for query_id, passages in known.items()}
+        """Scores of each query and measure; measures that add up also give their total.
+
+        A value that a measure leaves undefined has no row.
+        """
+        values = {(metric.measure, metric.query_id): metric.value for metric in self._values(run)}
         totals = {measure: measure.aggregator() for measure in self.measures}
-        values: dict[tuple[Measure, str], float] = {}
-        for metric in self._evaluator.iter_calc(known):
-            values[metric.measure, metric.query_id] = metric.value
         for measure in self.measures:
             for query_id in self._qrels:
-                value = values[measure, query_id]
+                value = values.get((measure, query_id), nan)
+                if isnan(value):  # what some measures make of an empty ranking
+                    value = measure.DEFAULT
+                if isnan(value):
+                    continue
                 totals[measure].add(value)
                 yield Score(system, query_id, str(measure), value)
             if not isinstance(totals[measure], ir_measures.MeanAgg):
                 yield Score(system, ALL_QUERIES, str(measure), totals[measure].result())
 
+    def _values(self, run: Run) -> Iterator[Any]:
+        if self._trec_eval is not None:
+            # An empty ranking, not a missing one: its query is counted in NumQ and NumRel.
+            yield from self._trec_eval.iter_calc(
+                {query_id: run.get(query_id, {}) for query_id in self._qrels}
+            )
+        if self._others is not None:
+            yield from self._others.iter_calc(
+                {query_id: _ranks_as_scores(run[query_id]) for query_id in self._qrels if query_id in run}
+            )
+
 
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
-    """Scores without ties, in trec_eval's order; it keeps scores in single precision.
+    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways.
 
-    Only trec_eval's own code breaks ties as trec_eval does.
+    trec_eval keeps scores in single precision.
     """
     scores = np.fromiter(passages.values(), np.float32, len(passages)).tolist()
     ordered = sorted(zip(scores, passages, strict=True), reverse=True)

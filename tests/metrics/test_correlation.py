@@ -1,0 +1,89 @@
+"""Leaderboard correlation."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.metrics.correlation import Correlation, correlate, ranks_of, tau_ap, top_overlap
+
+BOARD = st.dictionaries(
+    st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 6), min_size=2, max_size=9
+)
+
+
+@given(BOARD)
+def test_a_leaderboard_agrees_with_itself(scores: dict[str, int]) -> None:
+    result = correlate(scores, ranks_of(scores), top=3)
+
+    assert result.systems == len(scores)
+    if len(set(scores.values())) > 1:
+        assert result[1:4] == pytest.approx((1.0, 1.0, 1.0))
+    assert result.top_overlap in {1.0, None}
+
+
+@given(BOARD)
+def test_and_disagrees_with_its_reverse(scores: dict[str, int]) -> None:
+    reverse = ranks_of({system: -score for system, score in scores.items()})
+    result = correlate(scores, reverse)
+
+    if len(set(scores.values())) > 1:
+        assert result[1:4] == pytest.approx((-1.0, -1.0, -1.0))
+
+
+def test_where_one_side_ties_everything_nothing_is_defined() -> None:
+    assert correlate({"a": 1, "b": 1}, {"a": 1, "b": 2}) == Correlation(2, None, None, None, None)
+
+
+def test_kendall_is_tau_b_not_tau_a() -> None:
+    """Concordant 2, discordant 0, one tie of three pairs: τ-b is 2/√(3·2), τ-a 2/3."""
+    result = correlate({"a": 3, "b": 2, "c": 2}, {"a": 1, "b": 2, "c": 3})
+
+    assert result.kendall == pytest.approx(2 / 6**0.5)
+
+
+def test_ties_get_their_average_rank() -> None:
+    """As in the official leaderboards that print 5, 5, 5 or 7.5, 7.5."""
+    assert ranks_of({"a": 1.0, "b": 9.0, "c": 1.0, "d": 0.0}) == {"b": 1.0, "a": 2.5, "c": 2.5, "d": 4.0}
+
+
+def plain_tau_ap(estimated: list[float], truth: list[float]) -> float:
+    """The formula of Yilmaz, Aslam and Robertson (SIGIR 2008), for lists without ties."""
+    order = sorted(range(len(estimated)), key=lambda i: -estimated[i])
+    total = 0.0
+    for position in range(1, len(order)):
+        correct = sum(truth[above] > truth[order[position]] for above in order[:position])
+        total += correct / position
+    return 2 * total / (len(order) - 1) - 1
+
+
+@given(st.permutations(range(7)), st.permutations(range(7)))
+def test_tau_ap_without_ties(estimated: list[int], truth: list[int]) -> None:
+    assert tau_ap(list(estimated), list(truth)) == pytest.approx(plain_tau_ap(list(estimated), list(truth)))
+
+
+def test_tau_ap_weighs_mistakes_at_the_top_more() -> None:
+    truth = [5.0, 4.0, 3.0, 2.0, 1.0]
+    top, bottom = tau_ap([4, 5, 3, 2, 1], truth), tau_ap([5, 4, 3, 1, 2], truth)
+
+    assert top is not None
+    assert bottom is not None
+    assert top < bottom
+
+
+def test_top_overlap_takes_all_that_are_tied_at_the_boundary() -> None:
+    assert top_overlap([9, 8, 7, 7, 1], [9, 8, 7, 1, 2], 3) == 3 / 4
+    assert top_overlap([3, 2, 1], [1, 2, 3], 3) is None
+
+
+def test_kendall_counts_pairs() -> None:
+    scores = {"a": 4, "b": 1, "c": 3, "d": 2}
+    ranks = {"a": 2, "b": 4, "c": 1, "d": 3}
+    signs = [(scores[x] - scores[y]) * (ranks[y] - ranks[x]) for x, y in combinations(scores, 2)]
+
+    assert correlate(scores, ranks).kendall == pytest.approx(
+        (sum(s > 0 for s in signs) - sum(s < 0 for s in signs)) / len(signs)
+    )

@@ -1,0 +1,264 @@
+"""Rubric-Cover and Rubric-Qrels against a plain implementation with sets, and the traps of ranks and ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import QueryPassages, parse_object
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.metrics.cover import Cover, SoftCover
+from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
+from exam_pp.results import OVERALL_SYSTEM, Qrel
+from exam_pp.test_bank import BankLine, TestBank
+from tests.conftest import passage, rubric
+
+Ranks = dict[str, list[int]]
+
+
+def graded_passage(
+    passage_id: str, ratings: dict[str, int] | None, ranks: Ranks, **keys: Any
+) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": 1 / (rank + 1)}
+        for system, places in ranks.items()
+        for rank in places
+    ]
+    grades = {} if ratings is None else {"exam_grades": [rubric(ratings, **keys)]}
+    return passage(passage_id, paragraph_data={"judgments": [], "rankings": rankings}, **grades)
+
+
+def query(query_id: str, *passages: dict[str, Any]) -> QueryPassages:
+    return parse_object([query_id, list(passages)])
+
+
+def bank(query_id: str, *ids: str, weights: dict[str, float] | None = None) -> TestBank:
+    items = [
+        {
+            "query_id": query_id,
+            "nugget_id": entry,
+            "nugget_text": entry,
+            "weight": (weights or {}).get(entry, 1),
+        }
+        for entry in ids
+    ]
+    return TestBank.from_lines([BankLine.model_validate({"query_id": query_id, "items": items})])
+
+
+def collect(*queries: QueryPassages, bank: TestBank | None = None, soft: bool = False) -> GradedFile:
+    return gather(queries, GradeSelector(GradeFilter()), bank, soft=soft)
+
+
+def cover(file: GradedFile, metric: Cover | SoftCover) -> dict[str, float]:
+    """System to mean."""
+    rows = [score for each in file.queries.values() for score in metric(each, file.first_ranks)]
+    return {row.system: row.mean for row in standings(rows)}
+
+
+def test_cover_is_the_share_of_entries_reached_within_the_cutoff() -> None:
+    file = collect(
+        query(
+            "q",
+            graded_passage("p1", {"a": 5, "b": 0, "c": 1, "d": 0}, {"s": [1]}),
+            graded_passage("p2", {"a": 4, "b": 4, "c": 0, "d": 0}, {"s": [2], "t": [1]}),
+            graded_passage("p3", {"a": 0, "b": 0, "c": 4, "d": 0}, {"s": [3]}),
+        )
+    )
+
+    assert cover(file, Cover(4, cutoff=1)) == {"s": 0.25, "t": 0.5, OVERALL_SYSTEM: 0.75}
+    assert cover(file, Cover(4, cutoff=2)) == {"s": 0.5, "t": 0.5, OVERALL_SYSTEM: 0.75}
+    assert cover(file, Cover(4, cutoff=3, normalised=True)) == {"s": 1.0, "t": 2 / 3, OVERALL_SYSTEM: 1.0}
+
+
+def test_a_system_with_a_rank_0_anywhere_counts_ranks_from_0() -> None:
+    """The cutoff holds ranks 0 and 1 of "zero", 1 and 2 of "one", in every query."""
+    first = query("q1", graded_passage("p1", {"a": 5}, {"zero": [0], "one": [1]}))
+    second = query("q2", graded_passage("p2", {"a": 5}, {"zero": [2], "one": [2]}))
+
+    assert cover(collect(first, second), Cover(4, cutoff=2)) == {"zero": 0.5, "one": 1.0, OVERALL_SYSTEM: 1.0}
+
+
+def test_holes_in_the_ranks_stay_holes() -> None:
+    file = collect(query("q", graded_passage("p", {"a": 5}, {"s": [3]})))
+
+    assert cover(file, Cover(4, cutoff=2))["s"] == 0.0
+    assert cover(file, Cover(4, cutoff=3))["s"] == 1.0
+
+
+def test_a_passage_that_a_system_lists_twice_counts_once() -> None:
+    file = collect(
+        query(
+            "q",
+            graded_passage("p1", {"a": 5, "b": 0}, {"s": [1, 1]}),
+            graded_passage("p2", {"a": 0, "b": 5}, {"s": [2]}),
+        )
+    )
+
+    assert cover(file, Cover(4, cutoff=2))["s"] == 1.0
+
+
+def test_at_most_cutoff_passages_where_ranks_are_tied() -> None:
+    """The first by score, then by place in the file."""
+    passages = [graded_passage(f"p{n}", {"a": 0, "b": 0} | {"ab"[n]: 5}, {"s": [1]}) for n in (0, 1)]
+
+    assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
+
+
+def test_a_query_that_a_system_returned_nothing_for_scores_0() -> None:
+    file = collect(
+        query("q1", graded_passage("p1", {"a": 5}, {"s": [1], "t": [1]})),
+        query("q2", graded_passage("p2", {"a": 5}, {"t": [1]})),
+    )
+
+    assert cover(file, Cover(4)) == {"s": 0.5, "t": 1.0, OVERALL_SYSTEM: 1.0}
+
+
+def test_the_bank_is_the_denominator() -> None:
+    """Entries that nobody was asked about count; entries that the bank does not have, do not."""
+    passages = query("q", graded_passage("p", {"a": 5, "old": 5}, {"s": [1]}))
+    file = collect(passages, bank=bank("q", "a", "new"))
+
+    assert cover(file, Cover(4))["s"] == 0.5
+    assert file.queries["q"].foreign == {"old"}
+    assert cover(collect(passages), Cover(4))["s"] == 1.0
+
+
+def test_entries_weigh_what_the_bank_says() -> None:
+    passages = query("q", graded_passage("p", {"a": 5, "b": 0}, {"s": [1]}))
+
+    assert cover(collect(passages, bank=bank("q", "a", "b", weights={"a": 3})), Cover(4))["s"] == 0.75
+
+
+def test_normalised_cover_of_a_query_that_nothing_covers_is_0() -> None:
+    file = collect(query("q", graded_passage("p", {"a": 1}, {"s": [1]})))
+
+    assert cover(file, Cover(4, normalised=True)) == {"s": 0.0, OVERALL_SYSTEM: 0.0}
+
+
+def test_systems_that_cover_equally_many_entries_tie_exactly() -> None:
+    """1/10 + 2/10 and 3/10 + 0 are not equal as sums of floats."""
+    entries = {str(n): 0 for n in range(10)}
+
+    def covering(count: int, system: str) -> dict[str, Any]:
+        ratings = entries | {str(n): 5 for n in range(count)}
+        return graded_passage(f"p-{system}", ratings, {system: [1]})
+
+    file = collect(
+        query("q1", covering(1, "s"), covering(3, "t")), query("q2", covering(2, "s"), covering(0, "t"))
+    )
+    values = cover(file, Cover(4))
+
+    assert 0.1 + 0.2 != 0.3
+    assert values["s"] == values["t"] == 0.15
+
+
+def test_one_query_on_two_lines_is_one_query() -> None:
+    """A passage that comes again is the same passage; the later grade of an entry wins."""
+    file = collect(
+        query("q", graded_passage("p", {"a": 5, "b": 5}, {"s": [1]})),
+        query("q", graded_passage("p", {"b": 1, "c": 4}, {})),
+    )
+
+    assert list(rubric_qrels(file.queries["q"], "count", 4)) == [Qrel("q", "p", 2)]
+    assert cover(file, Cover(4))["s"] == 2 / 3
+
+
+def test_labels_of_passages() -> None:
+    passages = (
+        graded_passage("p1", {"a": 3, "b": 5, "c": 4}, {}),
+        graded_passage("p2", {"a": 0}, {}),
+        graded_passage("ungraded", None, {}),
+    )
+    graded = collect(query("q", *passages)).queries["q"]
+
+    assert [q.relevance for q in rubric_qrels(graded, "max", 4)] == [5, 0]
+    assert [q.relevance for q in rubric_qrels(graded, "count", 4)] == [2, 0]
+    assert [q.relevance for q in rubric_qrels(graded, "binary", 4)] == [1, 0]
+    assert [q.passage_id for q in rubric_qrels(graded, "max", 4)] == ["p1", "p2"]
+
+
+def test_the_highest_of_several_judgments_counts() -> None:
+    judgments = [
+        {"paragraphId": "p", "query": "q", "relevance": grade, "titleQuery": "q"} for grade in (-2, 1, 0)
+    ]
+    line = query("q", passage("p", paragraph_data={"judgments": judgments, "rankings": []}), passage("p2"))
+
+    assert judgment_qrels([line]) == [Qrel("q", "p", 1)]
+
+
+def test_soft_cover_takes_the_best_expected_grade() -> None:
+    """(4.5 + 2) / (5 · 2): an entry without a stored expectation counts with its grade."""
+    soft = [{"question_id": "a", "self_rating": 4, "expected": 4.5}, {"question_id": "b", "self_rating": 2}]
+    file = collect(
+        query(
+            "q",
+            graded_passage("p1", {"a": 4, "b": 2}, {"s": [1]}, self_ratings=soft),
+            graded_passage("p2", {"a": 1, "b": 0}, {"s": [2], "t": [1]}),
+        ),
+        soft=True,
+    )
+
+    assert file.expected_found
+    assert cover(file, SoftCover(5)) == pytest.approx({"s": 0.65, "t": 0.1, OVERALL_SYSTEM: 0.65})
+
+
+ENTRIES = ["a", "b", "c"]
+RATINGS = st.dictionaries(st.sampled_from(ENTRIES), st.integers(0, 5))
+PASSAGES = st.lists(
+    st.tuples(RATINGS, st.dictionaries(st.sampled_from(["s", "t"]), st.lists(st.integers(0, 6), max_size=2))),
+    min_size=1,
+    max_size=8,
+)
+
+
+def plain_cover(
+    passages: list[tuple[dict[str, int], Ranks]], system: str, min_grade: int, cutoff: int
+) -> float:
+    """The definition, with sets."""
+    ranks = [rank for _, ranking in passages for rank in ranking.get(system, [])]
+    first = 0 if 0 in ranks else 1
+    listed = sorted(
+        (min(ranking[system]), number)
+        for number, (_, ranking) in enumerate(passages)
+        if ranking.get(system) and min(ranking[system]) < first + cutoff
+    )
+    covered = {
+        entry
+        for _, number in listed[:cutoff]
+        for entry, grade in passages[number][0].items()
+        if grade >= min_grade
+    }
+    return len(covered) / len(ENTRIES)
+
+
+@given(PASSAGES, st.integers(0, 6), st.integers(1, 8))
+def test_equals_the_definition_with_sets(
+    passages: list[tuple[dict[str, int], Ranks]], min_grade: int, cutoff: int
+) -> None:
+    line = query(
+        "q", *(graded_passage(f"p{n}", ratings, ranks) for n, (ratings, ranks) in enumerate(passages))
+    )
+    values = cover(collect(line, bank=bank("q", *ENTRIES)), Cover(min_grade, cutoff))
+
+    for system in values.keys() - {OVERALL_SYSTEM}:
+        assert values[system] == plain_cover(passages, system, min_grade, cutoff)
+        assert values[system] <= values[OVERALL_SYSTEM]
+
+
+@given(PASSAGES, st.integers(0, 5), st.integers(1, 7))
+def test_grows_with_the_cutoff_and_falls_with_the_threshold(
+    passages: list[tuple[dict[str, int], Ranks]], min_grade: int, cutoff: int
+) -> None:
+    line = query(
+        "q", *(graded_passage(f"p{n}", ratings, ranks) for n, (ratings, ranks) in enumerate(passages))
+    )
+    file = collect(line, bank=bank("q", *ENTRIES))
+    values = cover(file, Cover(min_grade, cutoff))
+    deeper, stricter = cover(file, Cover(min_grade, cutoff + 1)), cover(file, Cover(min_grade + 1, cutoff))
+
+    assert all(stricter[system] <= values[system] <= deeper[system] for system in values)

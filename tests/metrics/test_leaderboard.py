@@ -1,0 +1,45 @@
+"""Means and standard errors over score rows."""
+
+from __future__ import annotations
+
+import statistics
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.metrics.leaderboard import Standing, exact_mean, standings
+from exam_pp.results import ALL_QUERIES, Score
+
+SHARES = st.tuples(st.integers(0, 30), st.integers(1, 30)).map(lambda pair: Fraction(min(pair), max(pair)))
+
+
+def test_mean_and_standard_error() -> None:
+    """Standard deviation with ddof 1 over the square root of n, as the published boards."""
+    rows = standings(Score("s", str(n), "m", value) for n, value in enumerate([0.0, 0.5, 1.0, 1.0]))
+
+    assert rows == [Standing("s", "m", 0.625, pytest.approx(statistics.stdev([0, 0.5, 1, 1]) / 2), 4)]
+
+
+def test_one_query_has_no_standard_error() -> None:
+    assert standings([Score("s", "1", "m", 0.3)]) == [Standing("s", "m", 0.3, None, 1)]
+
+
+def test_a_total_that_the_metric_gives_stands() -> None:
+    rows = standings([Score("s", "1", "n", 3), Score("s", "2", "n", 4), Score("s", ALL_QUERIES, "n", 7)])
+
+    assert rows == [Standing("s", "n", 7, None, 2)]
+
+
+@given(st.lists(SHARES, min_size=1, max_size=60), st.randoms())
+def test_the_mean_of_shares_is_exact_whatever_their_order(shares: list[Fraction], random: object) -> None:
+    values = [float(share) for share in shares]
+    random.shuffle(values)  # type: ignore[attr-defined]
+
+    assert exact_mean(values) == float(sum(shares) / len(shares))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_the_mean_of_any_values(values: list[float]) -> None:
+    assert exact_mean(values) == pytest.approx(statistics.fmean(values))

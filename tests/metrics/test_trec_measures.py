@@ -1,0 +1,137 @@
+"""Measures on runs, against the outputs that trec_eval itself makes (tests/data/trec_eval/COMMANDS.txt)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.trec import TrecEval, parse_measures
+from exam_pp.results import ALL_QUERIES, Qrel, Score
+
+DATA = Path(__file__).parents[1] / "data" / "trec_eval"
+
+# trec_eval 10 rounds the recall level of these differently; pytrec_eval holds version 9.
+CHANGED_IN_VERSION_10 = {"iprec_at_recall_0.10", "iprec_at_recall_0.60", "iprec_at_recall_0.90"}
+
+
+def read_run(name: str) -> dict[str, dict[str, float]]:
+    """A run, with trec_eval's tolerance for words at the end of lines."""
+    run: dict[str, dict[str, float]] = {}
+    for line in (DATA / name).read_text().splitlines():
+        query_id, _, passage_id, _, score = line.split()[:5]
+        run.setdefault(query_id, {})[passage_id] = float(score)
+    return run
+
+
+def read_qrels(name: str) -> list[Qrel]:
+    rows = (line.split() for line in (DATA / name).read_text().splitlines())
+    return [Qrel(query_id, passage_id, int(grade)) for query_id, _, passage_id, grade in rows]
+
+
+def expected(name: str) -> dict[tuple[str, str], float]:
+    """(measure, query) to the value that trec_eval printed, for measures that ir-measures knows."""
+    values = {}
+    for line in (DATA / name).read_text().splitlines():
+        measure, query_id, value = line.split(maxsplit=2)
+        try:
+            parse_measures([measure])
+        except UnknownNameError:
+            continue
+        if measure not in CHANGED_IN_VERSION_10:
+            values[measure, query_id] = float(value)
+    return values
+
+
+def computed(
+    names: list[str], qrels: list[Qrel], run: dict[str, dict[str, float]], level: int | None = None
+) -> dict[tuple[str, str], float]:
+    scores: list[Score] = []
+    titles = {}
+    for name in names:
+        (measure,) = parse_measures([name], level)
+        titles[name] = str(measure)
+        scores += TrecEval([measure], qrels)("run", run)
+    values = {(score.metric, score.query_id): score.value for score in scores}
+    values |= {(row.metric, ALL_QUERIES): row.mean for row in standings(scores)}
+    return {
+        (name, query_id): value
+        for name, title in titles.items()
+        for (metric, query_id), value in values.items()
+        if metric == title
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "qrels", "run", "level"),
+    [
+        ("out.test", "qrels.test", "results.test", None),
+        ("out.test.a", "qrels.test", "results.test", None),
+        ("out.test.aq", "qrels.test", "results.test", None),
+        ("out.test.aqc", "qrels.test", "results.trunc", None),
+        ("out.test.aql", "qrels.rel_level", "results.test", 2),
+    ],
+)
+def test_equals_trec_eval(output: str, qrels: str, run: str, level: int | None) -> None:
+    golden = expected(output)
+    names = list(dict.fromkeys(name for name, _ in golden))
+    if level is not None:
+        # ir-measures fixes the level of these two counts at 1.
+        names = [name for name in names if name not in {"num_rel", "num_rel_ret"}]
+    ours = computed(names, read_qrels(qrels), read_run(run), level)
+
+    assert len(names) >= 24
+    for (name, query_id), value in golden.items():
+        if name in names and (query_id == ALL_QUERIES or "aq" in output):
+            assert ours[name, query_id] == pytest.approx(value, abs=5.1e-5), (name, query_id)
+
+
+def test_queries_that_a_run_lacks_count_zero() -> None:
+    qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
+    scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
+
+    assert [(score.query_id, score.value) for score in scores] == [("1", 1.0), ("2", 0.0)]
+
+
+@pytest.mark.parametrize("measure", ["RR", "RR@10", "P@1", "nDCG@1", "ERR@1"])
+def test_equal_scores_are_ordered_by_descending_passage_id(measure: str) -> None:
+    """As trec_eval; ir-measures' other backends, which serve RR@10 and ERR, order ascending."""
+    run = {"1": {"a": 2.0, "b": 2.0}}
+    (for_a,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 1), Qrel("1", "b", 0)])("run", run)
+    (for_b,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 0), Qrel("1", "b", 1)])("run", run)
+
+    assert for_b.value > for_a.value
+
+
+def test_scores_equal_in_single_precision_are_ties() -> None:
+    """trec_eval stores scores as floats of 32 bits."""
+    run = {"1": {"a": 1.0 + 1e-12, "b": 1.0}}
+    for measure in ("RR", "RR@10"):
+        (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "b", 1)])("run", run)
+        assert score.value == 1.0
+
+
+def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
+    measures = parse_measures(["RR", "P@10", "nDCG@10", "AP(rel=2)"], min_grade=4)
+
+    assert [str(measure) for measure in measures] == ["RR(rel=4)", "P(rel=4)@10", "nDCG@10", "AP(rel=2)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nDGC@10", "Did you mean 'nDCG'?"),
+        ("", "Examples"),
+        ("P@0", "cutoff below 1"),
+        ("P_0", "cutoff below 1"),
+        ("ndcg_cut_-1", "No measure"),
+        ("RR(rel=a)", "No measure"),
+        ("nDCG@10 AP", "No measure"),
+        ("alpha_nDCG@20", "not installed"),
+    ],
+)
+def test_unknown_measures_are_one_sentence(name: str, words: str) -> None:
+    with pytest.raises(UnknownNameError, match=words):
+        parse_measures([name])
