@@ -1,0 +1,45 @@
+"""Small real checkpoints that the tests make: keyed answers, and flat ones where hypotheses nearly tie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from scripts.bench import keyed_model
+
+
+@pytest.fixture(scope="session")
+def prompts() -> list[str]:
+    texts = keyed_model.project_texts()
+    return [" ".join(texts[i * 7 : i * 7 + 1 + i % 5]) for i in range(24)]
+
+
+@pytest.fixture(scope="session")
+def conversion_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _cache(conversion_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXAM_PP_CACHE", str(conversion_cache))
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) -> dict[str, Path]:
+    """``keyed`` answers like a grader; ``flat`` gives long replies whose hypotheses nearly tie."""
+    import torch
+
+    folders: dict[str, Path] = {}
+    tokenizer = keyed_model.make_tokenizer(keyed_model.project_texts(), 3000)
+    for name, kind, flatten in (("keyed", "rating", 1.0), ("flat", "extraction", 0.35)):
+        model = keyed_model.make_model(tokenizer, keyed_model.TINY, seed=3)
+        answers = keyed_model.grader_answers(len(prompts), kind, prompts)
+        keyed_model.key_answers(model, tokenizer, prompts, answers)
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight * flatten)
+        folders[name] = tmp_path_factory.mktemp(name)
+        model.save_pretrained(folders[name])
+        tokenizer.save_pretrained(folders[name])
+    return folders

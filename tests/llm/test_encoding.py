@@ -1,0 +1,66 @@
+"""Prompts as token ids: joined pieces equal the whole, and only the passage is shortened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from exam_pp.llm.encoding import PromptEncoder
+from exam_pp.messages import Part, Request
+
+TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\tabc 019.,")), max_size=60)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(checkpoints: dict[str, Path]) -> Any:
+    return AutoTokenizer.from_pretrained(checkpoints["keyed"])
+
+
+def request(question: str, passage: str) -> Request:
+    return Request(
+        (
+            Part("Rate it:\n- 5: all\n- 0: nothing\nQuestion: "),
+            Part(question, "question"),
+            Part("\nContext: "),
+            Part(passage, "context", may_be_cut=True),
+        )
+    )
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(question=TEXT, passage=TEXT)
+def test_ids_equal_the_tokenizer_on_the_whole_prompt(tokenizer: Any, question: str, passage: str) -> None:
+    asked = request(question, passage)
+    (encoded,) = PromptEncoder(tokenizer, 512).encode([asked])
+    assert encoded.ids == tokenizer(asked.text)["input_ids"]
+    assert encoded.tokens_cut == 0
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(question=st.text("why not? 05", max_size=20), passage=st.text("aou é世 .", min_size=80, max_size=300))
+def test_only_the_passage_is_shortened(tokenizer: Any, question: str, passage: str) -> None:
+    limit = 60
+    (encoded,) = PromptEncoder(tokenizer, limit).encode([request(question, passage)])
+    whole = tokenizer(request(question, passage).text)["input_ids"]
+    assert len(encoded.ids) <= limit
+    if len(whole) <= limit:
+        assert encoded.ids == whole
+        return
+    assert encoded.tokens_cut > 0
+    start = tokenizer(request(question, "").text.rstrip())["input_ids"][:-1]
+    assert encoded.ids[: len(start)] == start
+    assert encoded.ids[-1] == tokenizer.eos_token_id
+
+
+def test_pieces_are_joined_for_word_by_word_tokenizers(
+    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = PromptEncoder(tokenizer, 512)
+    monkeypatch.setattr(encoder, "_whole", None)  # joining needs no pass over the whole prompt
+    (encoded,) = encoder.encode([request("what is this?", "a passage of words")])
+    assert encoded.ids

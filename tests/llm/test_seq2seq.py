@@ -1,0 +1,216 @@
+"""Both engines against transformers' own `generate` and teacher forcing, on real small checkpoints."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from exam_pp.errors import ModelError, UnknownNameError
+from exam_pp.llm import ModelOptions, load_llm
+from exam_pp.llm import ctranslate2 as fast
+from exam_pp.messages import Part, Request
+
+LABELS = tuple("012345")
+ENGINES = [
+    "transformers",
+    pytest.param(
+        "ctranslate2",
+        marks=pytest.mark.skipif(not importlib.util.find_spec("ctranslate2"), reason="the fast extra"),
+    ),
+]
+
+
+def as_request(prompt: str, labels: tuple[str, ...] = (), max_new_tokens: int = 24) -> Request:
+    words = prompt.split(" ")
+    start, rest = " ".join(words[:2]), " ".join(words[2:])
+    return Request((Part(f"{start} "), Part(rest, "context", may_be_cut=True)), labels, max_new_tokens)
+
+
+def expected_reply(model: Any, tokenizer: Any, text: str, num_beams: int, max_new_tokens: int = 24) -> str:
+    """The published way: one prompt at a time through `generate`."""
+    inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False, truncation=True)
+    with torch.inference_mode():
+        output = model.generate(
+            **inputs,
+            num_beams=num_beams,
+            early_stopping=num_beams > 1,
+            do_sample=False,
+            max_new_tokens=max_new_tokens,
+        )
+    return str(tokenizer.decode(output[0], skip_special_tokens=True)).strip()
+
+
+def load(path: Path) -> tuple[Any, Any]:
+    return AutoModelForSeq2SeqLM.from_pretrained(path).eval(), AutoTokenizer.from_pretrained(path)
+
+
+@pytest.mark.parametrize("num_beams", [5, 1])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["keyed", "flat"])
+def test_replies_equal_generate_whatever_the_batch(
+    checkpoints: dict[str, Path], prompts: list[str], engine: Any, kind: str, num_beams: int
+) -> None:
+    model, tokenizer = load(checkpoints[kind])
+    expected = [expected_reply(model, tokenizer, prompt, num_beams) for prompt in prompts]
+    chance = random.Random(num_beams)
+    for batch_tokens in (1, 700, 100_000):
+        llm = load_llm(
+            ModelOptions(
+                str(checkpoints[kind]), engine=engine, num_beams=num_beams, batch_tokens=batch_tokens
+            )
+        )
+        order = chance.sample(range(len(prompts)), len(prompts))
+        replies = dict(llm.generate([as_request(prompts[i]) for i in order]))
+        assert [replies[position].text for position in range(len(order))] == [expected[i] for i in order]
+
+
+@pytest.mark.parametrize("num_beams", [5, 1])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["keyed", "flat"])
+def test_label_likelihoods_equal_teacher_forcing(
+    checkpoints: dict[str, Path], prompts: list[str], engine: Any, kind: str, num_beams: int
+) -> None:
+    model, tokenizer = load(checkpoints[kind])
+    assert len(tokenizer("0", add_special_tokens=False)["input_ids"]) == 2
+    llm = load_llm(ModelOptions(str(checkpoints[kind]), engine=engine, num_beams=num_beams))
+    replies = dict(llm.generate([as_request(prompt, LABELS) for prompt in prompts]))
+    for index, prompt in enumerate(prompts):
+        inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+        for label, logprob in zip(LABELS, replies[index].label_logprobs, strict=True):
+            target = tokenizer(label, return_tensors="pt")["input_ids"]
+            with torch.inference_mode():
+                loss = model(**inputs, labels=target).loss.item() * target.shape[1]
+            assert math.exp(logprob) == pytest.approx(math.exp(-loss), abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_replies_that_run_into_the_limit_equal_generate(
+    checkpoints: dict[str, Path], prompts: list[str], engine: Any
+) -> None:
+    model, tokenizer = load(checkpoints["flat"])
+    llm = load_llm(ModelOptions(str(checkpoints["flat"]), engine=engine))
+    requests = [as_request(prompt, max_new_tokens=5) for prompt in prompts[:8]]
+    replies = dict(llm.generate(requests))
+    expected = [expected_reply(model, tokenizer, prompt, 5, 5) for prompt in prompts[:8]]
+    assert [replies[i].text for i in range(8)] == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_replies_do_not_change_with_the_first_limit(
+    checkpoints: dict[str, Path], prompts: list[str], engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.llm.huggingface.FIRST_TOKENS", 4)
+    monkeypatch.setattr("exam_pp.llm.ctranslate2.LONGEST_REPLY", 6)
+    model, tokenizer = load(checkpoints["flat"])
+    llm = load_llm(ModelOptions(str(checkpoints["flat"]), engine=engine))
+    replies = dict(llm.generate([as_request(prompt) for prompt in prompts[:10]]))
+    assert [replies[i].text for i in range(10)] == [
+        expected_reply(model, tokenizer, prompt, 5) for prompt in prompts[:10]
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_poison_is_answered_and_stops_nothing(checkpoints: dict[str, Path], engine: Any) -> None:
+    poison = [
+        "",
+        "\0",
+        "\ud800 lone",
+        "مرحبا بالعالم",
+        "x " * 500_000,
+        "Question: Context: Question: 5",
+        "🜚" * 40,
+    ]
+    llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine=engine))
+    requests = [
+        Request((Part("Question: what? Context: "), Part(text, "context", may_be_cut=True)), LABELS, 8)
+        for text in poison
+    ]
+    replies = dict(llm.generate(requests))
+    assert sorted(replies) == list(range(len(poison)))
+    assert all(reply.error is None for reply in replies.values())
+    assert replies[4].tokens_cut > 400_000
+
+
+def test_a_question_that_fills_the_model_is_an_error_of_its_own(checkpoints: dict[str, Path]) -> None:
+    llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
+    long = Request((Part("why " * 600), Part("a passage", "context", may_be_cut=True)))
+    replies = dict(llm.generate([long, as_request("a b c")]))
+    assert "longer than 512 tokens" in (replies[0].error or "")
+    assert replies[1].error is None
+
+
+def test_out_of_memory_halves_the_batch(
+    checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from exam_pp.llm.huggingface import TransformersEngine
+
+    run = TransformersEngine._run
+
+    def scarce(self: Any, job: Any) -> Any:
+        if len(job.prompts) > 3:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return run(self, job)
+
+    options = ModelOptions(str(checkpoints["keyed"]), engine="transformers", batch_tokens=100_000)
+    requests = [as_request(prompt) for prompt in prompts]
+    plenty = dict(load_llm(options).generate(requests))
+    monkeypatch.setattr(TransformersEngine, "_run", scarce)
+    assert dict(load_llm(options).generate(requests)) == plenty
+
+
+def test_out_of_memory_with_one_prompt_is_a_reason(
+    checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from exam_pp.llm.huggingface import TransformersEngine
+
+    def never(self: Any, job: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(TransformersEngine, "_run", never)
+    llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
+    assert "out of memory" in (dict(llm.generate([as_request("a b c")]))[0].error or "")
+
+
+def test_a_wrong_conversion_is_noticed(
+    checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the correction of the tied-embeddings flag the output layer has a wrong scale."""
+    pytest.importorskip("ctranslate2")
+    from ctranslate2.converters import TransformersConverter
+
+    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
+
+    def convert_plainly(checkpoint: Any, folder: Path, compute_type: str) -> None:
+        TransformersConverter(checkpoint.path).convert(str(folder), quantization=compute_type, force=True)
+
+    monkeypatch.setattr(fast, "_convert", convert_plainly)
+    with pytest.raises(ModelError, match="disagrees with transformers"):
+        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
+    assert not list((tmp_path / "ctranslate2").iterdir())
+    assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
+
+
+def test_provenance_tells_what_decides_a_reply(checkpoints: dict[str, Path]) -> None:
+    options = ModelOptions(str(checkpoints["keyed"]), engine="transformers")
+    provenance = load_llm(options).provenance()
+    assert provenance["dtype"] == "float32"
+    assert (provenance["num_beams"], provenance["early_stopping"]) == (5, True)
+    assert len(provenance["checkpoint_hash"]) == 16
+    other = load_llm(ModelOptions(str(checkpoints["flat"]), engine="transformers")).provenance()
+    assert other["checkpoint_hash"] != provenance["checkpoint_hash"]
+
+
+def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        load_llm(ModelOptions(str(tmp_path)))
+    with pytest.raises(UnknownNameError, match="Did you mean 'bundled'"):
+        load_llm(ModelOptions("bundeld"))
+    with pytest.raises(UnknownNameError, match="Did you mean 'text2text'"):
+        load_llm(ModelOptions("google/flan-t5-large", pipeline="text2txt"))
