@@ -31,9 +31,10 @@ def correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5, deci
     columns = ["measure", "systems", "Spearman", "Kendall tau-b", "tau-AP", f"top-{top} overlap"]
     boards = _by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
-    if len(systems & ranks.keys()) < 2:
+    common = systems & ranks.keys()
+    if len(common) < 2:
         raise SelectionError(
-            f"{leaderboard} and {official} have {len(systems & ranks.keys())} systems in common; a "
+            f"{leaderboard} and {official} have {len(common)} system{'s' * (len(common) != 1)} in common; a "
             "correlation needs two (are they named alike?)."
         )
     rows: list[list[Cell]] = [[name, *correlate(board, ranks, top)] for name, board in boards.items()]

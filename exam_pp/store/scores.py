@@ -55,10 +55,11 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         return None
     rows: list[Row] = []
     for (number, _), cells in zip(lines[1:], body, strict=True):
-        if len(cells) != len(columns):
+        if len(cells) > len(columns):
             raise DataError(
                 f"has {len(cells)} columns, but the header has {len(columns)}.", file=str(path), line=number
             )
+        cells.extend([""] * (len(columns) - len(cells)))  # read_text_lines strips them
         # A name that occurs twice ("+/-") is never a score: the first is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
     return columns, rows

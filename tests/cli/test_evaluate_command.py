@@ -1,0 +1,165 @@
+"""``exam-pp evaluate`` and ``exam-pp analyze`` as commands: layouts, files, one-sentence errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line; exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            return int(stop.code or 0), *capfd.readouterr()
+        return 0, *capfd.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "one.run").write_text("q1 Q0 p1 1 2 t\nq1 Q0 p2 2 1 t\n007 Q0 p3 1 1 t\n")
+    (folder / "two.run").write_text("q1 Q0 p2 1 2 t\nq1 Q0 p1 2 1 t\n")
+    return folder
+
+
+def test_cover_as_tsv(run: Run, tiny_passages: Path, tiny_bank: Path) -> None:
+    code, out, _ = run("evaluate", "cover", tiny_passages, "--bank", tiny_bank, "--format", "tsv")
+
+    assert code == 0
+    assert out.splitlines() == [
+        "system\tCover(min_grade=4)@20\tCover(min_grade=4)@20 stderr"
+        "\tnCover(min_grade=4)@20\tnCover(min_grade=4)@20 stderr",
+        "bm25\t0.250000\t0.250000\t0.250000\t0.250000",
+        "_overall_\t0.500000\t0.500000\t0.500000\t0.500000",
+    ]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "md", "published"])
+def test_cover_in_every_format(run: Run, tiny_passages: Path, form: str) -> None:
+    code, out, _ = run("evaluate", "cover", tiny_passages, "--cutoff", 1, "--min-grade", 5, "--format", form)
+
+    assert code == 0
+    assert "_overall_" in out.replace("\\", "")
+
+
+def test_qrels_go_to_the_output(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.qrels"
+
+    assert run("evaluate", "qrels", tiny_passages, "-o", output)[:2] == (0, "")
+    assert output.read_text() == "q1 0 p1 5\nq1 0 p2 4\n007 0 p3 2\n"
+    assert (
+        run("evaluate", "qrels", tiny_passages, "--label", "binary")[1]
+        == "q1 0 p1 1\nq1 0 p2 1\n007 0 p3 0\n"
+    )
+
+
+def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.qrels"
+    code, out, err = run(
+        "evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--min-grade", 5, "--qrels", saved,
+        "--format", "tsv",
+    )  # fmt: skip
+
+    assert code == 0
+    assert out.splitlines()[0] == "system\tRR(rel=5)\tRR(rel=5) stderr"
+    assert [line.split("\t")[:2] for line in out.splitlines()[1:]] == [
+        ["one", "0.500000"],
+        ["two", "0.250000"],
+    ]
+    assert "Nothing returned for 1 query (007), scored as an empty ranking: two." in err
+    assert len(saved.read_text().splitlines()) == 3
+
+
+def test_counts_and_binary_labels_have_passed_the_threshold(
+    run: Run, tiny_passages: Path, runs: Path
+) -> None:
+    """A second threshold of 4 on labels 0 and 1 would find nothing relevant."""
+    _, out, _ = run(
+        "evaluate", "qrels", tiny_passages, "--label", "binary", "--min-grade", 4, "--runs", runs, "-m", "RR",
+        "--format", "tsv",
+    )  # fmt: skip
+
+    assert [line.split("\t")[:2] for line in out.splitlines()] == [
+        ["system", "RR"], ["one", "0.500000"], ["two", "0.500000"],
+    ]  # fmt: skip
+
+
+def test_judgments_make_an_official_leaderboard_to_correlate_with(
+    run: Run, tiny_passages: Path, runs: Path, tmp_path: Path
+) -> None:
+    official, board = tmp_path / "official.json", tmp_path / "board.tsv"
+    judged = ["evaluate", "judgments", tiny_passages, "--runs", runs, "-m", "RR"]
+
+    assert run(*judged, "--format", "official", "-o", official)[0] == 0
+    assert json.loads(official.read_text()) == {"one": 1, "two": 2}
+    assert run("evaluate", "qrels", tiny_passages, "--runs", runs, "--format", "tsv", "-o", board)[0] == 0
+    code, out, _ = run("analyze", "correlation", board, "--official", official, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["tables"][0]["rows"][0] == {
+        "measure": "nDCG@10", "systems": 2, "Spearman": pytest.approx(1), "Kendall tau-b": pytest.approx(1),
+        "tau-AP": 1.0, "top-5 overlap": None,
+    }  # fmt: skip
+
+
+def test_per_query_rows(run: Run, tiny_passages: Path, runs: Path) -> None:
+    _, out, _ = run(
+        "evaluate", "judgments", tiny_passages, "--runs", runs, "-m", "P@1", "--per-query", "--format", "tsv"
+    )
+
+    assert out.splitlines()[:3] == [
+        "system\tquery\tmeasure\tvalue", "one\tq1\tP@1\t1.000000", "one\tall\tP@1\t1.000000",
+    ]  # fmt: skip
+
+
+def test_notes_go_to_standard_error_where_the_format_has_no_room(run: Run, tiny_passages: Path) -> None:
+    _, out, err = run("evaluate", "cover", tiny_passages, "--format", "tsv")
+
+    assert "No --bank" in err
+    assert "No --bank" not in out
+
+
+PROBLEMS = [
+    (["cover", "GRADED", "--model", "other"], 1, "No grades in"),
+    (["cover", "GRADED", "-o", "GRADED"], 1, "is also an input"),
+    (["cover", "GRADED", "-o", "RUNS"], 1, "is a folder"),
+    (["cover", "GRADED", "--bank", "absent"], 2, "does not exist"),
+    (["cover", "GRADED", "--cutoff", "0"], 2, "x>=1"),
+    (["cover", "absent"], 1, "absent"),
+    (["qrels", "GRADED", "-m", "RR"], 2, "go with --runs"),
+    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "Did you mean 'nDCG'?"),
+    (["qrels", "GRADED", "--runs", "GRADED"], 1, "not the six of a run"),
+    (
+        ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],
+        1,
+        "one measure",
+    ),
+    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "not the four of qrels"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), PROBLEMS)
+def test_problems_are_one_sentence(
+    run: Run, tiny_passages: Path, runs: Path, arguments: list[str], code: int, words: str
+) -> None:
+    before = tiny_passages.read_bytes()
+    given = [a.replace("GRADED", str(tiny_passages)).replace("RUNS", str(runs)) for a in arguments]
+    status, out, err = run("evaluate", *given)
+
+    assert (status, out) == (code, "")
+    assert words in err
+    assert "Traceback" not in err
+    assert tiny_passages.read_bytes() == before

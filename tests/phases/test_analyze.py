@@ -1,0 +1,126 @@
+"""Correlation of files: every way a leaderboard is written is read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.analyze import correlation
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.leaderboards import leaderboard_report, per_query_report, published_cover
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM, Score
+
+VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}
+BOARD = Evaluation(
+    [
+        Score(system, query_id, metric, value + noise)
+        for system, values in VALUES.items()
+        for metric, value in zip(("Cover(min_grade=4)@20", "RR"), values, strict=True)
+        for query_id, noise in (("1", 0.05), ("2", -0.05))
+    ]
+)
+
+
+def rows_of(report: Report) -> list[dict[str, Any]]:
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    path = tmp_path / "official.json"
+    path.write_text('{"a": 1, "b": 2, "c": 3, "absent": 4}')
+    return path
+
+
+@pytest.mark.parametrize("layout", ["tsv", "json", "per-query tsv", "per-query json"])
+def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Path) -> None:
+    *per_query, form = layout.split()
+    report = per_query_report(BOARD, "") if per_query else leaderboard_report(BOARD, "", for_people=False)
+    path = tmp_path / "board"
+    path.write_text(render(report, form))
+    rows = rows_of(correlation(path, official))
+
+    assert [row["measure"] for row in rows] == ["Cover(min_grade=4)@20", "RR"]
+    assert [row["systems"] for row in rows] == [3, 3]
+    assert rows[0]["Kendall tau-b"] == pytest.approx(1)
+    assert rows[1]["Spearman"] == pytest.approx(-0.5)
+
+
+def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text(published_cover(BOARD))
+
+    assert [row["measure"] for row in rows_of(correlation(path, official))] == ["ExamCover"]
+
+
+def test_the_published_nine_column_board_is_read(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    header = (
+        "method exam +/- exam-std n-exam +/- n-exam-std orig_TREC_leaderboard_rank orig_EXAM_leaderboard_rank"
+    )
+    lines = [header, *(f"{s} 0.{9 - i} +/- 0.1 0.{i} +/- 0.1 {i} {i}" for i, s in enumerate("abc", 1))]
+    lines += ["spearman 1.0", "kendall 1.0"]
+    path.write_text("\n".join(lines).replace(" ", "\t"))
+    rows = rows_of(correlation(path, official))
+
+    assert [(row["measure"], row["Spearman"]) for row in rows] == [("exam", 1.0), ("n-exam", -1.0)]
+
+
+def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text("system,RR\na,0.5\nb,0.4\nextra,0.1\n")
+    notes = [block.text for block in correlation(path, official).blocks if isinstance(block, Paragraph)]
+
+    assert notes == [f"Only in {path}: extra.", f"Only in {official}: absent, c."]
+
+
+def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
+    """Scores are not mistaken for ranks, which would turn the correlation round."""
+    path = tmp_path / "board.tsv"
+    path.write_text("system\tRR\tRR stderr\na\t0.5\t0.1\nb\t0.4\t0.1\nc\t0.4\t0.1\n")
+
+    assert rows_of(correlation(path, path))[0]["Kendall tau-b"] == pytest.approx(1)
+
+
+def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
+    board, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
+    board.write_text("system\tRR\na\t0.5\nb\t0.4\n")
+    ranks.write_text("system\tofficial_rank\na\t1\nb\t2\n")
+
+    assert rows_of(correlation(board, ranks))[0]["Spearman"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ('{"a": 1}', "holds official ranks"),
+        ("system\tRR\na\t0.5\nb\tx\n", "line 3, RR: 'x' is not a number"),
+        ("system\tRR\na\t0.5\nb\t0.4\t0.1\n", "line 3: has 3 columns"),
+        ("system\tRR\na\t0.5\na\t0.4\n", "'a' occurs twice"),
+        ("system\tofficial_rank\na\t1\n", "holds no scores"),
+        ("[1, 2", "not valid JSON"),
+    ],
+)
+def test_what_is_no_leaderboard_is_one_sentence(
+    text: str, words: str, official: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "board"
+    path.write_text(text)
+
+    with pytest.raises(DataError, match=words):
+        correlation(path, official)
+
+
+def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text("system\tRR\na\t0.5\nother\t0.4\n")
+
+    with pytest.raises(SelectionError, match="1 system"):
+        correlation(path, official)
