@@ -118,7 +118,12 @@ def _journal(files: GradeFiles) -> Iterator[Journal]:
             log.info("Continuing: %d replies are in %s", len(journal), path)
         if files.retry_failed:
             log.info("%d failed requests will be asked again", journal.forget_failures())
-        yield journal
+        try:
+            yield journal
+        except BaseException:
+            if not len(journal):  # nothing to continue with
+                journal.remove()
+            raise
         if not files.keep_journal:
             journal.remove()
 

@@ -38,9 +38,9 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                 if stripped:
                     yield number, stripped
     except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
+        last = f"the last line that could be read is line {number}" if number else "no line could be read"
         raise DataError(
-            f"the gzip data is cut off or corrupt ({error}); the last line that could be read is "
-            f"line {number}. Copy or make the file again.",
+            f"the gzip data is cut off or corrupt ({error}); {last}. Copy or make the file again.",
             file=str(path),
         ) from error
     except IsADirectoryError as error:
