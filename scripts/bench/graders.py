@@ -1,0 +1,374 @@
+"""The tables of the bundled grader's model card: how graders compare with GPT-4 and with people.
+
+Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
+                                       [--shared FOLDER] [--threads N]
+
+Prints Markdown. What is measured, on data that does not come with the project (README of that folder):
+
+* TREC DL 2019, 92,592 pairs of passage and question with GPT-4's ratings: agreement with these (Spearman,
+  quadratic weighted kappa); with human judgments (area under the curve of a passage's mean rating against
+  relevance >= 2, averaged over queries); and whether the six runs come out in the order that human
+  judgments give (nDCG@10), by Rubric-Cover@20 and by nDCG@10 on Rubric-Qrels. The row "gpt-4" uses the
+  ratings of the file.
+* SQuAD2 sample: token F1 of answers to answerable questions, and the share of questions for which
+  "answerable or not" is decided rightly.
+* REALSumm: whether a rated nugget (SCU) is in a summary, by people's labels: area under the curve.
+
+With `--sample N`, N passages of each DL query are drawn (seeded); the leaderboards then rest on few
+passages and mean little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import string
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from statistics import fmean
+
+from scipy.stats import spearmanr
+
+from exam_pp.data_model import QueryPassages
+from exam_pp.errors import ExamError
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.llm import LLM, ModelOptions, load_llm
+from exam_pp.llm.base import LearnsFromPassages
+from exam_pp.messages import Completion, Request
+from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
+from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
+from exam_pp.phases.grade import GradeOptions, grade
+from exam_pp.phases.score_runs import score_runs
+from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
+from exam_pp.reports.document import Cell, Report, Table
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
+from exam_pp.store.banks import read_bank
+from exam_pp.store.passages import read_passages
+from exam_pp.test_bank import TestBank
+
+MODELS = "bundled,lexical,random,constant"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+SEED = 19
+MEASURE = "nDCG@10"
+MIN_GRADES = (1, 2, 3, 4, 5)
+RELEVANT = 2
+
+log = logging.getLogger("graders")
+
+
+# --- asking ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Clock:
+    """Answers requests, and knows how many a second."""
+
+    llm: LLM
+    pairs: int = 0
+    seconds: float = 0.0
+
+    def __call__(self, requests: Sequence[Request]) -> list[Completion]:
+        """One completion a request, in order."""
+        start = time.perf_counter()
+        replies = dict(self.llm.generate(requests))
+        self.seconds += time.perf_counter() - start
+        self.pairs += len(requests)
+        log.info("%s: %d pairs, %.0f a second", self.llm.name, self.pairs, self.pairs / self.seconds)
+        return [replies[index] for index in range(len(requests))]
+
+
+def learn(llm: LLM, passages: Iterable[str]) -> None:
+    if isinstance(llm, LearnsFromPassages):
+        llm.learn(passages)
+
+
+# --- TREC DL 2019 -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Collection:
+    """The judged passages of DL 2019 with GPT-4's grades, and the human order of the six runs."""
+
+    queries: list[QueryPassages]
+    bank: TestBank
+    runs: Path
+    human: dict[str, float]
+
+
+@dataclass
+class Ratings:
+    """What a grader reached on the collection."""
+
+    name: str
+    spearman: float | None
+    kappa: float | None
+    area: float
+    cover: dict[int, Correlation]
+    qrels: Correlation
+    used: Counter[int]
+    speed: float | None = None
+
+
+def read_collection(shared: Path, sample: int | None) -> Collection:
+    folder = shared / "dl19-gpt4"
+    queries = list(read_passages(folder / "dl19-graded.jsonl.gz"))
+    human = run_scores(judgment_qrels(queries), folder / "runs")
+    if sample is not None:
+        draw = Random(SEED)
+        for query in queries:
+            query.passages = draw.sample(query.passages, min(sample, len(query.passages)))
+    return Collection(queries, read_bank(folder / "dl19-gpt4-questions.jsonl.gz"), folder / "runs", human)
+
+
+def run_scores(qrels: Iterable[Qrel], runs: Path) -> dict[str, float]:
+    """Mean nDCG@10 of every run."""
+    return means(score_runs(qrels, runs, [MEASURE]).scores)
+
+
+def means(scores: Iterable[Score]) -> dict[str, float]:
+    return {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
+
+
+def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
+    """Grade the collection and compare; without ``answer``, the grades that are in the file."""
+    queries = data.queries
+    if answer is not None:
+        options = GradeOptions([QUESTION_SELF_RATED])
+        copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
+        queries = list(grade(copies, data.bank, answer, model=name, provenance={}, options=options))
+    selector = GradeSelector(GradeFilter(model=name))
+    file = gather(queries, selector, data.bank)
+    ours: list[int] = []
+    theirs: list[int] = []
+    areas: list[float | None] = []
+    for query in queries:
+        of_query: list[float] = []
+        for passage in query.passages:
+            ratings = selector.ratings(passage)
+            reference = passage.rubric_grades[0].entry_ratings() if passage.rubric_grades else {}
+            common = [entry_id for entry_id in reference if entry_id in ratings]
+            ours += [ratings[entry_id] for entry_id in common]
+            theirs += [reference[entry_id] for entry_id in common]
+            of_query.append(fmean(ratings.values()))
+        relevant = [max(j.relevance for j in passage.judgments) >= RELEVANT for passage in query.passages]
+        areas.append(area_under_curve(of_query, relevant))
+    same = answer is None
+    spearman = float(spearmanr(ours, theirs).statistic) if len(set(ours)) > 1 and not same else None
+    return Ratings(
+        name,
+        spearman,
+        None if same else weighted_kappa(ours, theirs),
+        fmean(area for area in areas if area is not None),
+        {grade: cover_order(file, grade, data.human) for grade in MIN_GRADES},
+        correlate(run_scores(label_max(file), data.runs), ranks_of(data.human)),
+        Counter(ours),
+        answer.pairs / answer.seconds if answer else None,
+    )
+
+
+def cover_order(file: GradedFile, min_grade: int, human: dict[str, float]) -> Correlation:
+    metric = Cover(min_grade)
+    scores = (score for query in file.queries.values() for score in metric(query, file.first_ranks))
+    return correlate(means(scores), ranks_of(human))
+
+
+def label_max(file: GradedFile) -> Iterator[Qrel]:
+    for query in file.queries.values():
+        yield from rubric_qrels(query, "max", 1)
+
+
+# --- extraction -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Extraction:
+    """What a grader extracts from Wikipedia paragraphs (SQuAD2) and from the collection's passages."""
+
+    f1: float
+    decided: float
+    spans: float | None
+
+
+@dataclass
+class Paragraph:
+    """A SQuAD2 question; ``answers`` is empty where the context holds none."""
+
+    question: str
+    context: str
+    answers: list[str] = field(default_factory=list)
+
+
+def read_squad(path: Path) -> list[Paragraph]:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Paragraph(qa["question"], paragraph["context"], [answer["text"] for answer in qa["answers"]])
+        for article in document["data"]
+        for paragraph in article["paragraphs"]
+        for qa in paragraph["qas"]
+    ]
+
+
+def extract(questions: Sequence[Paragraph], data: Collection, llm: LLM, answer: Clock) -> Extraction:
+    """SQuAD2 decides on F1 and answerability; spans are counted there and on two passages a DL query."""
+    learn(llm, dict.fromkeys(question.context for question in questions))
+    replies = answer([extraction(q.question, q.context) for q in questions])
+    answered = [QUESTION_EXTRACTION.parse(reply.text, None, "default").correct for reply in replies]
+    f1 = [
+        max(token_f1(reply.text, gold) for gold in question.answers) if found else 0.0
+        for question, reply, found in zip(questions, replies, answered, strict=True)
+        if question.answers
+    ]
+    decided = [found == bool(q.answers) for q, found in zip(questions, answered, strict=True)]
+    contexts = [q.context for q in questions]
+
+    learn(llm, (passage.text for query in data.queries for passage in query.passages))
+    pairs = [
+        (entry.text, passage.text)
+        for query in data.queries
+        for passage in query.passages[:2]
+        for entry in data.bank.entries(query.query_id).values()
+    ]
+    replies += answer([extraction(question, context) for question, context in pairs])
+    contexts += [context for _, context in pairs]
+    spans = [
+        one_line(reply.text) in one_line(context)
+        for reply, context in zip(replies, contexts, strict=True)
+        if QUESTION_EXTRACTION.parse(reply.text, None, "default").correct
+    ]
+    return Extraction(fmean(f1), fmean(decided), fmean(spans) if spans else None)
+
+
+def extraction(question: str, context: str) -> Request:
+    return Request(QUESTION_EXTRACTION.render({"question": question, "context": context}))
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def token_f1(reply: str, gold: str) -> float:
+    """SQuAD's token F1: without case, punctuation and articles (Rajpurkar et al., EMNLP 2016)."""
+    ours, theirs = squad_tokens(reply), squad_tokens(gold)
+    common = sum((Counter(ours) & Counter(theirs)).values())
+    return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+
+def squad_tokens(text: str) -> list[str]:
+    bare = "".join(character for character in text.lower() if character not in string.punctuation)
+    return re.sub(r"\b(a|an|the)\b", " ", bare).split()
+
+
+# --- nuggets --------------------------------------------------------------------------------------
+
+
+def match_nuggets(folder: Path, llm: LLM, answer: Clock) -> float | None:
+    """Area under the curve of ratings against people's labels, over all summaries and nuggets."""
+    nuggets = [line.split("\t") for line in lines(folder / "SCUs.txt")]
+    requests: list[Request] = []
+    present: list[bool] = []
+    summaries: list[str] = []
+    for path in sorted((folder / "summaries").iterdir()):
+        texts = lines(path)
+        labels = lines(folder / "labels" / f"{path.stem}.label")
+        summaries += texts
+        for summary, of_text, row in zip(texts, nuggets, labels, strict=True):
+            for nugget, label in zip(of_text, row.split(), strict=True):
+                parts = NUGGET_SELF_RATED.render({"nugget": nugget, "context": summary})
+                requests.append(Request(parts, NUGGET_SELF_RATED.labels))
+                present.append(label == "1")
+    learn(llm, summaries)
+    verdicts = [NUGGET_SELF_RATED.parse(reply.text, None, "default") for reply in answer(requests)]
+    return area_under_curve([verdict.rating or 0 for verdict in verdicts], present)
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+Row = tuple[Ratings, Extraction | None, float | None]
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    grades = sorted({grade for ratings, _, _ in rows for grade in ratings.used})
+    main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with people", "cover ρ / τ", "qrels ρ / τ"]
+    main += ["SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
+
+    def column(show: Callable[[Ratings, Extraction | None, float | None], list[Cell]]) -> list[list[Cell]]:
+        return [[row[0].name, *show(*row)] for row in rows]
+
+    def summary(r: Ratings, e: Extraction | None, nuggets: float | None) -> list[Cell]:
+        found = [decimals(e.f1), decimals(e.decided), percent(e.spans)] if e else [*"–––"]
+        agreement = [decimals(r.spearman), decimals(r.kappa), decimals(r.area)]
+        order = [pair(r.cover[4]), pair(r.qrels)]
+        return [*agreement, *order, *found, decimals(nuggets), f"{r.speed:,.0f}" if r.speed else "–"]
+
+    return [
+        Table(main, column(summary)),
+        Table(
+            ["cover ρ / τ from grade", *map(str, MIN_GRADES)],
+            column(lambda r, _e, _n: [pair(r.cover[grade]) for grade in MIN_GRADES]),
+        ),
+        Table(
+            ["share of ratings", *map(str, grades)],
+            column(lambda r, _e, _n: [percent(r.used[grade] / r.used.total()) for grade in grades]),
+        ),
+    ]
+
+
+def decimals(value: float | None) -> Cell:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def percent(share: float | None) -> Cell:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def pair(correlation: Correlation) -> Cell:
+    return f"{decimals(correlation.spearman)} / {decimals(correlation.kendall)}"
+
+
+def measure(name: str, data: Collection, squad: Sequence[Paragraph], shared: Path, threads: int) -> Row:
+    llm = load_llm(ModelOptions(name, threads=threads))
+    learn(llm, (passage.text for query in data.queries for passage in query.passages))
+    ratings = rate(data, name, Clock(llm))
+    extracted = extract(squad, data, llm, Clock(llm))
+    return ratings, extracted, match_nuggets(shared / "realsumm", llm, Clock(llm))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", default=MODELS, help=f"comma separated (default: {MODELS})")
+    parser.add_argument("--sample", type=int, help="passages for each DL query (default: all)")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
+    parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    try:
+        data = read_collection(options.shared, options.sample)
+        squad = read_squad(options.shared / "importers" / "dev-sample.json")
+        rows: list[Row] = [(rate(data, "gpt-4", None), None, None)]
+        names = options.models.split(",")
+        rows += [measure(name, data, squad, options.shared, options.threads) for name in names]
+    except (ExamError, OSError) as error:
+        sys.exit(f"graders.py: {error}")
+    print(render(Report("", tables(rows)), "md"), end="")
+
+
+if __name__ == "__main__":
+    main()
