@@ -7,7 +7,7 @@ and another threshold needs no second look at the file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import TypeVar
@@ -146,10 +146,6 @@ class GradedFile:
     queries: dict[str, GradedQuery] = field(default_factory=dict)
     first_ranks: dict[str, int] = field(default_factory=dict)
     expected_found: bool = False
-
-    def only(self, query_ids: Collection[str]) -> list[GradedQuery]:
-        """The queries among ``query_ids``, in file order."""
-        return [query for query in self.queries.values() if query.query_id in query_ids]
 
     @property
     def best_grade(self) -> int | None:
