@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import ExamError, SelectionError
 from exam_pp.llm.base import LearnsFromPassages, ModelOptions, load_llm
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, count_pairs, grade
@@ -55,7 +55,7 @@ class FileSummary(GradeSummary):
             )
             yield f"{self.not_numbers} replies were not numbers of the scale: {defaults}."
         if self.shortened:
-            yield f"{self.shortened} prompts were longer than the model allows: their passages were shortened."
+            yield f"{self.shortened} prompts were too long for the model: their passages were shortened."
         for reason, count in self.reasons.most_common():
             yield f"{count} pairs are ungraded: {reason}."
         if self.without_bank:
@@ -120,7 +120,7 @@ def _journal(files: GradeFiles) -> Iterator[Journal]:
             log.info("%d failed requests will be asked again", journal.forget_failures())
         try:
             yield journal
-        except BaseException:
+        except ExamError:
             if not len(journal):  # nothing to continue with
                 journal.remove()
             raise
