@@ -1,7 +1,7 @@
 """The tables of the bundled grader's model card: how graders compare with GPT-4 and with people.
 
 Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
-                                       [--shared FOLDER] [--threads N]
+                                       [--shared FOLDER] [--threads N] [--greedy]
 
 Prints Markdown. What is measured, on data that does not come with the project (README of that folder):
 
@@ -341,10 +341,10 @@ def pair(correlation: Correlation) -> Cell:
     return f"{decimals(correlation.spearman)} / {decimals(correlation.kendall)}"
 
 
-def measure(name: str, data: Collection, squad: Sequence[Paragraph], shared: Path, threads: int) -> Row:
-    llm = load_llm(ModelOptions(name, threads=threads))
+def measure(model: ModelOptions, data: Collection, squad: Sequence[Paragraph], shared: Path) -> Row:
+    llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
-    ratings = rate(data, name, Clock(llm))
+    ratings = rate(data, model.model, Clock(llm))
     extracted = extract(squad, data, llm, Clock(llm))
     return ratings, extracted, match_nuggets(shared / "realsumm", llm, Clock(llm))
 
@@ -357,14 +357,16 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="passages for each DL query (default: all)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
+    parser.add_argument("--greedy", action="store_true", help="greedy decoding instead of beam search")
     options = parser.parse_args()
+    beams = {"num_beams": 1} if options.greedy else {}
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         data = read_collection(options.shared, options.sample)
         squad = read_squad(options.shared / "importers" / "dev-sample.json")
         rows: list[Row] = [(rate(data, "gpt-4", None), None, None)]
-        names = options.models.split(",")
-        rows += [measure(name, data, squad, options.shared, options.threads) for name in names]
+        models = [ModelOptions(m, threads=options.threads, **beams) for m in options.models.split(",")]
+        rows += [measure(model, data, squad, options.shared) for model in models]
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
     print(render(Report("", tables(rows)), "md"), end="")
