@@ -359,13 +359,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
     parser.add_argument("--greedy", action="store_true", help="greedy decoding instead of beam search")
     options = parser.parse_args()
-    beams = {"num_beams": 1} if options.greedy else {}
+    beams = 1 if options.greedy else ModelOptions("").num_beams
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         data = read_collection(options.shared, options.sample)
         squad = read_squad(options.shared / "importers" / "dev-sample.json")
         rows: list[Row] = [(rate(data, "gpt-4", None), None, None)]
-        models = [ModelOptions(m, threads=options.threads, **beams) for m in options.models.split(",")]
+        models = [
+            ModelOptions(m, threads=options.threads, num_beams=beams) for m in options.models.split(",")
+        ]
         rows += [measure(model, data, squad, options.shared) for model in models]
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
