@@ -135,12 +135,17 @@ class RubricGrades(_GradesOfOneModel):
 
 
 class DirectGrade(_GradesOfOneModel):
-    """A relevance label that a model gave the passage as a whole."""
+    """A relevance label that a model gave the passage as a whole.
+
+    ``expected`` and ``margin`` are the soft grade; ``expected`` of a yes/no prompt is the probability of yes.
+    """
 
     correct: bool = Field(alias="correctAnswered")
     answer: str | None = None
     error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
     self_ratings: int | None = None
+    expected: float | None = None
+    margin: float | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -154,8 +159,8 @@ class DirectGrade(_GradesOfOneModel):
         return {} if self.error else {DIRECT_ID: int(self.correct)}
 
     def expected_ratings(self) -> dict[str, float]:
-        """Direct grades carry no soft grade."""
-        return {}
+        """The soft grade of the single entry ``"direct"``, if there is one."""
+        return {} if self.expected is None else {DIRECT_ID: self.expected}
 
 
 class Passage(Record):

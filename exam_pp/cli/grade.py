@@ -22,9 +22,11 @@ _MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake 
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
 )
+@click.option("--bank", type=click.Path(path_type=Path), help="Test bank with questions or nuggets.")
 @click.option(
-    "--bank", type=click.Path(path_type=Path), required=True, help="Test bank with questions or nuggets."
-)
+    "--queries", type=click.Path(path_type=Path),
+    help="Texts of the queries, for direct prompts (JSON, JSONL or TSV; default: the bank's).",
+)  # fmt: skip
 @click.option(
     "--prompt-class", "prompt_classes", multiple=True, required=True,
     help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
@@ -61,9 +63,9 @@ _MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake 
 )
 @click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
 def command(
-    passages: Path, output: Path, bank: Path, prompt_classes: tuple[str, ...], **options: Any
+    passages: Path, output: Path, bank: Path | None, prompt_classes: tuple[str, ...], **options: Any
 ) -> None:
-    """Let a model grade every passage in PASSAGES against every entry of the bank.
+    """Let a model grade every passage in PASSAGES against every entry of the bank, or directly.
 
     Grades of earlier runs are kept, and pairs that they answer are not asked again. A run that was
     interrupted, however it ended, continues when the same command is given again.
@@ -94,7 +96,13 @@ def command(
         threads=options["threads"],
     )
     where = GradeFiles(
-        passages, output, bank, options["journal_file"], options["keep_journal"], options["retry_failed"]
+        passages,
+        output,
+        bank,
+        options["journal_file"],
+        options["keep_journal"],
+        options["retry_failed"],
+        options["queries"],
     )
     with progress("Grading", "pairs") as advance:
         summary = grade_file(where, model, what, advance)

@@ -51,7 +51,7 @@ def prompts_command(form: str, output: Path) -> None:
         (
             prompt.name,
             prompt.kind,
-            f"{prompt.labels[0]} to {prompt.labels[-1]}" if prompt.labels else "text",
+            prompt.scale,
             prompt.cite,
         )
         for prompt in prompts

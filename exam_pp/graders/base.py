@@ -21,13 +21,18 @@ One-shot prompts yield once; windows, retries and second opinions yield again.
 
 @dataclass(frozen=True)
 class PassageUnit:
-    """A passage and the bank entries that are to be graded on it."""
+    """A passage and the bank entries that are to be graded on it; no entries for a direct grade."""
 
     query_id: str
     query_text: str
     passage_id: str
     text: str
     entries: Sequence[Entry]
+
+    @property
+    def pairs(self) -> int:
+        """How many grades are wanted."""
+        return len(self.entries) or 1
 
 
 class Grader(Protocol[G_co]):

@@ -1,16 +1,16 @@
-"""Phase 2: a model grades every passage against every bank entry of its query."""
+"""Phase 2: a model grades every passage, against every bank entry of its query or directly."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from exam_pp.data_model import Passage, QueryPassages, RubricGrades
-from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.rubric import RubricGrader
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades
+from exam_pp.graders.base import Grader, PassageUnit
+from exam_pp.graders.make import make_grader
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import drive
 from exam_pp.prompts.base import Prompt, Unparsed
@@ -20,6 +20,9 @@ WINDOW_REQUESTS = 8192
 """Requests that are sorted and batched together; a window ends with the query that reaches it."""
 
 Answer = Callable[[Sequence[Request]], list[Completion]]
+AnyGrades = RubricGrades | DirectGrade
+Job = tuple[int, PassageUnit, Grader[AnyGrades]]
+"""Position of the passage, what to ask about it, and who asks."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,21 @@ class GradeSummary:
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     without_bank: list[str] = field(default_factory=list)
+    without_text: list[str] = field(default_factory=list)
 
-    def add(self, grades: RubricGrades) -> None:
+    def add(self, grades: AnyGrades) -> None:
         """Count the grades of one passage."""
-        self.graded += len(grades.correct) + len(grades.wrong)
         self.shortened += len(grades.tokens_cut or {})
-        self.sources.update(rating.source or "number" for rating in grades.self_ratings or ())
-        errors = grades.errors if isinstance(grades.errors, dict) else {}
+        if isinstance(grades, DirectGrade):
+            errors = [grades.error] if grades.error else []
+            self.graded += not errors
+            self.sources.update(["number"] if grades.is_rated else [])
+        else:
+            errors = list(grades.errors.values()) if isinstance(grades.errors, dict) else []
+            self.graded += len(grades.correct) + len(grades.wrong)
+            self.sources.update(rating.source or "number" for rating in grades.self_ratings or ())
         self.ungraded += len(errors)
-        self.reasons.update(str(error["failure_reason"]) for error in errors.values())
+        self.reasons.update(str(error["failure_reason"]) for error in errors)
 
     @property
     def not_numbers(self) -> int:
@@ -74,34 +83,56 @@ def select(queries: Iterable[QueryPassages], options: GradeOptions) -> Iterator[
         yield QueryPassages(query.query_id, query.passages[: options.max_paragraphs])
 
 
-def open_entries(passage: Passage, entries: dict[str, Entry], prompt: Prompt, model: str) -> list[Entry]:
-    """The entries of the prompt's kind that no grades by ``model`` with ``prompt`` answer yet."""
-    answered = {
+@dataclass(frozen=True)
+class Exam:
+    """What passages are graded against: bank entries, or the text of the query."""
+
+    bank: TestBank
+    query_texts: Mapping[str, str] = field(default_factory=dict)
+
+    def query_text(self, query_id: str) -> str:
+        """The text from ``query_texts``, else the bank's; empty if neither has one."""
+        bank = self.bank.queries.get(query_id)
+        return (self.query_texts.get(query_id) or (bank.query_text if bank else "")).strip()
+
+    def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
+        """What a passage of the query gets grades for: id to bank entry, or the id of direct grades."""
+        if prompt.kind == "direct":
+            return {DIRECT_ID: None} if self.query_text(query_id) else {}
+        return {key: entry for key, entry in self.bank.entries(query_id).items() if entry.kind == prompt.kind}
+
+
+def answered(passage: Passage, prompt: Prompt, model: str) -> set[str]:
+    """The ids for which the passage has a grade by ``model`` with ``prompt``."""
+    return {
         entry_id
-        for grades in passage.rubric_grades or ()
+        for grades in passage.grade_sets()
         if grades.model == model and grades.prompt_class == prompt.name
         if grades.prompt_hash in (None, prompt.hash)
-        for entry_id in (*grades.correct, *grades.wrong, *grades.entry_ratings())
+        for entry_id in _graded_ids(grades)
     }
-    return [entry for key, entry in entries.items() if key not in answered and entry.kind == prompt.kind]
 
 
-def count_pairs(queries: Iterable[QueryPassages], bank: TestBank, model: str, options: GradeOptions) -> int:
+def _graded_ids(grades: AnyGrades) -> set[str]:
+    listed = {*grades.correct, *grades.wrong} if isinstance(grades, RubricGrades) else set()
+    return listed | grades.entry_ratings().keys()
+
+
+def count_pairs(queries: Iterable[QueryPassages], exam: Exam, model: str, options: GradeOptions) -> int:
     """How many (passage, entry, prompt) pairs a grading will ask."""
     return sum(
-        len(_entries_to_ask(passage, bank.entries(query.query_id), prompt, model, options))
+        len(_to_ask(passage, exam.targets(query.query_id, prompt), prompt, model, options))
         for query in select(queries, options)
         for passage in query.passages
         for prompt in options.prompts
     )
 
 
-def _entries_to_ask(
-    passage: Passage, entries: dict[str, Entry], prompt: Prompt, model: str, options: GradeOptions
-) -> list[Entry]:
-    if options.regrade:
-        return [entry for entry in entries.values() if entry.kind == prompt.kind]
-    return open_entries(passage, entries, prompt, model)
+def _to_ask(
+    passage: Passage, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
+) -> dict[str, Entry | None]:
+    known = set() if options.regrade else answered(passage, prompt, model)
+    return {key: entry for key, entry in targets.items() if key not in known}
 
 
 def grade(
@@ -112,24 +143,27 @@ def grade(
     model: str,
     provenance: dict[str, Any],
     options: GradeOptions,
+    query_texts: Mapping[str, str] | None = None,
     summary: GradeSummary | None = None,
     window_requests: int = WINDOW_REQUESTS,
 ) -> Iterator[QueryPassages]:
     """The queries with the new grades appended to their passages, in input order.
 
-    Grades that are in the input stay as they are. Queries without a bank entry pass through and are
-    counted in ``summary``.
+    Grades that are in the input stay as they are. ``query_texts`` come before those of the bank. Queries
+    without a bank entry (for direct prompts: without a text) pass through and are counted in ``summary``.
     """
+    exam = Exam(bank, query_texts or {})
     counts = summary if summary is not None else GradeSummary()
     graders = [
-        RubricGrader(prompt, model, provenance, options.unparsed, options.soft) for prompt in options.prompts
+        (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft))
+        for prompt in options.prompts
     ]
-    window: list[tuple[QueryPassages, list[tuple[int, PassageUnit, RubricGrader]]]] = []
+    window: list[tuple[QueryPassages, list[Job]]] = []
     size = 0
     for query in select(queries, options):
-        work = list(_work(query, bank, graders, model, options, counts))
+        work = list(_work(query, exam, graders, model, options, counts))
         window.append((query, work))
-        size += sum(len(unit.entries) for _, unit, _ in work)
+        size += sum(unit.pairs for _, unit, _ in work)
         if size >= window_requests:
             yield from _grade_window(window, answer, counts)
             window, size = [], 0
@@ -138,46 +172,54 @@ def grade(
 
 def _work(
     query: QueryPassages,
-    bank: TestBank,
-    graders: Sequence[RubricGrader],
+    exam: Exam,
+    graders: Sequence[tuple[Prompt, Grader[AnyGrades]]],
     model: str,
     options: GradeOptions,
     counts: GradeSummary,
-) -> Iterator[tuple[int, PassageUnit, RubricGrader]]:
-    """What is to be asked about a query: (position of the passage, unit, grader)."""
-    entries = bank.entries(query.query_id)
+) -> Iterator[Job]:
+    """What is to be asked about a query."""
     counts.queries += 1
     counts.passages += len(query.passages)
-    if not entries:
+    text = exam.query_text(query.query_id)
+    kinds = {prompt.kind for prompt, _ in graders}
+    if kinds - {"direct"} and not exam.bank.entries(query.query_id):
         counts.without_bank.append(query.query_id)
-        return
-    text = bank.queries[query.query_id].query_text
-    for grader in graders:
-        of_kind = sum(entry.kind == grader.prompt.kind for entry in entries.values())
+    if "direct" in kinds and not text:
+        counts.without_text.append(query.query_id)
+    for prompt, grader in graders:
+        targets = exam.targets(query.query_id, prompt)
         for position, passage in enumerate(query.passages):
-            asked = _entries_to_ask(passage, entries, grader.prompt, model, options)
+            asked = _to_ask(passage, targets, prompt, model, options)
             counts.pairs += len(asked)
-            counts.reused += of_kind - len(asked)
+            counts.reused += len(targets) - len(asked)
             if asked:
-                unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, asked)
+                entries = [entry for entry in asked.values() if entry is not None]
+                unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
                 yield position, unit, grader
 
 
 def _grade_window(
-    window: Sequence[tuple[QueryPassages, list[tuple[int, PassageUnit, RubricGrader]]]],
-    answer: Answer,
-    counts: GradeSummary,
+    window: Sequence[tuple[QueryPassages, list[Job]]], answer: Answer, counts: GradeSummary
 ) -> Iterator[QueryPassages]:
     gradings = [grader.run(unit) for _, work in window for _, unit, grader in work]
     results = iter(drive(gradings, answer))
     for query, work in window:
-        new: dict[int, list[RubricGrades]] = {}
+        new: dict[int, list[AnyGrades]] = {}
         for position, _, _ in work:
             grades = next(results)
-            assert isinstance(grades, RubricGrades)
             counts.add(grades)
             new.setdefault(position, []).append(grades)
         for position, grades_list in new.items():
-            passage = query.passages[position]
-            passage.rubric_grades = [*(passage.rubric_grades or ()), *grades_list]
+            append_grades(query.passages[position], grades_list)
         yield query
+
+
+def append_grades(passage: Passage, new: Sequence[AnyGrades]) -> None:
+    """Add grades behind those that the passage has."""
+    rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
+    direct = [grades for grades in new if isinstance(grades, DirectGrade)]
+    if rubric:
+        passage.rubric_grades = [*(passage.rubric_grades or ()), *rubric]
+    if direct:
+        passage.direct_grades = [*(passage.direct_grades or ()), *direct]

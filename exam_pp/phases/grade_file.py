@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.errors import ExamError, SelectionError
+from exam_pp.graders.make import make_grader
 from exam_pp.llm.base import LearnsFromPassages, ModelOptions, load_llm
 from exam_pp.phases.ask import Answerer
-from exam_pp.phases.grade import GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.journal import Journal, journal_path
 from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.queries import read_queries
 from exam_pp.test_bank import TestBank
 
 log = logging.getLogger(__name__)
@@ -25,14 +27,23 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class GradeFiles:
-    """What a grading reads and writes. ``passages`` and ``output`` may be ``-``."""
+    """What a grading reads and writes. ``passages`` and ``output`` may be ``-``.
+
+    Direct prompts need no ``bank`` where ``queries`` has the texts.
+    """
 
     passages: Path
     output: Path
-    bank: Path
+    bank: Path | None = None
     journal: Path | None = None
     keep_journal: bool = False
     retry_failed: bool = False
+    queries: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        return [path for path in (self.passages, self.bank, self.queries) if path is not None]
 
 
 @dataclass
@@ -59,8 +70,13 @@ class FileSummary(GradeSummary):
         for reason, count in self.reasons.most_common():
             yield f"{count} pairs are ungraded: {reason}."
         if self.without_bank:
-            some = ", ".join(self.without_bank[:5]) + (" ..." if len(self.without_bank) > 5 else "")
+            some = _some(self.without_bank)
             yield f"{len(self.without_bank)} queries have no bank entry and stay as they are: {some}"
+        if self.without_text:
+            yield (
+                f"{len(self.without_text)} queries have no text for direct prompts (name it in --queries): "
+                f"{_some(self.without_text)}"
+            )
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
@@ -76,13 +92,14 @@ def grade_file(
     Replies are kept in a journal next to the output until the output stands. Everything that can be
     wrong with the files is found before the model is loaded. Raises :class:`exam_pp.errors.ExamError`.
     """
-    inputs = [files.passages, files.bank]
-    check_output(files.output, inputs)
-    bank = read_bank(files.bank)
+    check_output(files.output, files.inputs)
+    _check_prompts(files, options)
+    bank = TestBank({}) if files.bank is None else read_bank(files.bank)
     _check_kinds(bank, options)
+    texts = _query_texts(files)
     streamed = str(files.passages) == STDIO
     if not streamed:
-        advance(0, count_pairs(read_passages(files.passages), bank, model.model, options))
+        advance(0, count_pairs(read_passages(files.passages), Exam(bank, texts), model.model, options))
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
         if streamed:
@@ -91,7 +108,7 @@ def grade_file(
     summary = FileSummary(output=str(files.output))
     with _journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
-        with passages_writer(files.output, inputs=inputs) as writer:
+        with passages_writer(files.output, inputs=files.inputs) as writer:
             graded = grade(
                 read_passages(files.passages),
                 bank,
@@ -100,6 +117,7 @@ def grade_file(
                 provenance=llm.provenance(),
                 options=options,
                 summary=summary,
+                query_texts=texts,
             )
             for query in graded:
                 writer.write(query)
@@ -128,9 +146,23 @@ def _journal(files: GradeFiles) -> Iterator[Journal]:
             journal.remove()
 
 
+def _query_texts(files: GradeFiles) -> dict[str, str]:
+    queries = {} if files.queries is None else read_queries(files.queries)
+    return {query_id: query.query_text for query_id, query in queries.items()}
+
+
+def _check_prompts(files: GradeFiles, options: GradeOptions) -> None:
+    for prompt in options.prompts:
+        make_grader(prompt, "", {})  # refuses prompts that grade no passages
+        if prompt.kind != "direct" and files.bank is None:
+            raise SelectionError(f"The prompt {prompt.name} grades {prompt.kind}s: name their --bank.")
+    if files.bank is None and files.queries is None:
+        raise SelectionError("Direct prompts need the texts of the queries: name --queries, or a --bank.")
+
+
 def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
     for prompt in options.prompts:
-        if prompt.kind not in bank.kinds:
+        if prompt.kind != "direct" and prompt.kind not in bank.kinds:
             held = " and ".join(f"{kind}s" for kind in sorted(bank.kinds))
             raise SelectionError(
                 f"The prompt {prompt.name} grades {prompt.kind}s, but the bank holds {held}."
@@ -143,3 +175,12 @@ def _check_queries(summary: GradeSummary, files: GradeFiles) -> None:
             f"None of the {summary.queries} queries in {files.passages} (the first is "
             f"{summary.without_bank[0]!r}) has an entry in {files.bank}."
         )
+    if summary.queries and len(summary.without_text) == summary.queries:
+        raise SelectionError(
+            f"None of the {summary.queries} queries in {files.passages} (the first is "
+            f"{summary.without_text[0]!r}) has a text in {files.queries or files.bank}."
+        )
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:5]) + (" ..." if len(ids) > 5 else "")

@@ -1,6 +1,7 @@
 """The words of every prompt and how to read the replies. A prompt is a value of :class:`Prompt`."""
 
 from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
+from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.rubric import RUBRIC_PROMPTS
 
-__all__ = ["PROMPTS", "RUBRIC_PROMPTS", "Prompt", "PromptEntry", "Verdict"]
+__all__ = ["DIRECT_PROMPTS", "PROMPTS", "RUBRIC_PROMPTS", "Prompt", "PromptEntry", "Verdict"]

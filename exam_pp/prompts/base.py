@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from string import Formatter
@@ -15,7 +15,7 @@ from exam_pp.registry import Registry
 from exam_pp.test_bank import Entry
 
 PromptEntry = Entry
-Kind = Literal["question", "nugget", "direct", "assignment", "claim", "pair", "generate"]
+Kind = Literal["question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate"]
 Unparsed = Literal["default", "ungraded", "published"]
 """What a reply that is no number becomes: the papers' defaults, nothing, or the published code's rule."""
 
@@ -41,11 +41,27 @@ Reader = Callable[[str, Entry | None, Unparsed], Verdict]
 
 
 @dataclass(frozen=True)
+class ReadingRule:
+    """A reader with a name, and with one sentence for people (`exam-pp show prompt`)."""
+
+    name: str
+    words: str
+    read: Reader
+
+    def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+        """Read a reply."""
+        return self.read(reply, entry, unparsed)
+
+
+@dataclass(frozen=True)
 class Prompt:
     """A prompt class of the published files, as data.
 
     ``template`` has placeholders ``{question}`` or ``{nugget}`` and ``{context}``; ``name`` is what
     files call ``prompt_class``. ``version`` is bumped whenever the words change.
+
+    A scale is either ``max_rating`` (0 to that) or ``choices``, the words of a yes/no prompt, lowest
+    first. With ``answer_key`` replies are compared with the gold answers of the bank.
     """
 
     name: str
@@ -54,6 +70,8 @@ class Prompt:
     parse: Reader
     cite: str
     max_rating: int | None = None
+    choices: tuple[str, ...] = ()
+    answer_key: bool = False
     version: int = 1
     style: str = ""
     info: dict[str, Any] = field(default_factory=dict)
@@ -66,9 +84,23 @@ class Prompt:
     @property
     def labels(self) -> tuple[str, ...]:
         """The strings of the scale, lowest first; empty for free text."""
-        return (
-            tuple(str(grade) for grade in range(self.max_rating + 1)) if self.max_rating is not None else ()
-        )
+        if self.max_rating is None:
+            return self.choices
+        return tuple(str(grade) for grade in range(self.max_rating + 1))
+
+    @property
+    def scale(self) -> str:
+        """The scale in words: ``0 to 5``, ``No or Yes``, ``right or wrong``, or ``text``."""
+        if self.max_rating is not None:
+            return f"0 to {self.max_rating}"
+        return " or ".join(self.choices) or ("right or wrong" if self.answer_key else "text")
+
+    @property
+    def reading(self) -> str:
+        """How replies are read, in a sentence."""
+        if isinstance(self.parse, ReadingRule):
+            return self.parse.words
+        return (self.parse.__doc__ or "by a function of its own").strip().splitlines()[0]
 
     @cached_property
     def hash(self) -> str:
@@ -96,8 +128,8 @@ class Prompt:
             "prompt_class": self.name,
             "prompt_style": self.style,
             "context_first": False,
-            "check_unanswerable": True,
-            "check_answer_key": False,
+            "check_unanswerable": self.kind in ("question", "nugget"),
+            "check_answer_key": self.answer_key,
             "is_self_rated": self.is_rated,
             **self.info,
             "prompt_version": self.version,
@@ -108,7 +140,7 @@ class Prompt:
 PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
 
 
-def register(prompts: Iterable[Prompt]) -> None:
-    """Add prompts to the registry under their names."""
+def register(prompts: Iterable[Prompt], aliases: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    """Add prompts to the registry under their names; ``aliases`` are other names of some of them."""
     for prompt in prompts:
-        PROMPTS.add(prompt.name, prompt)
+        PROMPTS.add(prompt.name, prompt, aliases=(aliases or {}).get(prompt.name, ()))

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from exam_pp.prompts.base import Reader, Unparsed, Verdict
+from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
 
 UNANSWERABLE = (
     "unanswerable",
@@ -24,6 +24,11 @@ UNANSWERABLE = (
     "it does not say",
     "no relevant information",
 )
+
+NOT_A_NUMBER = "the reply is not a number of the scale"
+NOT_YES_OR_NO = "the reply is neither yes nor no"
+UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO})
+"""Why a reply that came was left ungraded; another policy may read it (`exam-pp reread`)."""
 
 _WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"
 _DIGITS = r"(?P<n>\d{1,3})"
@@ -107,7 +112,7 @@ def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> 
     if rating is not None:
         return Verdict(rating, rating > 0)
     if unparsed == "ungraded":
-        return Verdict(None, False, reason="the reply is not a number of the scale")
+        return Verdict(None, False, reason=NOT_A_NUMBER)
     if is_unanswerable(reply) or is_ill_formed(reply):
         return Verdict(0, False, "default-0")
     return Verdict(1, True, "default-1")
@@ -123,11 +128,70 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
     return Verdict(0, False, "default-0")
 
 
-def rating_reader(max_rating: int) -> Reader:
-    """The reader of a self-rating prompt with the scale 0 to ``max_rating``."""
-    return lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed)
+def read_number(reply: str, max_rating: int) -> Verdict:
+    """A reply whose number is the grade; without a number it stays ungraded (Thomas)."""
+    rating = find_rating(reply, max_rating)
+    if rating is None:
+        return Verdict(None, False, reason=NOT_A_NUMBER)
+    return Verdict(rating, rating > 0)
+
+
+# "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
+# break, or how a sentence goes on that says why.
+_YES_NO = re.compile(
+    rf"^{_WRAP}(?:(?:the\s+)?answer(?:\s+is|\s*:){_WRAP})?(?P<word>yes|no)(?!\W+(?:and|or)\W+(?:yes|no)\b)"
+    rf"{_CLOSE}(?:\s*$|[.,;:!?–—](?!\s*\d)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|the|this|that|it|there)\b)",
+    re.IGNORECASE,
+)
+
+
+def find_yes_no(reply: str) -> bool | None:
+    """Whether a reply says yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither."""
+    match = _YES_NO.match(reply)
+    return None if match is None else match["word"].lower() == "yes"
+
+
+def read_yes_no(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+    """A reply to a yes/no prompt: yes is 1, no is 0, anything else stays ungraded."""
+    yes = find_yes_no(reply)
+    return Verdict(None, False, reason=NOT_YES_OR_NO) if yes is None else Verdict(None, yes)
 
 
 def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
     """A reply to an extraction prompt without answer key: anything but "unanswerable" is an answer."""
     return Verdict(None, not (is_unanswerable(reply) or is_ill_formed(reply)))
+
+
+def read_any_answer(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+    """A reply to an extraction prompt that does not look for "unanswerable"."""
+    return Verdict(None, not is_ill_formed(reply))
+
+
+def rating_reader(max_rating: int) -> ReadingRule:
+    """The reader of a self-rating prompt with the scale 0 to ``max_rating``."""
+    return ReadingRule(
+        "rating",
+        f"the reply names one number from 0 to {max_rating}; without one, an expression of unanswerability "
+        "or an ill-formed reply is 0, and any other text is 1 (--unparsed changes that)",
+        lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed),
+    )
+
+
+def number_reader(max_rating: int) -> ReadingRule:
+    """The reader of a prompt whose grade is a number from 0 to ``max_rating``, or nothing."""
+    return ReadingRule(
+        "number",
+        f"the reply names one number from 0 to {max_rating}; anything else stays ungraded",
+        lambda reply, _entry, _unparsed: read_number(reply, max_rating),
+    )
+
+
+YES_NO = ReadingRule("yes-no", "yes is 1 and no is 0; anything else stays ungraded", read_yes_no)
+EXTRACTION = ReadingRule(
+    "extraction",
+    "1 for an answer; 0 for an expression of unanswerability or an ill-formed reply",
+    read_extraction,
+)
+ANY_ANSWER = ReadingRule(
+    "any-answer", "1 for any well-formed reply, 0 for an ill-formed one", read_any_answer
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exam_pp.prompts.base import Prompt, register
-from exam_pp.prompts.reading import rating_reader, read_extraction
+from exam_pp.prompts.reading import EXTRACTION, rating_reader
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 2"
 
@@ -31,7 +31,7 @@ QUESTION_EXTRACTION = Prompt(
     template="""provide a complete and concise answer to the question based on the context.
 Question: {question}
 Context: {context}""",
-    parse=read_extraction,
+    parse=EXTRACTION,
     style="provide a complete and concise answer to the question based on the context.",
     cite=_CITE,
 )
@@ -61,7 +61,7 @@ NUGGET_EXTRACTION = Prompt(
 ensuring relevance and clarity.
 Key Fact: {nugget}
 Context: {context}""",
-    parse=read_extraction,
+    parse=EXTRACTION,
     style="Extract the passage from the text that best relates to the key fact (nugget)",
     cite=_CITE,
 )

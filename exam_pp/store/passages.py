@@ -195,6 +195,7 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
     correctAnswered: bool  # noqa: N815
     self_ratings: int | None = None
     llm_response_error: dict[str, Any] | None = None
+    expected: float | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -206,7 +207,7 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
         return {} if self.llm_response_error else {DIRECT_ID: int(self.correctAnswered)}
 
     def expected_ratings(self) -> dict[str, float]:
-        return {}
+        return {} if self.expected is None else {DIRECT_ID: self.expected}
 
 
 class _Passage(msgspec.Struct, gc=False, frozen=True):

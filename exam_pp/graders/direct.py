@@ -1,0 +1,65 @@
+"""Direct grading: one request a passage, whether it is relevant for the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from exam_pp.data_model import DIRECT_ID, DirectGrade
+from exam_pp.graders.base import Grading, PassageUnit
+from exam_pp.graders.rubric import NO_TEXT
+from exam_pp.graders.soft import soft_grade
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
+
+
+@dataclass(frozen=True)
+class DirectGrader:
+    """Labels a passage as a whole, with a direct prompt (EXAM++, appendix A).
+
+    ``model`` and ``options`` are recorded with the grade. A reply that cannot be read leaves the passage
+    ungraded: the grade then holds the reply and the reason in ``error``, and no rating.
+    """
+
+    prompt: Prompt
+    model: str
+    options: dict[str, Any]
+    unparsed: Unparsed = "default"
+    soft: bool = True
+    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
+
+    def run(self, unit: PassageUnit) -> Grading[DirectGrade]:
+        """Ask once; a passage without text is left ungraded without asking."""
+        if not unit.text.strip():
+            return self._grade(Completion(error=NO_TEXT), "")
+        values = {"query": unit.query_text, CUT_SLOT: unit.text}
+        labels = self.prompt.labels if self.soft else ()
+        request = Request(self.prompt.render(values), labels, self.max_new_tokens)
+        (reply,) = yield [request]
+        return self._grade(reply, request.text)
+
+    def _grade(self, reply: Completion, asked: str) -> DirectGrade:
+        verdict = (
+            self.prompt.parse(reply.text, None, self.unparsed)
+            if reply.error is None
+            else Verdict(None, False, reason=reply.error)
+        )
+        grade: dict[str, Any] = {
+            "correct": verdict.correct,
+            "answer": reply.text,
+            "model": self.model,
+            "model_options": self.options,
+            "prompt_info": self.prompt.provenance(),
+            "prompt_type": "direct_grading",
+        }
+        if reply.tokens_cut:
+            grade["tokens_cut"] = {DIRECT_ID: reply.tokens_cut}
+        if verdict.reason is not None:
+            grade["error"] = {"response": reply.text, "prompt": asked, "failure_reason": verdict.reason}
+            return DirectGrade(**grade)
+        grade["relevance_label"] = int(verdict.correct) if verdict.rating is None else verdict.rating
+        if verdict.rating is not None:
+            grade["self_ratings"] = verdict.rating
+        if soft := soft_grade(reply.label_logprobs):
+            grade |= {"expected": soft.expected, "margin": soft.margin}
+        return DirectGrade(**grade)

@@ -1,0 +1,28 @@
+"""Which grader a prompt calls for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.graders.base import Grader
+from exam_pp.graders.direct import DirectGrader
+from exam_pp.graders.rubric import RubricGrader
+from exam_pp.prompts.base import Prompt, Unparsed
+
+
+def make_grader(
+    prompt: Prompt, model: str, options: dict[str, Any], unparsed: Unparsed = "default", soft: bool = True
+) -> Grader[RubricGrades | DirectGrade]:
+    """The grader for the prompt's kind.
+
+    ``model`` and ``options`` are recorded with the grades. Raises :class:`SelectionError` for a prompt
+    that grades no passages.
+    """
+    if prompt.kind == "direct":
+        return DirectGrader(prompt, model, options, unparsed, soft)
+    if prompt.kind in ("question", "nugget"):
+        return RubricGrader(prompt, model, options, unparsed, soft)
+    hint = "; `exam-pp verify-answers` uses it" if prompt.kind == "verification" else ""
+    raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")
