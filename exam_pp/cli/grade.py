@@ -92,7 +92,7 @@ def command(
         engine=options["engine"],
         compute_type=options["compute_type"],
         batch_tokens=options["batch_tokens"],
-        num_beams=1 if options["greedy"] else 5,
+        num_beams=1 if options["greedy"] else None,
         threads=options["threads"],
     )
     where = GradeFiles(

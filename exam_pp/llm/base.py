@@ -12,12 +12,15 @@ from exam_pp.errors import UnknownNameError
 from exam_pp.messages import Completion, Request
 from exam_pp.registry import Registry
 
-Pipeline = Literal["text2text"]
+Pipeline = Literal["text2text", "text-generation", "question-answering", "openai"]
 Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 Batch = list[int]
 """Indices into a sequence of requests."""
+
+PUBLISHED_BEAMS = 5
+"""The beam size of the published FLAN-T5 gradings."""
 
 BUNDLED = "bundled"
 """The model name of the grader that comes with the package."""
@@ -28,8 +31,9 @@ class ModelOptions:
     """What a user can say about a model; each backend uses what concerns it.
 
     ``batch_tokens`` bounds the padded tokens of a batch (None: chosen for the device).
-    ``num_beams`` is the published beam size 5, or 1 for greedy decoding.
+    ``num_beams`` is the beam size, 1 for greedy decoding (None: :attr:`beams` says).
     ``max_input_tokens`` bounds a prompt (None: what the model was made for).
+    ``base_url``, ``timeout`` (seconds a call) and ``concurrency`` (calls at a time) are for endpoints.
     """
 
     model: str
@@ -40,9 +44,17 @@ class ModelOptions:
     engine: Engine = "auto"
     compute_type: str | None = None
     batch_tokens: int | None = None
-    num_beams: int = 5
+    num_beams: int | None = None
     max_input_tokens: int | None = None
     threads: int | None = None
+    base_url: str | None = None
+    timeout: float = 120.0
+    concurrency: int = 16
+
+    @property
+    def beams(self) -> int:
+        """The asked beam size; else the published 5 for seq2seq models, and greedy for all others."""
+        return self.num_beams or (PUBLISHED_BEAMS if self.pipeline == "text2text" else 1)
 
 
 class LLM(Protocol):

@@ -70,7 +70,7 @@ class CTranslate2Engine:
         self._checkpoint = checkpoint
         self._options = options
         self._tokenizer = checkpoint.tokenizer
-        self._beams = options.num_beams
+        self._beams = options.beams
         self._device = _device(options)
         self._compute_type = _compute_type(options, self._device)
         workers, threads = _workers(options, self._device)

@@ -115,7 +115,7 @@ class TransformersEngine:
         self._torch = torch
         self._device = pick_device(options)
         self._dtype = _dtype(options, self._device)
-        self._beams = options.num_beams
+        self._beams = options.beams
         self._tokenizer = checkpoint.tokenizer
         self._start_token = checkpoint.start_token
         if options.threads:

@@ -1,0 +1,131 @@
+"""What all local models share: batches by length, a few ahead, halved when the memory does not suffice."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from exam_pp.llm.base import Batch
+from exam_pp.llm.batching import plan_batches
+from exam_pp.llm.encoding import Encoded
+from exam_pp.messages import Completion, Request
+
+log = logging.getLogger(__name__)
+
+E = TypeVar("E", bound=Encoded)
+
+
+class BatchedLLM(ABC, Generic[E]):
+    """A local model behind the :class:`exam_pp.llm.base.LLM` contract; kinds of models say how they answer.
+
+    ``batch_tokens`` bounds the padded tokens of a batch; ``parallel`` is how many batches are begun
+    before the first is waited for.
+    """
+
+    def __init__(self, name: str, batch_tokens: int, parallel: int = 0) -> None:
+        self.name = name
+        self._batch_tokens = batch_tokens
+        self._parallel = parallel
+        self._planned: tuple[Sequence[Request], list[E]] = ((), [])
+
+    @abstractmethod
+    def provenance(self) -> dict[str, Any]:
+        """What decides the replies, in a fixed order of keys."""
+
+    @abstractmethod
+    def encode(self, requests: Sequence[Request]) -> list[E]:
+        """The prompts as the model takes them, in order."""
+
+    @abstractmethod
+    def start(self, requests: Sequence[Request], encoded: Sequence[E]) -> Callable[[], list[Completion]]:
+        """Begin a batch, whose requests are of one group; the returned function waits for its completions."""
+
+    def group(self, request: Request) -> Hashable:
+        """Only requests of equal groups share a batch."""
+        return (request.labels, request.max_new_tokens)
+
+    def batches(self, requests: Sequence[Request]) -> list[Batch]:
+        """By length under the token budget; requests of different groups do not mix."""
+        encoded = self._encoded(requests)
+        askable = [index for index, prompt in enumerate(encoded) if prompt.error is None]
+        plan = plan_batches(
+            [len(encoded[index].ids) for index in askable],
+            self._batch_tokens,
+            [self.group(requests[index]) for index in askable],
+        )
+        refused = [[index] for index, prompt in enumerate(encoded) if prompt.error is not None]
+        return refused + [[askable[position] for position in batch] for batch in plan]
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        """Answer batch by batch; with a parallel engine, a few batches ahead."""
+        encoded = self._encoded(requests)
+        running: deque[tuple[Batch, Callable[[], list[Completion]]]] = deque()
+        for batch in self.batches(requests) if batches is None else batches:
+            running.append((batch, self._start(requests, encoded, batch)))
+            if len(running) > self._parallel:
+                yield from self._finish(requests, encoded, *running.popleft())
+        while running:
+            yield from self._finish(requests, encoded, *running.popleft())
+
+    def _encoded(self, requests: Sequence[Request]) -> list[E]:
+        if self._planned[0] is not requests:
+            self._planned = (requests, self.encode(requests))
+        return self._planned[1]
+
+    def _start(
+        self, requests: Sequence[Request], encoded: list[E], batch: Batch
+    ) -> Callable[[], list[Completion]]:
+        if encoded[batch[0]].error is not None:
+            return lambda: [Completion(error=encoded[index].error) for index in batch]
+        return self.start([requests[index] for index in batch], [encoded[index] for index in batch])
+
+    def _finish(
+        self,
+        requests: Sequence[Request],
+        encoded: list[E],
+        batch: Batch,
+        wait: Callable[[], list[Completion]],
+    ) -> Iterator[tuple[int, Completion]]:
+        try:
+            completions = wait()
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            yield from self._halves(requests, encoded, batch)
+            return
+        for index, completion in zip(batch, completions, strict=True):
+            yield index, replace(completion, tokens_cut=encoded[index].tokens_cut)
+
+    def _halves(
+        self, requests: Sequence[Request], encoded: list[E], batch: Batch
+    ) -> Iterator[tuple[int, Completion]]:
+        """Out of memory is no reason to stop: the batch is tried again in two halves."""
+        _free_memory()
+        if len(batch) == 1:
+            yield batch[0], Completion(error="out of memory, even in a batch of its own")
+            return
+        log.warning("Out of memory with a batch of %d prompts: halving it", len(batch))
+        middle = (len(batch) + 1) // 2
+        for half in (batch[:middle], batch[middle:]):
+            yield from self._finish(requests, encoded, half, self._start(requests, encoded, half))
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or any(
+        sign in text
+        for sign in ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
+    )
+
+
+def _free_memory() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
