@@ -112,28 +112,30 @@ class CTranslate2Engine:
         return lambda: self._collect(job, source, [future.result() for future in futures])
 
     def _collect(self, job: Job, source: list[list[str]], results: list[Any]) -> list[Completion]:
+        ends = self._tokenizer.eos_token
+        finished = [all(tokens and tokens[-1] == ends for tokens in result.hypotheses) for result in results]
         likelihoods = self._label_logprobs(job, source, results)
-        completions = []
-        for prompt, result, logprobs in zip(job.prompts, results, likelihoods, strict=True):
-            ends = self._tokenizer.eos_token
-            if all(hypothesis and hypothesis[-1] == ends for hypothesis in result.hypotheses):
-                completions.append(Completion(self._text(result.hypotheses[0]), label_logprobs=logprobs))
-            else:
-                completions.append(self._ask_reference(prompt, job))
-        return completions
+        repeated = iter(self._ask_reference(job, [index for index, done in enumerate(finished) if not done]))
+        return [
+            Completion(self._text(result.hypotheses[0]) if done else next(repeated), label_logprobs=logprobs)
+            for result, logprobs, done in zip(results, likelihoods, finished, strict=True)
+        ]
 
     def _text(self, tokens: list[str]) -> str:
         ids = self._tokenizer.convert_tokens_to_ids(tokens)
         text: str = self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text.strip()
 
-    def _ask_reference(self, prompt: list[int], job: Job) -> Completion:
-        """A search that had not ended at the length limit is repeated by transformers."""
+    def _ask_reference(self, job: Job, rows: list[int]) -> list[str]:
+        """Searches that had not ended at the length limit are repeated by transformers."""
         from exam_pp.llm.huggingface import TransformersEngine
 
+        if not rows:
+            return []
         if self._reference is None:
             self._reference = TransformersEngine(self._options, self._checkpoint)
-        return self._reference.start(Job([prompt], job.labels, job.max_new_tokens))()[0]
+        again = Job([job.prompts[row] for row in rows], (), job.max_new_tokens)
+        return [completion.text for completion in self._reference.start(again)()]
 
     def _label_logprobs(
         self, job: Job, source: list[list[str]], results: list[Any]
@@ -244,7 +246,7 @@ def _converted(checkpoint: Checkpoint, compute_type: str) -> Path:
 def _convert(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
     from ctranslate2.converters import TransformersConverter
 
-    from exam_pp.llm.huggingface import quiet_loading
+    from exam_pp.llm.checkpoint import quiet_loading
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
-from exam_pp.llm.checkpoint import checkpoint_path, identity, import_transformers, load_failed
+from exam_pp.llm.checkpoint import (
+    ModelCheckpoint,
+    import_transformers,
+    load_failed,
+    pick_device,
+    pick_dtype,
+)
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.llm.labels import label_rows
 from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
@@ -27,7 +31,7 @@ _PUBLISHED_INPUT_TOKENS = 512
 def load_seq2seq(options: ModelOptions) -> LLM:
     """A T5-like checkpoint with the engine that the options and the installation allow.
 
-    Raises :class:`ModelError` for missing checkpoints and other kinds of models.
+    Raises :class:`exam_pp.errors.ModelError` for missing checkpoints and other kinds of models.
     """
     from exam_pp.llm.ctranslate2 import start_ctranslate2
 
@@ -39,69 +43,23 @@ def load_seq2seq(options: ModelOptions) -> LLM:
     )
 
 
-class Checkpoint:
-    """A seq2seq checkpoint: config and tokenizer at once, weights when they are asked for."""
+class Checkpoint(ModelCheckpoint):
+    """A seq2seq checkpoint."""
+
+    pipeline = "text2text"
 
     def __init__(self, options: ModelOptions) -> None:
-        transformers = import_transformers()
-        self.options = options
-        self.path = checkpoint_path(options)
-        try:
-            self.config: Any = transformers.AutoConfig.from_pretrained(self.path, revision=options.revision)
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-                self.path, revision=options.revision, use_fast=True
-            )
-        except (OSError, ValueError, KeyError, ImportError) as error:
-            raise load_failed(options, error) from error
-        if not self.config.is_encoder_decoder:
-            raise ModelError(
-                f"The model {options.model!r} is no encoder-decoder model, as the pipeline text2text needs."
-            )
-        self.identity = identity(self.path, self.config)
+        super().__init__(options)
         self.max_input_tokens = options.max_input_tokens or min(
             getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
             getattr(self.config, "n_positions", None) or _PUBLISHED_INPUT_TOKENS,
         )
-
-    def model(self, dtype: Any) -> Any:
-        """The weights in ``dtype``, ready for inference on the CPU."""
-        transformers = import_transformers()
-        try:
-            with quiet_loading(transformers):
-                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-                    self.path, revision=self.options.revision, dtype=dtype
-                )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise load_failed(self.options, error) from error
-        return model.eval()
 
     @property
     def start_token(self) -> int:
         """The decoder's first token."""
         token = self.config.decoder_start_token_id
         return int(self.tokenizer.pad_token_id if token is None else token)
-
-
-@contextlib.contextmanager
-def quiet_loading(transformers: Any) -> Iterator[None]:
-    """No bar for reading weights, which would tear our own, and no advice for makers of checkpoints."""
-    logging = transformers.utils.logging
-    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bar:
-            logging.enable_progress_bar()
-
-
-def pick_device(options: ModelOptions) -> str:
-    """The asked device, else the first GPU, else the CPU."""
-    import torch
-
-    return options.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class TransformersEngine:
@@ -114,7 +72,7 @@ class TransformersEngine:
 
         self._torch = torch
         self._device = pick_device(options)
-        self._dtype = _dtype(options, self._device)
+        self._dtype = pick_dtype(options, self._device)
         self._beams = options.beams
         self._tokenizer = checkpoint.tokenizer
         self._start_token = checkpoint.start_token
@@ -126,6 +84,8 @@ class TransformersEngine:
             raise load_failed(options, error) from error
         self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
         self._pad = _first(self._tokenizer.pad_token_id, self._eos)
+        # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.
+        self._model.generation_config = import_transformers().GenerationConfig()
         self.batch_tokens = _GPU_BATCH_TOKENS if self._device.startswith("cuda") else _CPU_BATCH_TOKENS
 
     def provenance(self) -> dict[str, Any]:
@@ -164,9 +124,11 @@ class TransformersEngine:
     def _replies(self, states: Any, mask: torch.Tensor, max_new_tokens: int) -> list[str]:
         """Replies of a batch; the few long ones are generated apart from the many short ones."""
         rows, finished = self._generate(states, mask, min(FIRST_TOKENS, max_new_tokens))
-        if max_new_tokens > FIRST_TOKENS:
-            for row in (row for row, done in enumerate(finished) if not done):
-                rows[row] = self._generate(_rows(states, [row]), mask[[row]], max_new_tokens)[0][0]
+        unfinished = [row for row, done in enumerate(finished) if not done]
+        if unfinished and max_new_tokens > FIRST_TOKENS:
+            again, _ = self._generate(_rows(states, unfinished), mask[unfinished], max_new_tokens)
+            for row, tokens in zip(unfinished, again, strict=True):
+                rows[row] = tokens
         replies: list[str] = self._tokenizer.batch_decode(
             rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -182,7 +144,7 @@ class TransformersEngine:
         """
         transformers = import_transformers()
         config = transformers.GenerationConfig(
-            max_new_tokens=max_new_tokens,
+            max_length=max_new_tokens + 1,  # with the decoder's start token
             num_beams=self._beams,
             num_return_sequences=self._beams,
             early_stopping=self._beams > 1,
@@ -234,17 +196,6 @@ def _rows(states: Any, rows: Any) -> Any:
     from transformers.modeling_outputs import BaseModelOutput
 
     return BaseModelOutput(last_hidden_state=states.last_hidden_state[rows])
-
-
-def _dtype(options: ModelOptions, device: str) -> str:
-    """FLAN-T5 overflows in float16, so a GPU gets bfloat16 where it can."""
-    import torch
-
-    if options.dtype != "auto":
-        return options.dtype
-    if not device.startswith("cuda"):
-        return "float32"
-    return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
 
 
 def _first(*values: Any) -> int:

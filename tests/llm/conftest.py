@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-from scripts.bench import keyed_model
+from scripts.bench import keyed_model  # noqa: E402 - needs torch
+
+# Tests run side by side: threads of several processes on the same cores slow each other down.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +33,6 @@ def _cache(conversion_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) -> dict[str, Path]:
     """``keyed`` answers like a grader; ``flat`` gives long replies whose hypotheses nearly tie."""
-    import torch
-
     folders: dict[str, Path] = {}
     tokenizer = keyed_model.make_tokenizer(keyed_model.project_texts(), 3000)
     for name, kind, flatten in (("keyed", "rating", 1.0), ("flat", "extraction", 0.35)):
