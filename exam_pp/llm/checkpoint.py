@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,8 +53,152 @@ def import_transformers() -> Any:
     return transformers
 
 
-def load_failed(options: ModelOptions, error: Exception) -> ModelError:
-    """A load error of transformers as one sentence."""
+_GATED, _UNKNOWN = {"GatedRepoError"}, {"RepositoryNotFoundError", "HFValidationError"}
+_OUT_OF_REACH = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
+
+
+def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
+    """A load error of transformers as one sentence that says what to do."""
+    name = options.model
+    causes = {type(cause).__name__ for cause in _chain(error)}
+    if causes & _GATED or "gated repo" in str(error):
+        return ModelError(
+            f"The model {name!r} is gated: accept its terms at https://huggingface.co/{name} and log in "
+            "(`hf auth login`, or the environment variable HF_TOKEN)."
+        )
+    if "RevisionNotFoundError" in causes:
+        return ModelError(f"The model {name!r} has no revision {options.revision!r}.")
+    if causes & _UNKNOWN:
+        return ModelError(
+            f"The model {name!r} is neither a folder nor a model on the Hugging Face Hub (if it is private, "
+            "log in with `hf auth login` or HF_TOKEN): it cannot be loaded."
+        )
+    if causes & _OUT_OF_REACH:
+        return ModelError(
+            f"The model {name!r} cannot be loaded: it is not in the local cache, and the Hugging Face Hub is "
+            "out of reach (or switched off by HF_HUB_OFFLINE)."
+        )
     reason = " ".join(str(error).split()).rstrip(".")
     short = reason if len(reason) < 300 else reason[:300] + " ..."
-    return ModelError(f"The model {options.model!r} cannot be loaded: {short}.")
+    return ModelError(f"The model {name!r} cannot be loaded: {short}.")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+# Which of transformers' classes loads the models of a pipeline, and the table of architectures it knows.
+_LOADERS = {
+    "text2text": ("AutoModelForSeq2SeqLM", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"),
+    "text-generation": ("AutoModelForCausalLM", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
+    "question-answering": ("AutoModelForQuestionAnswering", "MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES"),
+}
+
+
+class ModelCheckpoint:
+    """A checkpoint of the pipeline's kind: config and tokenizer at once, weights when they are asked for.
+
+    Raises :class:`ModelError` for missing checkpoints, checkpoints without a tokenizer and other kinds of
+    models.
+    """
+
+    pipeline: str
+
+    def __init__(self, options: ModelOptions) -> None:
+        transformers = import_transformers()
+        self.options = options
+        self.path = checkpoint_path(options)
+        try:
+            self.config: Any = transformers.AutoConfig.from_pretrained(self.path, revision=options.revision)
+        except _LOAD_ERRORS as error:
+            raise load_failed(options, error) from error
+        self._check_kind()
+        self.tokenizer: Any = self._load_tokenizer()
+        self.identity = identity(self.path, self.config)
+
+    def model(self, dtype: Any) -> Any:
+        """The weights in ``dtype``, ready for inference on the CPU."""
+        transformers = import_transformers()
+        loader = getattr(transformers, _LOADERS[self.pipeline][0])
+        try:
+            with quiet_loading(transformers):
+                model = loader.from_pretrained(self.path, revision=self.options.revision, dtype=dtype)
+        except _LOAD_ERRORS as error:
+            raise load_failed(self.options, error) from error
+        return model.eval()
+
+    def _check_kind(self) -> None:
+        """Refuse other kinds of models: a missing head would be filled with random numbers."""
+        architectures = getattr(self.config, "architectures", None) or []
+        fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
+        if self.pipeline in fitting or (
+            not architectures and self.config.is_encoder_decoder == (self.pipeline == "text2text")
+        ):
+            return
+        kind = architectures[0] if architectures else f"{self.config.model_type} model"
+        hint = f": use --model-pipeline {fitting[0]}" if fitting else ""
+        raise ModelError(
+            f"The model {self.options.model!r} ({kind}) is not one for the pipeline {self.pipeline}{hint}."
+        )
+
+    def _load_tokenizer(self) -> Any:
+        transformers = import_transformers()
+        missing = ModelError(
+            f"The model {self.options.model!r} has no tokenizer that can be used: put its tokenizer files "
+            "next to its weights."
+        )
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                self.path, revision=self.options.revision, use_fast=True
+            )
+        except _LOAD_ERRORS as error:
+            if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
+                raise missing from error
+            raise load_failed(self.options, error) from error
+        if len(tokenizer) <= len(tokenizer.added_tokens_decoder):  # made up from the config's model type
+            raise missing
+        return tokenizer
+
+
+_LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError)
+
+
+def _architectures(pipeline: str) -> set[str]:
+    from transformers.models.auto import modeling_auto
+
+    return set(getattr(modeling_auto, _LOADERS[pipeline][1]).values())
+
+
+@contextlib.contextmanager
+def quiet_loading(transformers: Any) -> Iterator[None]:
+    """No bar for reading weights, which would tear our own, and no advice for makers of checkpoints."""
+    logging = transformers.utils.logging
+    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()
+
+
+def pick_device(options: ModelOptions) -> str:
+    """The asked device, else the first GPU, else the CPU."""
+    import torch
+
+    return options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def pick_dtype(options: ModelOptions, device: str) -> str:
+    """The asked dtype, else bfloat16 where a GPU has it: many models overflow in float16."""
+    import torch
+
+    if options.dtype != "auto":
+        return options.dtype
+    if not device.startswith("cuda"):
+        return "float32"
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
