@@ -1,0 +1,61 @@
+{
+  description = "exam_pp: a rubric-grading workbench for retrieval and RAG systems";
+
+  inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";
+
+  outputs = { self, nixpkgs }:
+    let
+      systems = [ "x86_64-linux" "aarch64-linux" "aarch64-darwin" ];
+      forAll = f: nixpkgs.lib.genAttrs systems (system: f system nixpkgs.legacyPackages.${system});
+
+      core = py: with py; [ click duckdb ir-measures msgspec nltk pydantic rapidfuzz rich scipy zlib-ng ];
+      models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
+      plots = py: with py; [ matplotlib ];
+      tests = py: with py; [ hypothesis pytest pytest-timeout pytest-xdist ];
+
+      exam_pp = py: py.buildPythonApplication {
+        pname = "exam_pp";
+        version = (builtins.fromTOML (builtins.readFile ./pyproject.toml)).project.version;
+        pyproject = true;
+        src = self;
+        build-system = [ py.hatchling ];
+        dependencies = core py ++ models py;
+        optional-dependencies = { openai = [ py.openai ]; plots = plots py; };
+        nativeCheckInputs = [ py.pytestCheckHook ] ++ tests py ++ plots py;
+        meta = {
+          description = "Evaluate retrieval and RAG systems with test banks and local language models";
+          license = nixpkgs.lib.licenses.bsd3;
+          mainProgram = "exam-pp";
+        };
+      };
+
+      # Tools of scripts/check; the scripts themselves make a virtual environment and work here, too.
+      shell = pkgs: py: pkgs.mkShell {
+        packages = [
+          (py.python.withPackages (p: core p ++ models p ++ plots p ++ tests p ++ [ p.openai ]))
+          pkgs.mypy
+          pkgs.ruff
+        ];
+        shellHook = "export PYTHONPATH=$PWD:$PYTHONPATH";
+      };
+    in
+    {
+      packages = forAll (_: pkgs: { default = exam_pp pkgs.python3Packages; });
+
+      checks = forAll (system: _: { default = self.packages.${system}.default; });
+
+      devShells = forAll (system: pkgs: {
+        default = shell pkgs pkgs.python3Packages;
+        cpu = shell pkgs pkgs.python3Packages;
+      } // nixpkgs.lib.optionalAttrs (system == "x86_64-linux") {
+        cuda =
+          let
+            cudaPkgs = import nixpkgs {
+              inherit system;
+              config = { allowUnfree = true; cudaSupport = true; };
+            };
+          in
+          shell cudaPkgs cudaPkgs.python3Packages;
+      });
+    };
+}

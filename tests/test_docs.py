@@ -1,0 +1,70 @@
+"""Documentation is fresh, its links lead somewhere, and what it shows works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import dump_line, parse_line
+from exam_pp.test_bank import BankLine
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def test_generated_pages_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "make_docs.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stderr.strip()}: run python scripts/make_docs.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)", text):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_commands_of_the_quickstart_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = re.findall(r"^    exam-pp (.*)$", page, flags=re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        try:
+            main(shlex.split(command))
+        except SystemExit as stop:
+            if stop.code:
+                pytest.fail(f"exam-pp {command}")
+    assert (tmp_path / "official.json").read_text(encoding="utf-8").startswith("{")
+
+
+def test_examples_of_the_data_model_are_read_and_written() -> None:
+    page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
+    passages, bank = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL))
+    assert json.loads(dump_line(parse_line(json.dumps(passages)))) == passages
+    assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
+
+
+def test_python_example_of_the_data_model_works(
+    tmp_path: Path, tiny_passages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    tiny_passages.rename(tmp_path / "graded.jsonl.gz")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/data-model.md", "exec"), {})
+    assert (tmp_path / "relevant.jsonl.gz").stat().st_size
