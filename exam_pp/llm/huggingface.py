@@ -84,6 +84,8 @@ class TransformersEngine:
             raise load_failed(options, error) from error
         self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
         self._pad = _first(self._tokenizer.pad_token_id, self._eos)
+        # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.
+        self._model.generation_config = import_transformers().GenerationConfig()
         self.batch_tokens = _GPU_BATCH_TOKENS if self._device.startswith("cuda") else _CPU_BATCH_TOKENS
 
     def provenance(self) -> dict[str, Any]:
@@ -122,9 +124,11 @@ class TransformersEngine:
     def _replies(self, states: Any, mask: torch.Tensor, max_new_tokens: int) -> list[str]:
         """Replies of a batch; the few long ones are generated apart from the many short ones."""
         rows, finished = self._generate(states, mask, min(FIRST_TOKENS, max_new_tokens))
-        if max_new_tokens > FIRST_TOKENS:
-            for row in (row for row, done in enumerate(finished) if not done):
-                rows[row] = self._generate(_rows(states, [row]), mask[[row]], max_new_tokens)[0][0]
+        unfinished = [row for row, done in enumerate(finished) if not done]
+        if unfinished and max_new_tokens > FIRST_TOKENS:
+            again, _ = self._generate(_rows(states, unfinished), mask[unfinished], max_new_tokens)
+            for row, tokens in zip(unfinished, again, strict=True):
+                rows[row] = tokens
         replies: list[str] = self._tokenizer.batch_decode(
             rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -140,7 +144,7 @@ class TransformersEngine:
         """
         transformers = import_transformers()
         config = transformers.GenerationConfig(
-            max_new_tokens=max_new_tokens,
+            max_length=max_new_tokens + 1,  # with the decoder's start token
             num_beams=self._beams,
             num_return_sequences=self._beams,
             early_stopping=self._beams > 1,
