@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -30,12 +29,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from nltk.stem.porter import PorterStemmer
 from rapidfuzz import fuzz, process
 
 from exam_pp.llm.baselines import UNANSWERABLE, Baseline, entry_of, scale_of, sentences
 from exam_pp.messages import Completion, Request
-from exam_pp.stopwords import STOP_WORDS
+from exam_pp.words import content_stems, stem, tokens
 
 VERSION = 1
 """Counted up whenever a constant changes, so that files say which rule made them."""
@@ -76,28 +74,6 @@ MAX_ASSOCIATED = 300
 """An entry keeps its strongest associations only."""
 SOFT_WIDTH = 0.8
 """Width, in ratings, of the bell around the evidence that stands in for label probabilities."""
-
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
-
-
-def tokens(text: str) -> list[str]:
-    """Lower-cased runs of letters and digits; ``.`` and ``,`` stay between digits (3.5 is one token)."""
-    return _TOKEN.findall(text.lower())
-
-
-_porter = PorterStemmer()
-
-
-@lru_cache(maxsize=200_000)
-def stem(token: str) -> str:
-    """The Porter stem."""
-    return str(_porter.stem(token))
-
-
-def content_stems(text: str) -> list[str]:
-    """The stems of all words that are no stop words, in order."""
-    return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
-
 
 _FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS)
 

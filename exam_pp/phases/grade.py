@@ -13,6 +13,7 @@ from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.make import make_grader
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import drive
+from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.test_bank import Entry, TestBank
 
@@ -96,10 +97,17 @@ class Exam:
         return (self.query_texts.get(query_id) or (bank.query_text if bank else "")).strip()
 
     def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
-        """What a passage of the query gets grades for: id to bank entry, or the id of direct grades."""
+        """What a passage of the query gets grades for: id to bank entry, or the id of direct grades.
+
+        Questions whose gold answer cannot be compared with text are no targets of an answer-key prompt.
+        """
         if prompt.kind == "direct":
             return {DIRECT_ID: None} if self.query_text(query_id) else {}
-        return {key: entry for key, entry in self.bank.entries(query_id).items() if entry.kind == prompt.kind}
+        return {
+            key: entry
+            for key, entry in self.bank.entries(query_id).items()
+            if entry.kind == prompt.kind and not (prompt.answer_key and checkable_golds(entry) is None)
+        }
 
 
 def answered(passage: Passage, prompt: Prompt, model: str) -> set[str]:

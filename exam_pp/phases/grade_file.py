@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.errors import ExamError, SelectionError
+from exam_pp.errors import DataError, ExamError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.base import LearnsFromPassages, ModelOptions, load_llm
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.journal import Journal, journal_path
@@ -96,6 +97,8 @@ def grade_file(
     _check_prompts(files, options)
     bank = TestBank({}) if files.bank is None else read_bank(files.bank)
     _check_kinds(bank, options)
+    if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
+        check_answer_keys(bank, files.bank)
     texts = _query_texts(files)
     streamed = str(files.passages) == STDIO
     if not streamed:
@@ -167,6 +170,25 @@ def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
             raise SelectionError(
                 f"The prompt {prompt.name} grades {prompt.kind}s, but the bank holds {held}."
             )
+
+
+def check_answer_keys(bank: TestBank, file: Path) -> None:
+    """Raise :class:`DataError` for a question without ``gold_answers``; log those that cannot be checked."""
+    questions = [entry for query in bank for entry in query.entries.values() if entry.kind == "question"]
+    for question in questions:
+        if question.gold_answers is None:
+            raise DataError(
+                f"the question {question.entry_id!r} has no gold_answers, which the prompt compares "
+                "replies with ([] stands for unanswerable).",
+                file=str(file),
+            )
+    unclear = [question.entry_id for question in questions if checkable_golds(question) is None]
+    if unclear:
+        log.warning(
+            "%d questions are not asked: their gold answer cannot be compared with text "
+            '(such as "all of the above"): %s',
+            len(unclear), _some(unclear),
+        )  # fmt: skip
 
 
 def _check_queries(summary: GradeSummary, files: GradeFiles) -> None:

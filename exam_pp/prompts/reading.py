@@ -195,3 +195,12 @@ EXTRACTION = ReadingRule(
 ANY_ANSWER = ReadingRule(
     "any-answer", "1 for any well-formed reply, 0 for an ill-formed one", read_any_answer
 )
+
+
+def reads_nothing_as_unanswerable(rule: ReadingRule) -> ReadingRule:
+    """The rule for extractive models, whose empty span means that the passage holds no answer."""
+    return ReadingRule(
+        rule.name,
+        f"{rule.words}; an empty span is unanswerable",
+        lambda reply, entry, unparsed: rule(reply if reply.strip() else UNANSWERABLE[0], entry, unparsed),
+    )

@@ -1,9 +1,21 @@
-"""The four grading prompts of the workbench paper (Dietz, SIGIR 2024, Table 2), words as printed."""
+"""Prompts that ask about a bank entry: self-rating, extraction, answers with a key, and their verification.
+
+Words as in Table 2 of the workbench paper (Dietz, SIGIR 2024) and of EXAM++ (Farzi and Dietz, 2024).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from exam_pp.prompts.answer_key import ANSWER_KEY
 from exam_pp.prompts.base import Prompt, register
-from exam_pp.prompts.reading import EXTRACTION, rating_reader
+from exam_pp.prompts.reading import (
+    ANY_ANSWER,
+    EXTRACTION,
+    YES_NO,
+    rating_reader,
+    reads_nothing_as_unanswerable,
+)
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 2"
 
@@ -66,5 +78,64 @@ Context: {context}""",
     cite=_CITE,
 )
 
-RUBRIC_PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION, NUGGET_SELF_RATED, NUGGET_EXTRACTION)
-register(RUBRIC_PROMPTS)
+_EXAM = "Farzi and Dietz: EXAM++, 2024"
+
+QUESTION_SELF_RATED_CHAT = replace(QUESTION_SELF_RATED, name="QuestionSelfRatedPrompt")
+"""The same words under the name that published files use for chat models."""
+
+QUESTION_COMPLETE_CONCISE = replace(
+    QUESTION_EXTRACTION,
+    name="QuestionCompleteConcisePrompt",
+    parse=ANY_ANSWER,
+    info={"check_unanswerable": False},
+)
+QUESTION_ANSWER_KEY = replace(
+    QUESTION_EXTRACTION,
+    name="QuestionCompleteConcisePromptWithAnswerKey",
+    parse=ANSWER_KEY,
+    answer_key=True,
+    cite=f"{_CITE}; answers checked as in {_EXAM}, section 4.2.1",
+)
+QUESTION_ANSWER_KEY_2 = replace(QUESTION_ANSWER_KEY, name="QuestionCompleteConcisePromptWithAnswerKey2")
+
+EXTRACTIVE_QA = Prompt(
+    name="QuestionExtractiveQA",
+    kind="question",
+    template="question: {question}\ncontext: {context}",
+    parse=reads_nothing_as_unanswerable(EXTRACTION),
+    style="question: context:",
+    cite=f"{_EXAM}, section 4.2.1, SQuAD2-tuned models",
+)
+"""For extractive models; those take question and passage apart from the words around them."""
+EXTRACTIVE_QA_ANSWER_KEY = replace(
+    EXTRACTIVE_QA,
+    name="QuestionExtractiveQAWithAnswerKey",
+    parse=reads_nothing_as_unanswerable(ANSWER_KEY),
+    answer_key=True,
+)
+
+ANSWER_VERIFICATION = Prompt(
+    name="QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2",
+    kind="verification",
+    template="""For the question "{question}" the correct answer is "{correct_answer}". \
+Is "{answer}" an equally correct response to this question? Answer yes or no.""",
+    parse=YES_NO,
+    choices=("no", "yes"),
+    answer_key=True,
+    style="Is this an equally correct response to this question? Answer yes or no.",
+    cite=f"{_EXAM}, section 4.2.1 and Table 2",
+)
+
+RUBRIC_PROMPTS = (
+    QUESTION_SELF_RATED,
+    QUESTION_SELF_RATED_CHAT,
+    QUESTION_EXTRACTION,
+    QUESTION_COMPLETE_CONCISE,
+    QUESTION_ANSWER_KEY,
+    QUESTION_ANSWER_KEY_2,
+    EXTRACTIVE_QA,
+    EXTRACTIVE_QA_ANSWER_KEY,
+    NUGGET_SELF_RATED,
+    NUGGET_EXTRACTION,
+)
+register((*RUBRIC_PROMPTS, ANSWER_VERIFICATION))

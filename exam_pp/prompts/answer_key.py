@@ -1,0 +1,129 @@
+"""Checking extracted answers against gold answers by their words (EXAM++, 2024, section 4.2.1)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rapidfuzz.distance import Levenshtein
+
+from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
+from exam_pp.test_bank import Entry
+from exam_pp.words import content_stems, tokens
+
+MAX_DISTANCE = 0.2
+"""Answers match below this edit distance, as a share of the longer one."""
+
+YES_WORDS = frozenset({"true", "yes", "correct", "right"})
+NO_WORDS = frozenset({"false", "no", "incorrect", "wrong"})
+_TRUTH = {"true": YES_WORDS, "yes": YES_WORDS, "false": NO_WORDS, "no": NO_WORDS}
+"""A gold answer to the replies that say the same."""
+_NEGATIONS = frozenset({"not", "never", "t"})  # "isn't" is two tokens
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+
+_STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
+_OTHERS = r"(?:above|these|those|them|(?:other )?(?:answers?|choices|options|preceding|following))"
+_LETTERS = r"[a-h](?:\s*,\s*[a-h])*\s*,?\s*(?:and|or|&|,)\s*[a-h]"
+_NOT_CHECKABLE = re.compile(
+    rf"(?:(?:all|both|none|neither|either|any|one|two|three|four|each|most|some|more than one)\s+"
+    rf"(?:of\s+)?(?:the\s+)?{_OTHERS}(?:\s+above)?(?:\s+are\s+(?:correct|true|right))?"
+    rf"|(?:both\s+)?(?:(?:answers?|choices|options)\s+)?{_LETTERS})"
+)
+
+
+def normalise(answer: str) -> str:
+    """Lower-cased words without stop words, Porter-stemmed, joined with one space.
+
+    Numbers stay whole: "3.5 km" is not "35 km".
+    """
+    return " ".join(content_stems(answer))
+
+
+def is_checkable(gold: str) -> bool:
+    """Whether a gold answer can be compared with text: not "all of the above" or "both a and b"."""
+    text = " ".join(gold.lower().split()).strip(_STRIP)
+    return bool(text) and not _NOT_CHECKABLE.fullmatch(text)
+
+
+def checkable_golds(entry: Entry) -> list[str] | None:
+    """The gold answers that can be compared with text; None if there are gold answers, but none of these.
+
+    An empty list is the key of a question whose right answer is "unanswerable". Raises ValueError for
+    an entry without ``gold_answers``.
+    """
+    if entry.gold_answers is None:
+        raise ValueError(f"{entry.entry_id} has no gold_answers")
+    golds = [gold for gold in entry.gold_answers if is_checkable(gold)]
+    return golds if golds or not entry.gold_answers else None
+
+
+def matches(answer: str, gold: str) -> bool:
+    """Whether an answer says the same as a gold answer, by its words.
+
+    True when the edit distance of the normalised answers is below 20 % of the longer one; numbers that
+    both name must be equal, as the distance alone would take 3.5 km for 35 km. A gold answer "true" (or
+    "yes") also accepts yes, correct and right, "false" (or "no") accepts no, incorrect and wrong.
+    """
+    truth = _TRUTH.get(gold.lower().strip(_STRIP))
+    if truth is not None:
+        # "Not true" would lose its "not", a stop word.
+        plain = answer.lower().strip(_STRIP)
+        return plain in truth or (not _NEGATIONS.intersection(tokens(plain)) and _near(plain, gold))
+    return _near(answer, gold)
+
+
+def _near(answer: str, gold: str) -> bool:
+    left, right = _normalise(answer), _normalise(gold)
+    if not left or not right:
+        left, right = answer.strip().lower(), gold.strip().lower()
+    if left == right:
+        return bool(left)
+    if (ours := _numbers(left)) and (theirs := _numbers(right)) and ours != theirs:
+        return False
+    return Levenshtein.distance(left, right) < MAX_DISTANCE * max(len(left), len(right))
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text, sorted; a comma between thousands does not count."""
+    found = _NUMBER.findall(text)
+    return sorted(n.replace(",", "") if _THOUSANDS.fullmatch(n) else n for n in found)
+
+
+_normalise = lru_cache(maxsize=65_536)(normalise)
+
+
+def is_correct(answer: str, golds: Sequence[str]) -> bool:
+    """Whether an answer is right; no gold answers mean that "unanswerable" is.
+
+    Otherwise expressions of unanswerability and ill-formed answers (a lone choice label, nothing) are
+    wrong, save where the gold answer itself is "no".
+    """
+    if not golds:
+        return is_unanswerable(answer)
+    if any(gold.lower().strip(_STRIP) in _TRUTH and matches(answer, gold) for gold in golds):
+        return True
+    if is_unanswerable(answer) or is_ill_formed(answer):
+        return False
+    return any(matches(answer, gold) for gold in golds)
+
+
+def read_answer(reply: str, entry: Entry | None, _unparsed: Unparsed = "default") -> Verdict:
+    """A reply to a prompt with answer key: 1 if it matches a gold answer, else 0."""
+    golds = None if entry is None else checkable_golds(entry)
+    if golds is None:
+        return Verdict(None, False, reason=NOT_CHECKABLE)
+    return Verdict(None, is_correct(reply, golds))
+
+
+NOT_CHECKABLE = "the gold answer cannot be compared with text"
+
+ANSWER_KEY = ReadingRule(
+    "answer-key",
+    "1 if the reply matches a gold answer of the bank: lower-cased, without stop words, Porter-stemmed, edit "
+    'distance below 20 %; else 0 (with `gold_answers: []`, 1 for "unanswerable")',
+    read_answer,
+)

@@ -1,0 +1,37 @@
+"""Write the golden words of every prompt, and add the hashes of new versions: look at the diff first.
+
+Usage: python scripts/golden_prompts.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from exam_pp.prompts import PROMPTS
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "prompts"
+ENTRY = "Why is the {sky} blue?"
+VALUES = {
+    **dict.fromkeys(("question", "nugget", "query"), ENTRY),
+    "context": "Air scatters {blue} light.",
+    "answer": "scattered {light}",
+    "correct_answer": "Rayleigh scattering",
+}
+
+
+def main() -> None:
+    path = GOLDEN / "versions.json"
+    versions: dict[str, dict[str, str]] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    )
+    for name in PROMPTS:
+        prompt = PROMPTS.get(name)
+        words = "".join(part.text for part in prompt.render(VALUES)) + "\n"
+        (GOLDEN / f"{name}.txt").write_text(words, encoding="utf-8")
+        versions.setdefault(name, {}).setdefault(str(prompt.version), prompt.hash)
+    path.write_text(json.dumps(versions, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The words of the prompts are part of the method: they only change together with their version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.prompts import DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, Prompt
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
+VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))
+ALL = [PROMPTS.get(name) for name in PROMPTS]
+GRADING = [*RUBRIC_PROMPTS, *DIRECT_PROMPTS]
+
+VALUES = {
+    "question": "Why is the {sky} blue?",
+    "nugget": "Why is the {sky} blue?",
+    "query": "Why is the {sky} blue?",
+    "context": "Air scatters {blue} light.",
+    "answer": "scattered {light}",
+    "correct_answer": "Rayleigh scattering",
+}
+
+
+def by_name(prompt: Prompt) -> str:
+    return prompt.name
+
+
+@pytest.mark.parametrize("prompt", ALL, ids=by_name)
+def test_golden_words(prompt: Prompt) -> None:
+    """Word by word: Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++.
+
+    The line breaks are ours; `scripts/golden_prompts.py` writes the files.
+    """
+    golden = (GOLDEN / f"{prompt.name}.txt").read_text(encoding="utf-8")
+    assert "".join(part.text for part in prompt.render(VALUES)) + "\n" == golden
+
+
+@pytest.mark.parametrize("prompt", ALL, ids=by_name)
+def test_new_words_need_a_new_version(prompt: Prompt) -> None:
+    """`versions.json` keeps the hash of every version; a hash that is there never changes."""
+    known = VERSIONS[prompt.name]
+    assert str(prompt.version) in known, "add the new version's hash to tests/golden/prompts/versions.json"
+    assert known[str(prompt.version)] == prompt.hash, "the words changed: count the version up"
+    assert int(max(known, key=int)) == prompt.version
+
+
+def test_every_golden_file_has_a_prompt() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(PROMPTS) == VERSIONS.keys()
+
+
+@pytest.mark.parametrize("prompt", GRADING, ids=by_name)
+def test_only_the_passage_may_be_cut(prompt: Prompt) -> None:
+    parts = prompt.render(VALUES)
+    assert [part.slot for part in parts if part.may_be_cut] == ["context"]
+    about = "query" if prompt.kind == "direct" else prompt.kind
+    assert [part.slot for part in parts if part.slot] == [about, "context"], "the entry comes first"
+
+
+@pytest.mark.parametrize("prompt", ALL, ids=by_name)
+def test_provenance(prompt: Prompt) -> None:
+    info = prompt.provenance()
+    assert info["prompt_class"] == prompt.name
+    assert info["prompt_hash"] == prompt.hash
+    assert info["is_self_rated"] == (prompt.max_rating is not None)
+    assert info["check_answer_key"] == ("AnswerKey" in prompt.name)
+    if prompt.max_rating is not None:
+        assert prompt.labels == tuple(str(grade) for grade in range(prompt.max_rating + 1))
+
+
+@pytest.mark.parametrize("prompt", ALL, ids=by_name)
+def test_every_prompt_says_how_it_is_read_and_where_it_is_from(prompt: Prompt) -> None:
+    assert prompt.reading
+    assert prompt.scale
+    assert "20" in prompt.cite, "a citation has a year"
+
+
+@pytest.mark.parametrize(("few", "zero"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
+def test_few_shot_prompts_are_the_zero_shot_words_around_four_examples(few: str, zero: str) -> None:
+    instruction, _, fields = PROMPTS.get(zero).template.partition("\n")
+    template = PROMPTS.get(few).template
+    assert template.startswith(instruction + "\nPassage: ")
+    assert template.endswith("\n" + fields)
+    examples = template.removeprefix(instruction).removesuffix(fields)
+    assert [line for line in examples.splitlines() if line.startswith("Answer:")] == [
+        "Answer: Yes", "Answer: No", "Answer: No", "Answer: Yes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("Thom", "Thomas"), ("Fag", "FagB"), ("FaggioliB", "FagB"), ("FaggioliB_few", "FagB_few")],
+)
+def test_other_names(alias: str, name: str) -> None:
+    assert PROMPTS.get(alias) is PROMPTS.get(name)
+
+
+def test_answer_key_classes_share_their_words() -> None:
+    """The published names differ, the words do not."""
+    names = [
+        "QuestionCompleteConciseUnanswerablePromptWithChoices",
+        "QuestionCompleteConcisePromptWithAnswerKey",
+        "QuestionCompleteConcisePromptWithAnswerKey2",
+    ]
+    assert len({PROMPTS.get(name).template for name in names}) == 1
+
+
+def test_unknown_prompt() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'NuggetSelfRatedPrompt'"):
+        PROMPTS.get("NuggetSelfRatedPromt")
