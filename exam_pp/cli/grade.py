@@ -8,13 +8,10 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.progress import progress
 
 log = logging.getLogger(__name__)
-
-ENGINES = ["auto", "transformers", "ctranslate2"]
-
-_MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake (see `exam-pp list models`)."
 
 
 @click.command("grade")
@@ -31,21 +28,7 @@ _MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake 
     "--prompt-class", "prompt_classes", multiple=True, required=True,
     help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
 )  # fmt: skip
-@click.option("--model", required=True, help=_MODEL_HELP)
-@click.option("--model-pipeline", default="text2text", show_default=True, help="Kind of model.")
-@click.option("--revision", help="Revision of a Hugging Face model.")
-@click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True)
-@click.option("--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ... (default: by device).")
-@click.option("--device", help="cpu, cuda, cuda:1 ... (default: the first GPU, else the CPU).")
-@click.option(
-    "--dtype",
-    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-    default="auto",
-    show_default=True,
-)
-@click.option("--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch (default: by device).")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads (default: all).")
-@click.option("--greedy", is_flag=True, help="Greedy decoding instead of the published beam search of 5.")
+@model_options()
 @click.option("--soft/--no-soft", default=True, show_default=True, help="Store expected rating and margin.")
 @click.option(
     "--unparsed",
@@ -70,11 +53,11 @@ def command(
     Grades of earlier runs are kept, and pairs that they answer are not asked again. A run that was
     interrupted, however it ended, continues when the same command is given again.
     """
-    from exam_pp.llm import ModelOptions
     from exam_pp.phases.grade import GradeOptions
     from exam_pp.phases.grade_file import GradeFiles, grade_file
     from exam_pp.prompts import PROMPTS
 
+    model = take_model_options(options)
     what = GradeOptions(
         prompts=[PROMPTS.get(name) for name in dict.fromkeys(prompt_classes)],
         unparsed=options["unparsed"],
@@ -82,18 +65,6 @@ def command(
         regrade=options["regrade"],
         max_queries=options["max_queries"],
         max_paragraphs=options["max_paragraphs"],
-    )
-    model = ModelOptions(
-        model=options["model"],
-        pipeline=options["model_pipeline"],
-        revision=options["revision"],
-        device=options["device"],
-        dtype=options["dtype"],
-        engine=options["engine"],
-        compute_type=options["compute_type"],
-        batch_tokens=options["batch_tokens"],
-        num_beams=1 if options["greedy"] else None,
-        threads=options["threads"],
     )
     where = GradeFiles(
         passages,

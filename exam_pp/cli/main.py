@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
     "analyze": ("analyze", "Compare leaderboards."),
     "export": ("export", "Write run files from the rankings of a passages file."),
+    "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
     "list": ("list_", "List prompts and models."),
 }
 """Command name to (module in this folder, one-line help)."""

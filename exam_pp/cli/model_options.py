@@ -1,0 +1,64 @@
+"""The options that say which model answers, and how: one home for every command that loads one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from exam_pp.llm import ModelOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake (see `exam-pp list models`)."
+_ENGINES = ["auto", "transformers", "ctranslate2"]
+_DTYPES = ["auto", "float32", "bfloat16", "float16"]
+
+
+def model_options(*, required: bool = True) -> Callable[[F], F]:
+    """Adds the options; :func:`take_model_options` turns what the command receives into an object."""
+    options = [
+        click.option("--model", required=required, help=_MODEL_HELP),
+        click.option("--model-pipeline", default="text2text", show_default=True, help="Kind of model."),
+        click.option("--revision", help="Revision of a Hugging Face model."),
+        click.option("--engine", type=click.Choice(_ENGINES), default="auto", show_default=True),
+        click.option(
+            "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ... (default: by device)."
+        ),
+        click.option("--device", help="cpu, cuda, cuda:1 ... (default: the first GPU, else the CPU)."),
+        click.option("--dtype", type=click.Choice(_DTYPES), default="auto", show_default=True),
+        click.option(
+            "--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch (default: by device)."
+        ),
+        click.option("--threads", type=click.IntRange(1), help="CPU threads (default: all)."),
+        click.option(
+            "--greedy", is_flag=True, help="Greedy decoding instead of the published beam search of 5."
+        ),
+    ]
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def take_model_options(options: dict[str, Any]) -> ModelOptions:
+    """Remove the model's options from what a command received, and return them as an object."""
+    from exam_pp.llm import ModelOptions
+
+    return ModelOptions(
+        model=options.pop("model"),
+        pipeline=options.pop("model_pipeline"),
+        revision=options.pop("revision"),
+        device=options.pop("device"),
+        dtype=options.pop("dtype"),
+        engine=options.pop("engine"),
+        compute_type=options.pop("compute_type"),
+        batch_tokens=options.pop("batch_tokens"),
+        num_beams=1 if options.pop("greedy") else None,
+        threads=options.pop("threads"),
+    )
