@@ -12,6 +12,7 @@ from exam_pp.errors import ExamError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
+    "bank": ("bank", "Test banks: import."),
     "grade": ("grade", "Let a model grade every passage against every bank entry."),
     "verify": ("verify", "Reports for people who check how the model graded."),
     "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),

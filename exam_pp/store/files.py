@@ -28,15 +28,17 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     Raises :class:`DataError` where the file is missing, or a gzip is cut off or corrupt (naming the
     last good line).
     """
+    for number, line in _raw_lines(path):
+        if stripped := line.strip():
+            yield number, stripped
+
+
+def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
         with _open_input(path) as stream:
             for number, line in enumerate(stream, 1):
-                stripped = line.strip()
-                if number == 1:
-                    stripped = stripped.removeprefix(b"\xef\xbb\xbf")
-                if stripped:
-                    yield number, stripped
+                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         last = f"the last line that could be read is line {number}" if number else "no line could be read"
         raise DataError(
@@ -56,6 +58,14 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError("is not UTF-8 text.", file=str(path), line=number) from error
+
+
+def read_text(path: str | Path) -> str:
+    """A small text file as a whole, decoded from UTF-8; gzip and errors as in :func:`read_lines`."""
+    try:
+        return b"".join(line for _, line in _raw_lines(path)).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError("is not UTF-8 text.", file=str(path)) from error
 
 
 @contextmanager

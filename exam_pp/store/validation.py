@@ -21,10 +21,13 @@ def parse_record(model: type[M], line: bytes | str, file: str | Path, number: in
         raise data_error(error, file, number) from error
 
 
-def data_error(error: ValidationError, file: str | Path, number: int) -> DataError:
-    """The first problem of a validation as a user error."""
+def data_error(
+    error: ValidationError, file: str | Path, number: int | None = None, within: str = ""
+) -> DataError:
+    """The first problem of a validation as a user error; ``within`` is the field that was validated."""
     first = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    field = " ".join(part for part in (within, field) if part)
     return DataError(sentence(first), file=str(file), line=number, field=field or None)
 
 

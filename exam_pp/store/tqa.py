@@ -1,0 +1,101 @@
+"""Test banks from the Textbook Question Answering data (Kembhavi et al., CVPR 2017): lesson JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text
+from exam_pp.store.validation import data_error, parse_json
+from exam_pp.test_bank import BankLine, Question
+
+log = logging.getLogger(__name__)
+
+
+class _Text(Record):
+    processedText: str  # noqa: N815 - the file's own names, here and below
+
+
+class _NonDiagramQuestion(Record):
+    beingAsked: _Text  # noqa: N815
+    correctAnswer: _Text  # noqa: N815
+    answerChoices: dict[str, _Text] = Field(default_factory=dict)  # noqa: N815
+
+
+class _Questions(Record):
+    nonDiagramQuestions: dict[str, _NonDiagramQuestion] = Field(default_factory=dict)  # noqa: N815
+
+
+class _Lesson(Record):
+    globalID: Id  # noqa: N815
+    lessonName: str = ""  # noqa: N815
+    questions: _Questions
+
+
+def read_tqa(path: str | Path) -> Iterator[BankLine]:
+    """One line a lesson, with its non-diagram questions; lessons without any are left out.
+
+    The query id is ``tqa2:<globalID>``, the query text the lesson's name, question ids are the ``NDQ_``
+    keys, and the gold answer is the text of the correct choice. Questions whose key names no choice have
+    no gold answer and are logged. Raises :class:`DataError`.
+    """
+    value = parse_json(read_text(path), path)
+    lessons = value if isinstance(value, list) else [value]
+    without_key: list[str] = []
+    for number, lesson_value in enumerate(lessons, 1):
+        lesson = _lesson(lesson_value, path, number)
+        query_id = f"tqa2:{lesson.globalID}"
+        items = [
+            _question(query_id, question_id, question, without_key)
+            for question_id, question in lesson.questions.nonDiagramQuestions.items()
+        ]
+        if items:
+            yield BankLine(
+                query_id=query_id,
+                test_collection="tqa",
+                query_text=lesson.lessonName.strip(),
+                info={"prompt_target": "questions"},
+                items=items,
+            )
+    if without_key:
+        log.warning(
+            "%s: the answer key of %d questions names no choice; they have no gold answer (first: %s)",
+            path, len(without_key), without_key[0],
+        )  # fmt: skip
+
+
+def _lesson(value: Any, path: str | Path, number: int) -> _Lesson:
+    if not isinstance(value, dict):
+        raise DataError(
+            "is not a lesson of Textbook Question Answering.", file=str(path), field=f"lesson {number}"
+        )
+    try:
+        return _Lesson.model_validate(value)
+    except ValidationError as error:
+        raise data_error(error, path, within=f"lesson {number}") from error
+
+
+def _question(
+    query_id: str, question_id: str, question: _NonDiagramQuestion, without_key: list[str]
+) -> Question:
+    values: dict[str, Any] = {
+        "query_id": query_id,
+        "question_id": question_id,
+        "question_text": question.beingAsked.processedText.strip(),
+    }
+    key = question.correctAnswer.processedText.strip()
+    choices = {label.strip().lower(): text for label, text in question.answerChoices.items()}
+    chosen = choices.get(key.lower().strip(". )("))
+    if chosen is not None:
+        values["gold_answers"] = [chosen.processedText.strip()]
+    elif key and not choices:
+        values["gold_answers"] = [key]
+    else:
+        without_key.append(question_id)
+    return Question(**values)
