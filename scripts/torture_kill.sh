@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Kill a grading of the demo N times at random moments (kill -9), let it finish, and compare the output
+# with that of an uninterrupted run.
+#
+#   scripts/torture_kill.sh [N]        MODEL=fake scripts/torture_kill.sh 50     SEED=7 ...
+#
+# Prints "N kills, 0 grades lost, output identical" and exits with 0, or says what differs and exits with 1.
+set -euo pipefail
+
+kills=${1:-3}
+model=${MODEL:-bundled}
+passages=${PASSAGES_PER_QUERY:-10}
+RANDOM=${SEED:-1}
+root=$(cd "$(dirname "$0")/.." && pwd)
+if [[ -n ${EXAM_PP_PYTHON:-} ]]; then # an interpreter that has exam_pp; else the checkout's environment
+    python=$EXAM_PP_PYTHON
+else
+    source "$root/scripts/_environment.sh"
+    python=$PYTHON
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+demo="$root/data/demo"
+
+exam_pp() { "$python" -m exam_pp --quiet "$@"; }
+grade() {
+    exec "$python" -m exam_pp --quiet grade "$work/passages.jsonl" -o "$1" --bank "$demo/questions.jsonl" \
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model "$model" \
+        --max-paragraphs "$passages" --batch-tokens 1024 --threads 1
+}
+journaled() {
+    # The database is read as the killed process left it: opening it replays its write-ahead log.
+    "$python" - "$1" <<'PY'
+import pathlib, sqlite3, sys
+path = pathlib.Path(sys.argv[1])
+print(sqlite3.connect(path).execute("SELECT count(*) FROM replies").fetchone()[0] if path.exists() else 0)
+PY
+}
+
+exam_pp import -o "$work/passages.jsonl" --runs "$demo/runs" --texts "$demo/passages.tsv" \
+    --qrels "$demo/qrels.txt" --queries "$demo/queries.jsonl"
+started=$(date +%s%N)
+(grade "$work/whole.jsonl.gz")
+milliseconds=$((($(date +%s%N) - started) / 1000000))
+
+done_kills=0
+lost=0
+before=0
+output="$work/killed.jsonl.gz"
+while ((done_kills < kills)); do
+    (grade "$output") 2>>"$work/stderr" &
+    process=$!
+    delay=$((RANDOM * 32768 + RANDOM))
+    delay=$((delay % (milliseconds * 9 / 10) + milliseconds / 20))
+    sleep "$((delay / 1000)).$(printf '%03d' $((delay % 1000)))"
+    if kill -9 "$process" 2>/dev/null; then
+        wait "$process" 2>/dev/null || true
+        done_kills=$((done_kills + 1))
+        after=$(journaled "$output.journal")
+        ((after >= before)) || lost=$((lost + before - after))
+        before=$after
+        if [[ -e $output ]]; then # it had just finished
+            cmp "$work/whole.jsonl.gz" "$output" || exit 1
+            rm -f "$output" && before=0
+        fi
+    else # it was faster than the kill: once more from the start
+        wait "$process"
+        cmp "$work/whole.jsonl.gz" "$output" || exit 1
+        rm -f "$output" && before=0
+    fi
+done
+(grade "$output")
+if ! cmp "$work/whole.jsonl.gz" "$output"; then
+    echo "$done_kills kills, $lost grades lost, output differs"
+    exit 1
+fi
+echo "$done_kills kills, $lost grades lost, output identical"
+((lost == 0))

@@ -1,0 +1,58 @@
+"""The doctor: finds replies that depend on the batch, and says when none do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.doctor import doctor, probe_requests
+from exam_pp.reports.document import Paragraph, Table
+
+
+class Careless(FakeLLM):
+    """Answers differently beside other prompts, as a model with a padding error does."""
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[list[int]] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        for batch in self.batches(requests) if batches is None else batches:
+            for index in batch:
+                text = "4" if len(batch) == 1 else "2"
+                yield index, Completion(text, label_logprobs=(-1.0, -0.5 * len(batch)))
+
+
+def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
+    monkeypatch.setattr("exam_pp.phases.doctor.load_llm", lambda _options: llm)
+    *_, probe, conclusion = doctor(ModelOptions("fake")).blocks
+    assert isinstance(probe, Table)
+    assert isinstance(conclusion, Paragraph)
+    return probe, conclusion.text
+
+
+def test_a_careful_model_has_no_flips(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe, conclusion = examine(monkeypatch, FakeLLM())
+    assert [(row[0], row[1], row[2]) for row in probe.rows] == [
+        ("all in one batch", len(probe_requests()), 0),
+        ("beside a long prompt", len(probe_requests()), 0),
+    ]
+    assert conclusion.startswith("No reply changed")
+
+
+def test_replies_that_depend_on_the_batch_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe, conclusion = examine(monkeypatch, Careless())
+    assert [row[2] for row in probe.rows] == [len(probe_requests())] * 2
+    assert all(isinstance(row[3], float) and row[3] > 0.2 for row in probe.rows)
+    assert conclusion.startswith(f"{2 * len(probe_requests())} replies changed")
+
+
+def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:
+    main(["doctor"])
+    shown = capsys.readouterr().out
+    assert "CPU cores" in shown
+    assert "exam_pp" in shown

@@ -1,0 +1,34 @@
+"""Gradings that are killed at random moments continue, and end with the uninterrupted run's output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def torture(repository: Path, kills: int, **environment: str) -> str:
+    result = subprocess.run(
+        [repository / "scripts" / "torture_kill.sh", str(kills)],
+        env={**os.environ, "EXAM_PP_PYTHON": sys.executable, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.strip()
+
+
+def test_three_kills_of_the_fake_model(repository: Path) -> None:
+    printed = torture(repository, 3, MODEL="fake", PASSAGES_PER_QUERY="60")
+    assert printed == "3 kills, 0 grades lost, output identical"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_fifty_kills_of_the_bundled_grader(repository: Path, tmp_path: Path) -> None:
+    printed = torture(repository, 50, MODEL="bundled", PASSAGES_PER_QUERY="6", EXAM_PP_CACHE=str(tmp_path))
+    assert printed == "50 kills, 0 grades lost, output identical"
