@@ -1,21 +1,25 @@
-"""Check the demo collection (data/demo) for consistency: one line per finding, then a summary; exit status 0 or 1.
+"""Check the demo collection (data/demo): one line per finding, then a summary; exit status 0 or 1.
 
-    python scripts/check_demo.py [--data data/demo]
+Usage: python scripts/check_demo.py [--data data/demo]
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import make_demo_runs
+if TYPE_CHECKING:
+    from scripts import make_demo_runs
+else:
+    import make_demo_runs  # the neighbour in this folder
 
 QUERIES = 8
 PASSAGES = 150
@@ -88,7 +92,9 @@ class Checker:
             self.find(name, "is missing")
             return []
         raw = path.read_bytes()
-        self.expect(raw.endswith(b"\n") and b"\r" not in raw, name, "needs Unix line ends and a final newline")
+        self.expect(
+            raw.endswith(b"\n") and b"\r" not in raw, name, "needs Unix line ends and a final newline"
+        )
         return raw.decode("utf-8").removesuffix("\n").split("\n")
 
     def json_lines(self, name: str) -> list[dict[str, Any]]:
@@ -136,7 +142,9 @@ class Checker:
             self.expect(ok, name, f"{pid!r} is not a well-formed passage id")
             words = len(text.split())
             in_range = PASSAGE_WORDS[0] <= words <= PASSAGE_WORDS[1]
-            self.expect(in_range, name, f"{pid} has {words} words, not {PASSAGE_WORDS[0]} to {PASSAGE_WORDS[1]}")
+            self.expect(
+                in_range, name, f"{pid} has {words} words, not {PASSAGE_WORDS[0]} to {PASSAGE_WORDS[1]}"
+            )
             key = " ".join(make_demo_runs.tokens(text))
             self.expect(key not in seen, name, f"{pid} has the same text as {seen.get(key)}")
             self.expect(text == " ".join(text.split()), name, f"{pid} has irregular white space")
@@ -178,15 +186,17 @@ class Checker:
         far = sum(abs(a - b) > 1 for a, b in pairs) / n
         kappa = cohen_kappa(pairs)
         self.expect(
-            EXACT_AGREEMENT[0] <= exact <= EXACT_AGREEMENT[1], "qrels", f"exact agreement {exact:.3f} is out of bounds"
+            EXACT_AGREEMENT[0] <= exact <= EXACT_AGREEMENT[1],
+            "qrels",
+            f"exact agreement {exact:.3f} is out of bounds",
         )
         self.expect(KAPPA[0] <= kappa <= KAPPA[1], "qrels", f"kappa {kappa:.3f} is out of bounds")
         self.expect(far <= FAR_APART, "qrels", f"{far:.3f} of the pairs differ by more than one grade")
         counts = Counter(self.official.values())
         self.notes.append(f"{n} judged pairs, grades " + " ".join(f"{g}:{counts[g]}" for g in sorted(counts)))
         self.notes.append(
-            f"assessors: exact agreement {exact:.3f}, kappa {kappa:.3f},"
-            f" quadratic kappa {cohen_kappa(pairs, quadratic=True):.3f}, apart by more than one grade {far:.3f}"
+            f"assessors: exact agreement {exact:.3f}, kappa {kappa:.3f}, quadratic kappa"
+            f" {cohen_kappa(pairs, quadratic=True):.3f}, apart by more than one grade {far:.3f}"
         )
 
     def check_bank(self, name: str, kind: str) -> None:
@@ -202,7 +212,11 @@ class Checker:
             query = self.queries[qid]
             facets = {entry["facet_id"]: entry["facet_text"] for entry in query.get("facets", [])}
             self.expect(row["test_collection"] == "exam_pp-demo", name, f"{qid}: wrong test_collection")
-            self.expect(row["query_text"] == query["query_text"], name, f"{qid}: query_text differs from queries.jsonl")
+            self.expect(
+                row["query_text"] == query["query_text"],
+                name,
+                f"{qid}: query_text differs from queries.jsonl",
+            )
             self.expect(row["info"]["prompt_target"] == f"{kind}s", name, f"{qid}: wrong prompt_target")
             if facet is not None:
                 same = facets.get(facet) == row["facet_text"]
@@ -233,13 +247,17 @@ class Checker:
     def check_gold_answers(self, name: str, qid: str, items: Sequence[dict[str, Any]]) -> None:
         """Every gold answer occurs in a passage that is judged relevant."""
         relevant = [
-            self.passages.get(pid, "") for (query, pid), grade in self.official.items() if query == qid and grade >= 2
+            self.passages.get(pid, "")
+            for (query, pid), grade in self.official.items()
+            if query == qid and grade >= 2
         ]
         with_gold = [item for item in items if "gold_answers" in item]
         enough = len(with_gold) >= GOLD_QUESTIONS
         self.expect(enough, name, f"{qid} has gold answers for {len(with_gold)} questions only")
         for item in with_gold:
-            self.expect(bool(item["gold_answers"]), name, f"{item['question_id']}: empty list of gold answers")
+            self.expect(
+                bool(item["gold_answers"]), name, f"{item['question_id']}: empty list of gold answers"
+            )
             for answer in item["gold_answers"]:
                 occurs = any(contains(text, answer) for text in relevant)
                 self.expect(occurs, name, f"{qid}: gold answer {answer!r} is in no passage judged 2 or 3")
@@ -249,10 +267,14 @@ class Checker:
     def check_nuggets(self, name: str, qid: str, items: Sequence[dict[str, Any]]) -> None:
         """Importance and length of the nuggets."""
         importance = {item.get("importance") for item in items}
-        self.expect(importance == {"vital", "okay"}, name, f"{qid} needs vital and okay nuggets, nothing else")
+        self.expect(
+            importance == {"vital", "okay"}, name, f"{qid} needs vital and okay nuggets, nothing else"
+        )
         for item in items:
             words = len(item["nugget_text"].split())
-            self.expect(NUGGET_WORDS[0] <= words <= NUGGET_WORDS[1], name, f"{item['nugget_id']} has {words} words")
+            self.expect(
+                NUGGET_WORDS[0] <= words <= NUGGET_WORDS[1], name, f"{item['nugget_id']} has {words} words"
+            )
 
     def check_runs(self) -> None:
         """Form of the run files, and their reproduction together with the official leaderboard."""
@@ -299,7 +321,7 @@ class Checker:
             self.expect(ok, name, f"{qid} has {depth[qid]} passages, not {DEPTH[0]} to {DEPTH[1]}")
 
     def check_leaderboard(self, values: dict[str, float]) -> None:
-        """The official leaderboard is the ranking by nDCG@10 of the run files, and no two systems are near-ties."""
+        """The official leaderboard ranks the run files by nDCG@10, and there are no near-ties."""
         name = "official_leaderboard.json"
         if not (self.data / name).is_file():
             return
@@ -308,12 +330,16 @@ class Checker:
         for (qid, pid), grade in self.official.items():
             qrels.setdefault(qid, {})[pid] = grade
         found = {
-            path.stem: round(make_demo_runs.mean_ndcg(path.read_text(encoding="utf-8").splitlines(), qrels), 6)
+            path.stem: round(
+                make_demo_runs.mean_ndcg(path.read_text(encoding="utf-8").splitlines(), qrels), 6
+            )
             for path in sorted((self.data / "runs").glob("*.run"))
         }
-        self.expect(official == make_demo_runs.ranks(found), name, "is not the ranking of the run files by nDCG@10")
+        self.expect(
+            official == make_demo_runs.ranks(found), name, "is not the ranking of the run files by nDCG@10"
+        )
         ordered = sorted(values.items(), key=lambda item: -item[1])
-        for (first, high), (second, low) in zip(ordered, ordered[1:], strict=False):
+        for (first, high), (second, low) in itertools.pairwise(ordered):
             self.expect(high - low >= GAP, name, f"{first} and {second} are only {high - low:.4f} apart")
         self.notes.append("nDCG@10: " + ", ".join(f"{system} {value:.3f}" for system, value in ordered))
 
@@ -332,7 +358,9 @@ class Checker:
             for row in rows:
                 self.check_answer(name, row)
             mean = sum(row["response_length"] for row in rows) / max(1, len(rows))
-            self.notes.append(f"{short.removesuffix('.jsonl')}: {len(rows)} answers, {mean:.0f} words on average")
+            self.notes.append(
+                f"{short.removesuffix('.jsonl')}: {len(rows)} answers, {mean:.0f} words on average"
+            )
 
     def check_answer(self, name: str, row: dict[str, Any]) -> None:
         """One answer."""
@@ -360,14 +388,18 @@ class Checker:
         """The deliberately wrong passages that the README lists exist and are judged 0."""
         name = "README.md"
         text = "\n".join(self.lines(name))
-        section = re.search(r"^## Deliberately wrong passages$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        section = re.search(
+            r"^## Deliberately wrong passages$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
+        )
         listed = re.findall(r"^- `([^`]+)`", section.group(1), re.MULTILINE) if section else []
         self.expect(bool(listed), name, "lists no deliberately wrong passages")
         for pid in listed:
             self.expect(pid in self.passages, name, f"unknown passage {pid}")
             judged = {grade for (_, judged_pid), grade in self.official.items() if judged_pid == pid}
             self.expect(judged == {0}, name, f"the wrong passage {pid} is not judged 0")
-        for system in sorted(path.stem for folder in ("runs", "answers") for path in (self.data / folder).glob("*")):
+        for system in sorted(
+            path.stem for folder in ("runs", "answers") for path in (self.data / folder).glob("*")
+        ):
             self.expect(f"`{system}`" in text, name, f"does not describe the system {system}")
         for qid in self.queries:
             self.expect(f"`{qid}`" in text, name, f"does not describe the query {qid}")
@@ -386,7 +418,9 @@ class Checker:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check the collection; 1 if there is any finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=make_demo_runs.DEMO, help="folder of the collection")
     checker = Checker(parser.parse_args(argv).data)
     try:
@@ -398,7 +432,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for note in checker.notes:
         sys.stdout.write(note + "\n")
     sys.stdout.write(
-        f"{len(checker.queries)} queries, {len(checker.passages)} passages, {len(checker.findings)} findings\n"
+        f"{len(checker.queries)} queries, {len(checker.passages)} passages,"
+        f" {len(checker.findings)} findings\n"
     )
     return 1 if checker.findings else 0
 

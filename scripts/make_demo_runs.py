@@ -1,10 +1,10 @@
 """Make the runs and the official leaderboard of the demo collection (data/demo).
 
-Six systems are real rankers over the passages; four are simulated: they see the official judgments through
-noise, so that the collection has systems of visibly different quality without shipping a neural model.
+Six systems are real rankers over the passages, three are simulated and one fuses both kinds. The simulated
+ones see the official judgments through noise: the systems differ visibly in quality without a neural model.
 Deterministic, standard library only.
 
-    python scripts/make_demo_runs.py [--data data/demo] [--out FOLDER]
+Usage: python scripts/make_demo_runs.py [--data data/demo] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ DEMO = Path(__file__).resolve().parent.parent / "data" / "demo"
 SEED = "exam_pp-demo-1"
 DEPTH = 20
 CUTOFF = 10
+NOISE = {"rerank": 1.4, "dense-large": 2.6, "dense-small": 5.0}
 
 STOP_WORDS = frozenset(
-    "a an and are as at be been but by can do does for from has have how i if in into is it its my of on or should so"
-    " than that the their them then there these they this to was were what when where which while who why will with"
-    " you your".split()
+    """
+    a an and are as at be been but by can do does for from has have how i if in into is it its my of on or
+    should so than that the their them then there these they this to was were what when where which while who
+    why will with you your
+    """.split()  # noqa: SIM905
 )
 
 Scores = dict[str, float]
@@ -159,9 +162,6 @@ def make_rankers(queries: Mapping[str, str], passages: Mapping[str, str], qrels:
     }
 
 
-NOISE = {"rerank": 1.4, "dense-large": 2.6, "dense-small": 5.0}
-
-
 def run_lines(name: str, queries: Mapping[str, str], ranker: Ranker) -> list[str]:
     """The run of one system in TREC format; the scores fall strictly, so ranks and scores say the same."""
     lines = []
@@ -234,7 +234,9 @@ def make(data: Path) -> tuple[dict[str, str], dict[str, float]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the runs and the leaderboard, and print nDCG@10 of every system."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DEMO, help="folder of the collection")
     parser.add_argument("--out", type=Path, help="folder to write to (default: the collection's own)")
     options = parser.parse_args(argv)
