@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.data_model import DirectGrade, Passage, QueryPassages, RubricGrades
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM
 from exam_pp.messages import Completion, Request
 from exam_pp.store.journal import Journal
 
 OnReplies = Callable[[int], None]
+Answer = Callable[[Sequence[Request]], list[Completion]]
+AnyGrades = RubricGrades | DirectGrade
+
+WINDOW_REQUESTS = 8192
+"""Requests that are sorted and batched together; a window ends with the query that reaches it."""
 
 
 class Answerer:
@@ -62,12 +68,63 @@ class Answerer:
         return known
 
 
-def drive(
-    gradings: Iterable[Grading[Any]], answer: Callable[[Sequence[Request]], list[Completion]]
-) -> list[RubricGrades | DirectGrade]:
+@dataclass(frozen=True)
+class Job:
+    """What is asked about one passage: its position in the query, and how many grades are wanted."""
+
+    position: int
+    grading: Grading[AnyGrades]
+    pairs: int
+
+
+def answer_in_windows(
+    work: Iterable[tuple[QueryPassages, Sequence[Job]]],
+    answer: Answer,
+    on_grades: Callable[[AnyGrades], None],
+    window_requests: int = WINDOW_REQUESTS,
+) -> Iterator[QueryPassages]:
+    """The queries with the grades of their jobs appended, in input order, window by window."""
+    window: list[tuple[QueryPassages, Sequence[Job]]] = []
+    size = 0
+    for query, jobs in work:
+        window.append((query, jobs))
+        size += sum(job.pairs for job in jobs)
+        if size >= window_requests:
+            yield from _answer_window(window, answer, on_grades)
+            window, size = [], 0
+    yield from _answer_window(window, answer, on_grades)
+
+
+def _answer_window(
+    window: Sequence[tuple[QueryPassages, Sequence[Job]]],
+    answer: Answer,
+    on_grades: Callable[[AnyGrades], None],
+) -> Iterator[QueryPassages]:
+    results = iter(drive((job.grading for _, jobs in window for job in jobs), answer))
+    for query, jobs in window:
+        new: dict[int, list[AnyGrades]] = {}
+        for job in jobs:
+            grades = next(results)
+            on_grades(grades)
+            new.setdefault(job.position, []).append(grades)
+        for position, grades_list in new.items():
+            _append(query.passages[position], grades_list)
+        yield query
+
+
+def _append(passage: Passage, new: Sequence[AnyGrades]) -> None:
+    rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
+    direct = [grades for grades in new if isinstance(grades, DirectGrade)]
+    if rubric:
+        passage.rubric_grades = [*(passage.rubric_grades or ()), *rubric]
+    if direct:
+        passage.direct_grades = [*(passage.direct_grades or ()), *direct]
+
+
+def drive(gradings: Iterable[Grading[Any]], answer: Answer) -> list[AnyGrades]:
     """Run gradings side by side: all that they ask in a round is answered at once."""
     running = list(gradings)
-    results: list[RubricGrades | DirectGrade | None] = [None] * len(running)
+    results: list[AnyGrades | None] = [None] * len(running)
     pending: dict[int, list[Request]] = {}
 
     def advance(index: int, replies: list[Completion] | None) -> None:

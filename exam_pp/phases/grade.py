@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -11,19 +11,10 @@ from typing import Any
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.make import make_grader
-from exam_pp.messages import Completion, Request
-from exam_pp.phases.ask import drive
+from exam_pp.phases.ask import WINDOW_REQUESTS, Answer, AnyGrades, Job, answer_in_windows
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.test_bank import Entry, TestBank
-
-WINDOW_REQUESTS = 8192
-"""Requests that are sorted and batched together; a window ends with the query that reaches it."""
-
-Answer = Callable[[Sequence[Request]], list[Completion]]
-AnyGrades = RubricGrades | DirectGrade
-Job = tuple[int, PassageUnit, Grader[AnyGrades]]
-"""Position of the passage, what to ask about it, and who asks."""
 
 
 @dataclass(frozen=True)
@@ -166,19 +157,14 @@ def grade(
         (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft))
         for prompt in options.prompts
     ]
-    window: list[tuple[QueryPassages, list[Job]]] = []
-    size = 0
-    for query in select(queries, options):
-        work = list(_work(query, exam, graders, model, options, counts))
-        window.append((query, work))
-        size += sum(unit.pairs for _, unit, _ in work)
-        if size >= window_requests:
-            yield from _grade_window(window, answer, counts)
-            window, size = [], 0
-    yield from _grade_window(window, answer, counts)
+    work = (
+        (query, list(_jobs(query, exam, graders, model, options, counts)))
+        for query in select(queries, options)
+    )
+    return answer_in_windows(work, answer, counts.add, window_requests)
 
 
-def _work(
+def _jobs(
     query: QueryPassages,
     exam: Exam,
     graders: Sequence[tuple[Prompt, Grader[AnyGrades]]],
@@ -204,30 +190,4 @@ def _work(
             if asked:
                 entries = [entry for entry in asked.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
-                yield position, unit, grader
-
-
-def _grade_window(
-    window: Sequence[tuple[QueryPassages, list[Job]]], answer: Answer, counts: GradeSummary
-) -> Iterator[QueryPassages]:
-    gradings = [grader.run(unit) for _, work in window for _, unit, grader in work]
-    results = iter(drive(gradings, answer))
-    for query, work in window:
-        new: dict[int, list[AnyGrades]] = {}
-        for position, _, _ in work:
-            grades = next(results)
-            counts.add(grades)
-            new.setdefault(position, []).append(grades)
-        for position, grades_list in new.items():
-            append_grades(query.passages[position], grades_list)
-        yield query
-
-
-def append_grades(passage: Passage, new: Sequence[AnyGrades]) -> None:
-    """Add grades behind those that the passage has."""
-    rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
-    direct = [grades for grades in new if isinstance(grades, DirectGrade)]
-    if rubric:
-        passage.rubric_grades = [*(passage.rubric_grades or ()), *rubric]
-    if direct:
-        passage.direct_grades = [*(passage.direct_grades or ()), *direct]
+                yield Job(position, grader.run(unit), unit.pairs)
