@@ -64,13 +64,18 @@ class PassageData(Record):
 
 
 class SelfRating(Record):
-    """The rating of one question or nugget. ``expected`` and ``margin`` are the soft grade."""
+    """The rating of one question or nugget.
+
+    The soft grade is ``probabilities`` (of the grades 0, 1, 2 ...), with their ``expected`` grade and the
+    ``margin`` between the best and the second best.
+    """
 
     question_id: Id | None = None
     nugget_id: Id | None = None
     self_rating: int
     expected: float | None = None
     margin: float | None = None
+    probabilities: list[float] | None = None
     source: RatingSource | None = None
 
     @property
@@ -123,9 +128,9 @@ class RubricGrades(_GradesOfOneModel):
             return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
         return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
-    def expected_ratings(self) -> dict[str, float]:
-        """Entry id to soft grade, of the entries that have one."""
-        return {r.entry_id: r.expected for r in self.self_ratings or [] if r.expected is not None}
+    def distributions(self) -> dict[str, Sequence[float]]:
+        """Entry id to the probabilities of the grades 0, 1, 2 ..., of the entries that have them."""
+        return {r.entry_id: r.probabilities for r in self.self_ratings or [] if r.probabilities is not None}
 
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
         """Why an entry was left ungraded, if it was."""
@@ -137,7 +142,7 @@ class RubricGrades(_GradesOfOneModel):
 class DirectGrade(_GradesOfOneModel):
     """A relevance label that a model gave the passage as a whole.
 
-    ``expected`` and ``margin`` are the soft grade; ``expected`` of a yes/no prompt is the probability of yes.
+    The soft grade is as in :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability of yes.
     """
 
     correct: bool = Field(alias="correctAnswered")
@@ -146,6 +151,7 @@ class DirectGrade(_GradesOfOneModel):
     self_ratings: int | None = None
     expected: float | None = None
     margin: float | None = None
+    probabilities: list[float] | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -158,9 +164,9 @@ class DirectGrade(_GradesOfOneModel):
             return {DIRECT_ID: self.self_ratings}
         return {} if self.error else {DIRECT_ID: int(self.correct)}
 
-    def expected_ratings(self) -> dict[str, float]:
-        """The soft grade of the single entry ``"direct"``, if there is one."""
-        return {} if self.expected is None else {DIRECT_ID: self.expected}
+    def distributions(self) -> dict[str, Sequence[float]]:
+        """The probabilities of the single entry ``"direct"``, if there are any."""
+        return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
 
 
 class Passage(Record):
@@ -286,8 +292,8 @@ class GradesView(Protocol):
         """Entry id to rating."""
         ...
 
-    def expected_ratings(self) -> dict[str, float]:
-        """Entry id to soft grade."""
+    def distributions(self) -> dict[str, Sequence[float]]:
+        """Entry id to the probabilities of the grades 0, 1, 2 ..."""
         ...
 
 

@@ -171,6 +171,7 @@ def test_our_own_keys() -> None:
                     "self_rating": 4,
                     "expected": 3.75,
                     "margin": 0.5,
+                    "probabilities": [0.0, 0.0, 0.05, 0.2, 0.7, 0.05],
                     "source": "default-1",
                 }
             ],
@@ -178,7 +179,7 @@ def test_our_own_keys() -> None:
             llm_response_errors={"q/b": {"response": "", "failure_reason": "time-out"}},
         )
     )
-    assert grade.expected_ratings() == {"q/a": 3.75}
+    assert grade.distributions() == {"q/a": [0.0, 0.0, 0.05, 0.2, 0.7, 0.05]}
     assert grade.tokens_cut == {"q/a": 12}
     assert grade.error_of("q/b") == {"response": "", "failure_reason": "time-out"}
     assert grade.error_of("q/a") is None
@@ -240,6 +241,7 @@ ratings = record(
     nugget_id=texts,
     expected=or_null(st.floats(0, 5)),
     margin=or_null(st.floats(0, 1)),
+    probabilities=or_null(st.lists(st.floats(0, 1), max_size=6)),
     source=st.sampled_from(["number", "default-0", "default-1", "human", "reread"]),
 )
 of_a_model: dict[str, st.SearchStrategy[Any]] = {

@@ -85,7 +85,7 @@ def command() -> None:
     show_default=True,
     help="A query that a system returned nothing for scores 0, or is skipped as published.",
 )
-@click.option("--soft", is_flag=True, help="Mean of the highest expected grades, instead of a threshold.")
+@click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
 @_PER_QUERY
 @filter_options
 @format_option("text", "tsv", "json", "md", "published")

@@ -34,7 +34,7 @@ class DirectGrader:
             return self._grade(Completion(error=NO_TEXT), "")
         values = {"query": unit.query_text, CUT_SLOT: unit.text}
         labels = self.prompt.labels if self.soft else ()
-        request = Request(self.prompt.render(values), labels, self.max_new_tokens)
+        request = Request(self.prompt.render(values), labels, self.max_new_tokens, one_line=True)
         (reply,) = yield [request]
         return self._grade(reply, request.text)
 
@@ -61,5 +61,5 @@ class DirectGrader:
         if verdict.rating is not None:
             grade["self_ratings"] = verdict.rating
         if soft := soft_grade(reply.label_logprobs):
-            grade |= {"expected": soft.expected, "margin": soft.margin}
+            grade |= soft._asdict()
         return DirectGrade(**grade)

@@ -42,7 +42,7 @@ class RubricGrader:
     def _request(self, unit: PassageUnit, entry: Entry) -> Request:
         values = {self.prompt.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
         labels = self.prompt.labels if self.soft else ()
-        return Request(self.prompt.render(values), labels, self.max_new_tokens)
+        return Request(self.prompt.render(values), labels, self.max_new_tokens, one_line=True)
 
     def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
         correct: list[str] = []
@@ -92,7 +92,7 @@ class RubricGrader:
         values: dict[str, Any] = {"self_rating": verdict.rating}
         values["question_id" if isinstance(entry, Question) else "nugget_id"] = entry.entry_id
         if soft := soft_grade(reply.label_logprobs):
-            values |= {"expected": soft.expected, "margin": soft.margin}
+            values |= soft._asdict()
         if verdict.source != "number":
             values["source"] = verdict.source
         return SelfRating(**values)

@@ -11,10 +11,14 @@ DECIMALS = 4
 
 
 class SoftGrade(NamedTuple):
-    """``expected`` is Σ r·p(r) over the scale; ``margin`` the best p minus the second best."""
+    """``probabilities`` of the grades 0, 1, 2 ..., renormalised over the scale.
+
+    ``expected`` is Σ r·p(r); ``margin`` the best p minus the second best.
+    """
 
     expected: float
     margin: float
+    probabilities: list[float]
 
 
 def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
@@ -26,6 +30,9 @@ def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
         return None
     weights = [math.exp(logprob - top) for logprob in label_logprobs]
     total = math.fsum(weights)
-    expected = math.fsum(grade * weight for grade, weight in enumerate(weights)) / total
-    second, best = sorted(weights)[-2:]
-    return SoftGrade(round(expected, DECIMALS), round((best - second) / total, DECIMALS))
+    probabilities = [weight / total for weight in weights]
+    expected = math.fsum(grade * p for grade, p in enumerate(probabilities))
+    second, best = sorted(probabilities)[-2:]
+    return SoftGrade(
+        round(expected, DECIMALS), round(best - second, DECIMALS), [round(p, DECIMALS) for p in probabilities]
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exam_pp.data_model import RubricGrades
@@ -31,6 +31,10 @@ class AnswerVerifier:
     model: str
     options: dict[str, Any]
     source: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, source: dict[str, Any]) -> AnswerVerifier:
+        """The same verifier for answers of ``source``."""
+        return replace(self, source=source)
 
     def run(self, answers: Sequence[tuple[Entry, str]]) -> Grading[RubricGrades]:
         """Ask about the answers that need it; an answer whose replies cannot be read stays ungraded."""

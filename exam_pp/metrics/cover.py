@@ -41,33 +41,41 @@ class Cover:
 
 @dataclass(frozen=True)
 class SoftCover:
-    """Mean over the entries of the highest expected grade within the cutoff, as a share of the scale.
+    """Mean over the entries of the highest probability, within the cutoff, of reaching ``min_grade``.
 
-    Graded files store the expected grade of a pair, not the probability of every grade, so this is
-    Σ_e max_p E[grade(p, e)] / (max_grade · |E|), without a threshold.
+    Σ_e max_p Σ_{r ≥ m} p(r | passage p, entry e) / |E|; a pair whose probabilities are not stored counts
+    with its grade, as 0 or 1.
     """
 
-    max_grade: int
+    min_grade: int
     cutoff: int = 20
 
     def __str__(self) -> str:
-        return f"SoftCover@{self.cutoff}"
+        return f"SoftCover(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
         """See :class:`exam_pp.metrics.base.Metric`."""
+        reached = [self._reaching(passage) for passage in query.passages]
         for system, first_rank in first_ranks.items():
-            passages = [query.passages[index] for index in query.top(system, first_rank, self.cutoff)]
-            yield Score(system, query.query_id, str(self), self._value(query, passages))
-        yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, query.passages))
+            top = query.top(system, first_rank, self.cutoff)
+            yield Score(system, query.query_id, str(self), self._value(query, [reached[i] for i in top]))
+        yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, reached))
 
-    def _value(self, query: GradedQuery, passages: Iterable[GradedPassage]) -> float:
+    def _reaching(self, passage: GradedPassage) -> dict[int, float]:
+        """Bit position of an entry to the probability that its grade is at least ``min_grade``."""
+        mask = passage.reaching(self.min_grade)
+        hard = {position: 1.0 for position in range(mask.bit_length()) if mask >> position & 1}
+        soft = {entry: fsum(probabilities[self.min_grade :]) for entry, probabilities in passage.soft.items()}
+        return hard | soft
+
+    def _value(self, query: GradedQuery, passages: Iterable[Mapping[int, float]]) -> float:
         best: dict[int, float] = {}
-        for passage in passages:
-            for entry, expected in passage.expected.items():
-                best[entry] = max(expected, best.get(entry, 0.0))
+        for reached in passages:
+            for entry, probability in reached.items():
+                best[entry] = max(probability, best.get(entry, 0.0))
         weights = query.weights or [1.0] * len(query.entries)
-        total = fsum(weights[entry] * expected for entry, expected in best.items())
-        return _share(total, self.max_grade * query.size(query.everything))
+        total = fsum(weights[entry] * probability for entry, probability in best.items())
+        return _share(total, query.size(query.everything))
 
 
 def _union(masks: Iterable[int]) -> int:

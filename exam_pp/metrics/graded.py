@@ -16,7 +16,7 @@ from exam_pp.data_model import GradesView, PassageView, QueryView
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.test_bank import Entry, TestBank
 
-N = TypeVar("N", int, float)
+N = TypeVar("N")
 
 
 @dataclass(slots=True)
@@ -24,12 +24,13 @@ class GradedPassage:
     """The grades of a passage. Bit ``i`` stands for entry ``i`` of its query.
 
     ``levels`` maps a grade to the mask of the entries that got it; it is empty for a passage without
-    grades. ``expected`` maps an entry's bit position to its expected grade, where that was asked for.
+    grades. ``soft`` maps an entry's bit position to the
+    probabilities of the grades 0, 1, 2 ..., where those were asked for.
     """
 
     passage_id: str
     levels: dict[int, int] = field(default_factory=dict)
-    expected: dict[int, float] = field(default_factory=dict)
+    soft: dict[int, Sequence[float]] = field(default_factory=dict)
 
     def grade(self, grades: Iterable[tuple[int, int]]) -> None:
         """Give entries (by bit position) their grades, in place of those they may have."""
@@ -118,8 +119,7 @@ class GradedQuery:
         for grade_set in grades:
             graded.grade(self._positions(grade_set.entry_ratings(), closed))
             if soft:
-                united = grade_set.entry_ratings() | grade_set.expected_ratings()
-                graded.expected.update(self._positions(united, closed))
+                graded.soft.update(self._positions(grade_set.distributions(), closed))
         for mask in graded.levels.values():
             self.asked |= mask
         for ranking in passage.rankings:
@@ -145,7 +145,7 @@ class GradedFile:
 
     queries: dict[str, GradedQuery] = field(default_factory=dict)
     first_ranks: dict[str, int] = field(default_factory=dict)
-    expected_found: bool = False
+    soft_found: bool = False
 
     @property
     def best_grade(self) -> int | None:
@@ -163,7 +163,7 @@ def gather(
         queries: The file's lines; a query on several lines is united.
         selector: Which grades of a passage to look at; the caller runs its ``check`` afterwards.
         bank: Fixes each query's entries; without it, they are the ids that the selected grades hold.
-        soft: Also keep expected grades (the grade itself where none is stored).
+        soft: Also keep the probabilities of grades.
     """
     file = GradedFile()
     for view in queries:
@@ -173,8 +173,8 @@ def gather(
         for passage in view.passages:
             grades = selector.select(passage)
             query.add(passage, grades, soft=soft, closed=bank is not None)
-            if soft and not file.expected_found:
-                file.expected_found = any(grade_set.expected_ratings() for grade_set in grades)
+            if soft and not file.soft_found:
+                file.soft_found = any(grade_set.distributions() for grade_set in grades)
             for ranking in passage.rankings:
                 first = file.first_ranks.get(ranking.method, 1)
                 file.first_ranks[ranking.method] = 0 if ranking.rank == 0 else first

@@ -17,7 +17,6 @@ from exam_pp.metrics.base import Metric
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.qrels import Label, judgment_qrels, rubric_qrels
-from exam_pp.prompts import PROMPTS
 from exam_pp.results import Qrel, Score
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, read_lines
@@ -33,7 +32,6 @@ DEFAULT_MIN_GRADE = 4
 """The grade from which an entry counts as covered, as in the workbench paper's examples."""
 
 _UNRATED_MIN_GRADE = 1
-_DEFAULT_MAX_GRADE = 5
 _LISTED = 5
 
 
@@ -87,18 +85,16 @@ def cover(
         cutoff: How many ranks of a system count.
         queries: Query file that restricts the queries.
         missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
-        soft: Soft cover (expected grades) instead of cover.
+        soft: Soft cover (probabilities of grades) instead of cover.
 
     Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
     data = _read(graded, bank, grade_filter, min_grade, queries, soft=soft)
     metrics: list[Metric]
     if soft:
-        if not data.file.expected_found:
-            raise SelectionError(
-                f"The selected grades in {graded} hold no expected grades; leave out --soft."
-            )
-        metrics = [SoftCover(_scale(data.selector.key.prompt_class), cutoff)]
+        if not data.file.soft_found:
+            raise SelectionError(f"The selected grades in {graded} hold no probabilities; leave out --soft.")
+        metrics = [SoftCover(data.min_grade, cutoff)]
     else:
         metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
         data.notes.extend(_threshold_notes(data))
@@ -259,12 +255,6 @@ def _cover_notes(data: _Graded, *, with_bank: bool, soft: bool, cutoff: int) -> 
             words = some(nothing, "query", "queries")
             notes.append(f"No passage covers anything for {words}: normalised cover counts 0 there.")
     return notes
-
-
-def _scale(prompt_class: str) -> int:
-    """The highest grade of a prompt; of the self-rating scale where the prompt is not known."""
-    grade = PROMPTS.get(prompt_class).max_rating if prompt_class in PROMPTS else None
-    return grade if grade is not None else _DEFAULT_MAX_GRADE
 
 
 def some(names: Sequence[str], one: str, many: str) -> str:

@@ -148,7 +148,7 @@ class _SelfRating(msgspec.Struct, gc=False, frozen=True):
     self_rating: int
     question_id: str | None = None
     nugget_id: str | None = None
-    expected: float | None = None
+    probabilities: list[float] | None = None
 
 
 class _Grades(msgspec.Struct, gc=False, frozen=True):
@@ -183,11 +183,11 @@ class _Rubric(_Grades, gc=False, frozen=True, kw_only=True):
             return {r.question_id or r.nugget_id or "": r.self_rating for r in self.self_ratings}
         return dict.fromkeys(self.wrongAnswered, 0) | dict.fromkeys(self.correctAnswered, 1)
 
-    def expected_ratings(self) -> dict[str, float]:
+    def distributions(self) -> dict[str, Sequence[float]]:
         return {
-            r.question_id or r.nugget_id or "": r.expected
+            r.question_id or r.nugget_id or "": r.probabilities
             for r in self.self_ratings or ()
-            if r.expected is not None
+            if r.probabilities is not None
         }
 
 
@@ -195,7 +195,7 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
     correctAnswered: bool  # noqa: N815
     self_ratings: int | None = None
     llm_response_error: dict[str, Any] | None = None
-    expected: float | None = None
+    probabilities: list[float] | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -206,8 +206,8 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
             return {DIRECT_ID: self.self_ratings}
         return {} if self.llm_response_error else {DIRECT_ID: int(self.correctAnswered)}
 
-    def expected_ratings(self) -> dict[str, float]:
-        return {} if self.expected is None else {DIRECT_ID: self.expected}
+    def distributions(self) -> dict[str, Sequence[float]]:
+        return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
 
 
 class _Passage(msgspec.Struct, gc=False, frozen=True):

@@ -191,20 +191,24 @@ def test_the_highest_of_several_judgments_counts() -> None:
     assert judgment_qrels([line]) == [Qrel("q", "p", 1)]
 
 
-def test_soft_cover_takes_the_best_expected_grade() -> None:
-    """(4.5 + 2) / (5 · 2): an entry without a stored expectation counts with its grade."""
-    soft = [{"question_id": "a", "self_rating": 4, "expected": 4.5}, {"question_id": "b", "self_rating": 2}]
+def test_soft_cover_takes_the_best_probability_of_reaching_the_grade() -> None:
+    """a: max(.7, .2); b has no probabilities and counts with its grade, 5 and so 1."""
+    first = [
+        {"question_id": "a", "self_rating": 4, "probabilities": [0, 0, 0.1, 0.2, 0.4, 0.3]},
+        {"question_id": "b", "self_rating": 5},
+    ]
+    second = [{"question_id": "a", "self_rating": 0, "probabilities": [0.8, 0, 0, 0, 0, 0.2]}]
     file = collect(
         query(
             "q",
-            graded_passage("p1", {"a": 4, "b": 2}, {"s": [1]}, self_ratings=soft),
-            graded_passage("p2", {"a": 1, "b": 0}, {"s": [2], "t": [1]}),
+            graded_passage("p1", {"a": 4, "b": 5}, {"s": [1]}, self_ratings=first),
+            graded_passage("p2", {"a": 0}, {"s": [2], "t": [1]}, self_ratings=second),
         ),
         soft=True,
     )
 
-    assert file.expected_found
-    assert cover(file, SoftCover(5)) == pytest.approx({"s": 0.65, "t": 0.1, OVERALL_SYSTEM: 0.65})
+    assert file.soft_found
+    assert cover(file, SoftCover(4)) == pytest.approx({"s": 0.85, "t": 0.1, OVERALL_SYSTEM: 0.85})
 
 
 ENTRIES = ["a", "b", "c"]

@@ -144,18 +144,20 @@ def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path
         evaluate.cover(tiny_passages, bank=other)
 
 
-def test_soft_cover_needs_expected_grades(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="no expected grades"):
+def test_soft_cover_needs_probabilities(graded: Path) -> None:
+    with pytest.raises(SelectionError, match="no probabilities"):
         evaluate.cover(graded, soft=True)
 
 
-def test_soft_cover_is_a_share_of_the_prompt_s_scale(write_jsonl: WriteJsonl) -> None:
-    soft = [{"question_id": "q/a", "self_rating": 4, "expected": 3.5, "margin": 0.2}]
+def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl) -> None:
+    soft = [{"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}]
     graded = ranked("p", {"q/a": 4}, s=1)
     graded["exam_grades"][0]["self_ratings"] = soft
     path = write_jsonl("soft.jsonl", [["q", [graded]]])
 
-    assert means(evaluate.cover(path, soft=True))["s", "SoftCover@20"] == pytest.approx(3.5 / 5)
+    assert means(evaluate.cover(path, soft=True))["s", "SoftCover(min_grade=4)@20"] == pytest.approx(0.7)
+    three = means(evaluate.cover(path, soft=True, min_grade=3))
+    assert three["s", "SoftCover(min_grade=3)@20"] == pytest.approx(0.8)
 
 
 def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:

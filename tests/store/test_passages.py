@@ -29,7 +29,7 @@ def seen(passage: PassageView) -> Any:
         [
             (
                 g.model, g.prompt_class, g.prompt_hash, g.prompt_type, g.is_rated,
-                g.entry_ratings(), list(g.entry_ratings()), g.expected_ratings(),
+                g.entry_ratings(), list(g.entry_ratings()), g.distributions(),
             )
             for g in passage.grade_sets()
         ],
