@@ -20,9 +20,10 @@ class GradeKey(NamedTuple):
     prompt_class: str
 
     @classmethod
-    def of(cls, grades: GradesView) -> GradeKey:
-        """The key under which these grades are listed and united."""
-        return cls(grades.model or "(no model)", grades.prompt_class or LEGACY_PROMPT_CLASS)
+    def of(cls, grades: GradesView, asked: GradeFilter | None = None) -> GradeKey:
+        """The key under which these grades are listed and united; what they lack is what was asked for."""
+        model = grades.model or (asked and asked.model) or "(no model)"
+        return cls(model, grades.prompt_class or (asked and asked.prompt_class) or LEGACY_PROMPT_CLASS)
 
     def __str__(self) -> str:
         return f"--model {self.model!r} --prompt-class {self.prompt_class!r}"
@@ -41,14 +42,16 @@ class GradeFilter:
     """Criteria for grades; None accepts everything.
 
     A grade passes unless a set criterion contradicts it: missing metadata matches.
-    ``choice="unite"`` merges entries of equal model and prompt class, the later rating of an entry
-    winning; ``"first"`` takes the first matching entry, as the published implementation does.
+    ``prompt_hash`` tells versions of a prompt's words apart. ``choice="unite"`` merges entries of equal
+    model and prompt class, the later rating of an entry winning; ``"first"`` takes the first matching
+    entry, as the published implementation does.
     """
 
     model: str | None = None
     prompt_class: str | None = None
     kind: Literal["question", "nugget", "direct"] | None = None
     question_set: QuestionSet | None = None
+    prompt_hash: str | None = None
     choice: GradeChoice = "unite"
 
     def accepts(self, grades: GradesView) -> bool:
@@ -56,6 +59,8 @@ class GradeFilter:
         if self.model is not None and grades.model not in (None, self.model):
             return False
         if self.prompt_class is not None and grades.prompt_class not in (None, self.prompt_class):
+            return False
+        if self.prompt_hash is not None and grades.prompt_hash not in (None, self.prompt_hash):
             return False
         if self.kind is not None and not self._kind_fits(grades):
             return False
@@ -77,16 +82,19 @@ class GradeSelector:
     seen: Counter[GradeKey] = field(default_factory=Counter)
     selected: Counter[GradeKey] = field(default_factory=Counter)
     rated: bool = False
+    hashes: set[str] = field(default_factory=set)
 
     def select(self, passage: PassageView) -> list[GradesView]:
         """The passage's grade sets that pass, in file order."""
         chosen: list[GradesView] = []
         for grades in passage.grade_sets():
-            key = GradeKey.of(grades)
+            key = GradeKey.of(grades, self.filter)
             self.seen[key] += 1
             if self.filter.accepts(grades):
                 self.selected[key] += 1
                 self.rated = self.rated or grades.is_rated
+                if grades.prompt_hash is not None:
+                    self.hashes.add(grades.prompt_hash)
                 chosen.append(grades)
         return chosen[:1] if self.filter.choice == "first" else chosen
 
@@ -107,6 +115,11 @@ class GradeSelector:
             raise SelectionError(
                 f"The filter matches {len(self.selected)} sets of grades in {file}; choose one of: "
                 f"{_listing(self.selected)}."
+            )
+        if len(self.hashes) > 1 and self.filter.choice == "unite":
+            raise SelectionError(
+                f"The grades in {file} were made with {len(self.hashes)} versions of the prompt's words; "
+                f"choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."
             )
 
     @property

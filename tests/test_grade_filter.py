@@ -79,7 +79,7 @@ def test_missing_metadata_matches() -> None:
     where = GradeFilter(model="m", prompt_class="P", kind="nugget")
     selector, ratings = selected(where, unknown)
     assert ratings == [{"a": 1}]
-    assert selector.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
+    assert selector.key == GradeKey("m", "P")
 
 
 def test_nothing_matches_lists_what_the_file_holds() -> None:
@@ -112,3 +112,24 @@ def test_no_grades_at_all() -> None:
 def test_question_set(first: str | None, expected: str) -> None:
     """The rule of the published tool looks at the first answered id."""
     assert question_set_of({first: 1} if first else {}) == expected
+
+
+def test_grades_without_metadata_count_as_what_was_asked_for() -> None:
+    mixed = passage(grades({"a": 4}), grades({"b": 2}, model=None))
+    selector, ratings = selected(GradeFilter(model="m"), mixed)
+    assert ratings == [{"a": 4, "b": 2}]
+    selector.check("file")
+    unasked, _ = selected(GradeFilter(), passage(grades({"a": 1}, model=None, prompt=None)))
+    assert unasked.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
+
+
+def test_versions_of_a_prompt_are_not_united_unseen() -> None:
+    versions = passage(
+        grades({"a": 4}, prompt_hash="old"), grades({"b": 2}, prompt_hash="new"), grades({"c": 1})
+    )
+    selector, _ = selected(GradeFilter(), versions)
+    with pytest.raises(SelectionError, match="--prompt-hash: new, old"):
+        selector.check("file")
+    chosen, ratings = selected(GradeFilter(prompt_hash="new"), versions)
+    assert ratings == [{"b": 2, "c": 1}]
+    chosen.check("file")

@@ -47,6 +47,7 @@ def filter_options(function: F) -> F:
             type=click.Choice(["question", "nugget", "direct"]),
             help="Only grades of this kind.",
         ),
+        click.option("--prompt-hash", help="Only grades made with this version of the prompt's words."),
         click.option(
             "--question-set",
             type=click.Choice(["tqa", "genq", "question-bank"]),
@@ -66,14 +67,19 @@ def filter_options(function: F) -> F:
 
 
 def grade_filter(
-    model: str | None, prompt_class: str | None, prompt_type: Any, question_set: Any, grade_choice: Any
+    model: str | None,
+    prompt_class: str | None,
+    prompt_type: Any,
+    prompt_hash: str | None,
+    question_set: Any,
+    grade_choice: Any,
 ) -> GradeFilter:
     """The filter that the shared options describe; prompt aliases are resolved."""
     from exam_pp.prompts import PROMPTS
 
     if prompt_class is not None and prompt_class in PROMPTS:
         prompt_class = PROMPTS.get(prompt_class).name
-    return GradeFilter(model, prompt_class, prompt_type, question_set, grade_choice)
+    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
 
 
 def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
