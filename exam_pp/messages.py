@@ -31,12 +31,14 @@ class Request:
     """One question to a model. The prompt is the parts' texts, one after the other.
 
     ``labels`` are the strings of the answer scale whose probabilities are wanted (soft grades), in
-    ascending order of grade; empty for free text.
+    ascending order of grade; empty for free text. A reply of ``one_line`` ends with its first line where a
+    model would otherwise go on with a text of its own.
     """
 
     parts: tuple[Part, ...]
     labels: tuple[str, ...] = ()
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
+    one_line: bool = False
 
     @property
     def text(self) -> str:
@@ -54,7 +56,7 @@ class Request:
             data = part.text.encode("utf-8", "surrogatepass")
             digest.update(f"{part.role}|{int(part.may_be_cut)}|{len(data)}|".encode())
             digest.update(data)
-        digest.update(repr((self.labels, self.max_new_tokens)).encode())
+        digest.update(repr((self.labels, self.max_new_tokens, self.one_line)).encode())
         return digest.hexdigest()[:32]
 
 

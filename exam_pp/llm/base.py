@@ -129,6 +129,24 @@ def _seq2seq(options: ModelOptions) -> LLM:
     return load_seq2seq(options)
 
 
+def _causal(options: ModelOptions) -> LLM:
+    from exam_pp.llm.causal import load_causal
+
+    return load_causal(options)
+
+
+def _extractive(options: ModelOptions) -> LLM:
+    from exam_pp.llm.extractive import load_extractive
+
+    return load_extractive(options)
+
+
+def _endpoint(options: ModelOptions) -> LLM:
+    from exam_pp.llm.endpoint import load_endpoint
+
+    return load_endpoint(options)
+
+
 def _lexical(options: ModelOptions) -> LLM:
     from exam_pp.llm.lexical import LexicalLLM
 
@@ -148,6 +166,9 @@ def _constant(options: ModelOptions) -> LLM:
 
 
 BACKENDS.add("text2text", _seq2seq)
+BACKENDS.add("text-generation", _causal)
+BACKENDS.add("question-answering", _extractive)
+BACKENDS.add("openai", _endpoint)
 BACKENDS.add("fake", _fake)
 BACKENDS.add("lexical", _lexical)
 BACKENDS.add("random", _random)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ class PromptEncoder:
         self._joins = _works_word_by_word(tokenizer)
         self._pieces: OrderedDict[str, _Piece] = OrderedDict()
         self._shortened: OrderedDict[tuple[str, int], tuple[str, int]] = OrderedDict()
-        probe = self._whole("a")
+        probe = self._whole([Part("a")])
         alone = tokenizer("a", add_special_tokens=False)["input_ids"]
         start = next((i for i in range(len(probe)) if probe[i : i + len(alone)] == alone), None)
         self._joins = self._joins and start is not None
@@ -56,36 +56,42 @@ class PromptEncoder:
         return [self._encode(request) for request in requests]
 
     def _encode(self, request: Request) -> Encoded:
-        parts = [Part(_clean(p.text), p.slot, p.may_be_cut, p.role) for p in request.parts]
-        ids = self._ids(parts)
-        if ids is not None and len(ids) <= self.max_tokens:
+        parts = [Part(self._clean(p.text), p.slot, p.may_be_cut, p.role) for p in request.parts]
+        limit = self._limit(request)
+        ids = self._ids(parts, limit)
+        if ids is not None and len(ids) <= limit:
             return Encoded(ids)
-        return self._shorten(parts)
+        return self._shorten(parts, limit)
 
-    def _ids(self, parts: list[Part]) -> list[int] | None:
+    def _limit(self, request: Request) -> int:
+        """How many ids the prompt may have."""
+        return self.max_tokens
+
+    def _clean(self, text: str) -> str:
+        """The text without what the tokenizer would refuse or misread."""
+        return clean(text)
+
+    def _ids(self, parts: list[Part], limit: int) -> list[int] | None:
         """The ids of the prompt; None if the passage alone is too long to be worth encoding."""
         pieces = [self._piece(part.text) for part in parts]
-        if (
-            sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut)
-            > self.max_tokens
-        ):
+        if sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut) > limit:
             return None
         if self._joins and _joinable(parts) and not any(piece.has_unknown for piece in pieces):
             return [*self._prefix, *(i for piece in pieces for i in piece.ids), *self._suffix]
-        return self._whole("".join(part.text for part in parts))
+        return self._whole(parts)
 
-    def _shorten(self, parts: list[Part]) -> Encoded:
+    def _shorten(self, parts: list[Part], limit: int) -> Encoded:
         """Cut the end of the passage until the whole prompt fits."""
         at = next((i for i, part in enumerate(parts) if part.may_be_cut and part.text), None)
-        room = self.max_tokens - len(self._whole("".join(p.text for i, p in enumerate(parts) if i != at)))
+        room = limit - len(self._whole([part for i, part in enumerate(parts) if i != at]))
         while at is not None and room > 0:
             text, cut = self._start_of(parts[at].text, room)
-            ids = self._whole("".join(text if i == at else part.text for i, part in enumerate(parts)))
-            excess = len(ids) - self.max_tokens
+            ids = self._whole([*parts[:at], replace(parts[at], text=text), *parts[at + 1 :]])
+            excess = len(ids) - limit
             if excess <= 0:
                 return Encoded(ids, cut)
             room -= excess
-        return Encoded([], error=f"the prompt without its passage is longer than {self.max_tokens} tokens")
+        return Encoded([], error=f"the prompt without its passage is longer than {limit} tokens")
 
     def _start_of(self, text: str, tokens: int) -> tuple[str, int]:
         """The text up to the end of its ``tokens``-th token, and how many tokens follow."""
@@ -107,8 +113,8 @@ class PromptEncoder:
         _remember(self._pieces, text, piece)
         return piece
 
-    def _whole(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text)["input_ids"]
+    def _whole(self, parts: list[Part]) -> list[int]:
+        ids: list[int] = self._tokenizer("".join(part.text for part in parts))["input_ids"]
         return ids
 
 
@@ -118,8 +124,8 @@ def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
         cache.popitem(last=False)
 
 
-def _clean(text: str) -> str:
-    """Lone surrogates are no Unicode text: tokenizers refuse them."""
+def clean(text: str) -> str:
+    """The text as Unicode. Lone surrogates are none: tokenizers refuse them."""
     try:
         text.encode()
     except UnicodeEncodeError:

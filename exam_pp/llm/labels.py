@@ -11,7 +11,9 @@ def label_rows(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
 
     T5 has no piece for a leading "0": that label is two pieces, the others one.
     """
-    rows: list[list[int]] = [
-        tokenizer(label, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id] for label in labels
-    ]
-    return rows
+    return [[*row, tokenizer.eos_token_id] for row in label_pieces(tokenizer, labels)]
+
+
+def label_pieces(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
+    """The token ids of each label alone."""
+    return [tokenizer(label, add_special_tokens=False)["input_ids"] for label in labels]

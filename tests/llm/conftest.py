@@ -44,3 +44,28 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) ->
         model.save_pretrained(folders[name])
         tokenizer.save_pretrained(folders[name])
     return folders
+
+
+@pytest.fixture(scope="session")
+def causal_checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) -> dict[str, Path]:
+    """``chat`` and ``plain`` answer like graders; ``flat`` gives long replies with near ties."""
+    from tests.llm import small_models
+
+    folders: dict[str, Path] = {}
+    texts = keyed_model.project_texts()
+    for name, kind, flat in (("chat", "rating", 1.0), ("plain", "rating", 1.0), ("flat", "extraction", 0.3)):
+        tokenizer = small_models.byte_tokenizer(texts, chat=name != "plain")
+        answers = keyed_model.grader_answers(len(prompts), kind, prompts)
+        folders[name] = tmp_path_factory.mktemp(name)
+        small_models.save_llama(folders[name], tokenizer, prompts, answers, flat)
+    return folders
+
+
+@pytest.fixture(scope="session")
+def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT-style model for extractive question answering."""
+    from tests.llm import small_models
+
+    folder = tmp_path_factory.mktemp("qa")
+    small_models.save_bert_qa(folder, keyed_model.project_texts())
+    return folder

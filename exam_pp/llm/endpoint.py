@@ -1,0 +1,291 @@
+"""OpenAI-compatible endpoints (a vLLM server, for example): the pipeline ``openai``.
+
+The key is read from the environment variable ``OPENAI_API_KEY`` by the client, and goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import random
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from time import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from exam_pp import __version__
+from exam_pp.errors import MissingExtraError, ModelError
+from exam_pp.llm.base import LLM, Batch, ModelOptions
+from exam_pp.llm.chat import as_messages
+from exam_pp.llm.encoding import clean
+from exam_pp.messages import Completion, Request
+
+log = logging.getLogger(__name__)
+
+KEY = "OPENAI_API_KEY"
+BATCH_SIZE = 16
+"""Replies that are handed over, and so saved, together."""
+
+ATTEMPTS = 8
+FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
+"""Seconds before the second attempt, doubled for each further one: a minute in all."""
+
+LONGEST_RETRY_AFTER = 300.0
+"""Seconds that a server may ask us to wait."""
+
+GIVE_UP_AFTER = 20
+"""So many requests in a row without a reply, each tried to the end, and the endpoint counts as dead."""
+
+TOP_LOGPROBS = 20
+UNSEEN_SHARE = 1e-3
+"""Label likelihoods are used where labels that the server did not list weigh less than this share."""
+
+NEGLIGIBLE_LOGPROB = -100.0
+_RETRIED = {408, 409, 425, 429}
+_HINTS = {
+    401: f"set the environment variable {KEY} to a valid key",
+    403: f"the key in {KEY} has no access to this model",
+    404: "check --base-url (it usually ends in /v1) and --model",
+}
+
+
+def load_endpoint(options: ModelOptions) -> LLM:
+    """A model behind an endpoint; asks nothing yet. Raises :class:`ModelError` for what cannot work."""
+    return EndpointLLM(options)
+
+
+class _AttemptError(Exception):
+    """A failure that another attempt may mend; ``delay`` is how long the server wants us to wait."""
+
+    def __init__(self, reason: str, delay: float | None = None) -> None:
+        super().__init__(reason)
+        self.delay = delay
+
+
+class EndpointLLM:
+    """Chat completions with ``concurrency`` calls at a time, each tried again with growing delays.
+
+    A request that fails to the end gets a completion with an error; a refused key, an unknown model and an
+    endpoint that does not answer at all stop everything.
+    """
+
+    def __init__(self, options: ModelOptions) -> None:
+        try:
+            import openai
+        except ImportError as error:
+            raise MissingExtraError("An endpoint", "openai") from error
+        self.name = options.model
+        self._options = options
+        self._openai = openai
+        self._url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        if urlsplit(self._url).scheme not in ("http", "https") or not urlsplit(self._url).hostname:
+            raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {self._url!r}.")
+        self._is_openai = urlsplit(self._url).hostname == "api.openai.com"
+        if self._is_openai and not os.environ.get(KEY):
+            raise ModelError(f"Name an endpoint with --base-url, or set {KEY} to use api.openai.com.")
+        self._gives_logprobs = True
+        self._failed_in_a_row = 0
+        self._ever_answered = False
+
+    def provenance(self) -> dict[str, Any]:
+        """What decides the replies as far as it can be known from here; credentials are no part of it."""
+        url = urlsplit(self._url)
+        port = f":{url.port}" if url.port else ""
+        return {
+            "pipeline": self._options.pipeline,
+            "engine": "openai",
+            "base_url": f"{url.scheme}://{url.hostname}{port}{url.path}",
+            "temperature": 0,
+            "exam_pp": __version__,
+        }
+
+    def batches(self, requests: Sequence[Request]) -> list[Batch]:
+        """Batches of a fixed size, in the order given."""
+        indices = range(len(requests))
+        return [list(indices[start : start + BATCH_SIZE]) for start in indices[::BATCH_SIZE]]
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        """Yield each reply as it comes; calls of later batches fill the gaps of earlier ones."""
+        order = (
+            index for batch in (self.batches(requests) if batches is None else batches) for index in batch
+        )
+        stopped = threading.Event()
+        client = self._client()
+        running: dict[Future[Completion], int] = {}
+        with ThreadPoolExecutor(self._options.concurrency, "endpoint") as pool:
+            try:
+                while True:
+                    for index in islice(order, self._options.concurrency - len(running)):
+                        running[pool.submit(self._reply, client, requests[index], stopped)] = index
+                    if not running:
+                        return
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        completion = future.result()
+                        self._watch(completion)
+                        yield running.pop(future), completion
+            finally:
+                stopped.set()  # threads that wait for their next attempt end at once
+                client.close()
+
+    def _client(self) -> Any:
+        # A local server often wants no key, but the client insists on one.
+        return self._openai.OpenAI(
+            base_url=self._url,
+            api_key=os.environ.get(KEY) or "none",
+            timeout=self._options.timeout,
+            max_retries=0,
+        )
+
+    def _watch(self, completion: Completion) -> None:
+        """Raise when nothing has been answered for long: asking on would only lose time."""
+        self._failed_in_a_row = 0 if completion.error is None else self._failed_in_a_row + 1
+        if self._failed_in_a_row >= max(GIVE_UP_AFTER, self._options.concurrency):
+            raise self._stop(f"has failed {self._failed_in_a_row} times in a row ({completion.error})")
+
+    def _stop(self, what: str) -> ModelError:
+        return ModelError(f"The endpoint {self.provenance()['base_url']} {what}.")
+
+    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Completion:
+        """The reply to one request, tried again as long as that makes sense."""
+        delay, reason = FIRST_DELAY, "stopped"
+        for attempt in range(ATTEMPTS):
+            if stopped.is_set():
+                break
+            try:
+                completion = self._attempt(client, request)
+            except _AttemptError as failure:
+                reason = str(failure)
+                if attempt == ATTEMPTS - 1:
+                    break
+                # Chance keeps many threads from coming back at the same moment.
+                pause = delay * random.uniform(0.75, 1.25)
+                stopped.wait(min(LONGEST_RETRY_AFTER, max(pause, failure.delay or 0.0)))
+                delay = min(2 * delay, LONGEST_DELAY)
+                continue
+            self._ever_answered = True
+            return completion
+        return Completion(error=f"the endpoint failed {ATTEMPTS} times, the last time with: {reason}")
+
+    def _attempt(self, client: Any, request: Request) -> Completion:
+        api = self._openai
+        wants_logprobs = bool(request.labels) and self._gives_logprobs
+        try:
+            answer = client.chat.completions.create(**self._arguments(request, wants_logprobs))
+        except api.APITimeoutError as error:
+            raise _AttemptError(f"no reply within {self._options.timeout:g} s") from error
+        except api.APIStatusError as error:
+            return self._refused(client, request, error, wants_logprobs)
+        except api.APIConnectionError as error:
+            reason = self._hide_key(str(error.__cause__ or error))
+            if not self._ever_answered:
+                raise self._stop(f"cannot be reached ({reason}): is the server running?") from None
+            raise _AttemptError(f"connection failed ({reason})") from error
+        except (api.APIError, ValueError, TypeError) as error:  # a body that is no JSON, or no object
+            raise _AttemptError("a reply that is no chat completion") from error
+        return _read(answer, request.labels if wants_logprobs else ())
+
+    def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
+        messages = as_messages(request.parts)
+        arguments: dict[str, Any] = {
+            "model": self.name,
+            "messages": [message | {"content": clean(message["content"])} for message in messages],
+            "temperature": 0,
+            # The newer name is the only one for some of OpenAI's models, and unknown to many servers.
+            "max_completion_tokens" if self._is_openai else "max_tokens": request.max_new_tokens,
+        }
+        if wants_logprobs:
+            arguments |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        return arguments
+
+    def _refused(self, client: Any, request: Request, error: Any, wants_logprobs: bool) -> Completion:
+        status = error.status_code
+        reason = self._hide_key(_message(error))
+        if status in _HINTS or getattr(error, "code", None) == "insufficient_quota":
+            hint = f": {_HINTS[status]}" if status in _HINTS else ""
+            raise self._stop(f"answers {status} ({reason}) for the model {self.name!r}{hint}") from None
+        if status in _RETRIED or status >= 500:
+            raise _AttemptError(
+                f"status {status} ({reason})", _retry_after(error.response.headers)
+            ) from error
+        if wants_logprobs and "logprobs" in reason:
+            if self._gives_logprobs:
+                log.warning("The endpoint gives no likelihoods: there will be no soft grades.")
+            self._gives_logprobs = False
+            return self._attempt(client, request)
+        return Completion(error=f"the endpoint refused the request with status {status} ({reason})")
+
+    def _hide_key(self, text: str) -> str:
+        """Servers may quote what they were sent."""
+        secrets = [os.environ.get(KEY), urlsplit(self._url).password]
+        for secret in secrets:
+            text = text.replace(secret, "***") if secret else text
+        return " ".join(text.split())[:300]
+
+
+def _message(error: Any) -> str:
+    """The sentence in the body of an error, in the shapes that servers use."""
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    found = (inner.get("message") if isinstance(inner, dict) else inner) or body.get("message")
+    return str(found or body.get("detail") or error.response.reason_phrase or "no reason given").rstrip(".")
+
+
+def _retry_after(headers: Any) -> float | None:
+    """Seconds that the server asks for, given as a number or as a date."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None
+
+
+def _read(answer: Any, labels: tuple[str, ...]) -> Completion:
+    """The text and the label likelihoods of a chat completion; :class:`_AttemptError` for anything else."""
+    try:
+        choice = answer.choices[0]
+        text, finish = choice.message.content, choice.finish_reason
+    except (AttributeError, IndexError, TypeError) as error:
+        raise _AttemptError("a reply that is no chat completion") from error
+    if text is None:
+        return Completion(error=f"the endpoint's reply has no text (finish reason: {finish})")
+    if not isinstance(text, str):
+        raise _AttemptError("a reply that is no chat completion")
+    return Completion(text.strip(), label_logprobs=_label_logprobs(choice, labels) if labels else ())
+
+
+def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
+    """Log-probabilities of the labels as the first token of the reply; empty where they are not known.
+
+    Only where the reply itself begins with a label of one token. A label may come with white space around
+    it. The end of the reply is not in these likelihoods, as endpoints do not tell it for other labels.
+    """
+    try:
+        first = next(token for token in choice.logprobs.content if token.token.strip())
+        if first.token.strip() not in labels:
+            return ()
+        mass = dict.fromkeys(labels, 0.0)
+        seen = 0.0
+        for token in first.top_logprobs:
+            probability = math.exp(min(0.0, float(token.logprob)))
+            seen += probability
+            if token.token.strip() in mass:
+                mass[token.token.strip()] += probability
+    except (AttributeError, TypeError, ValueError, StopIteration):
+        return ()
+    total = math.fsum(mass.values())
+    if total <= 0 or (0.0 in mass.values() and max(0.0, 1 - seen) > UNSEEN_SHARE * total):
+        return ()
+    return tuple(math.log(p) if p > 0 else NEGLIGIBLE_LOGPROB for p in mass.values())

@@ -1,0 +1,213 @@
+"""Extractive question answering with models tuned on SQuAD2: the pipeline ``question-answering``.
+
+The answer is the span of the passage with the highest sum of start and end scores, unless "no answer"
+scores higher by more than a threshold (Rajpurkar et al., "Know What You Don't Know", 2018; Devlin et al.,
+"BERT", 2019, section 4.3). Long passages are read in overlapping windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exam_pp import __version__
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.llm.batched import BatchedLLM
+from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, load_failed, pick_device, pick_dtype
+from exam_pp.llm.encoding import Encoded, clean
+from exam_pp.messages import Completion, Request
+
+if TYPE_CHECKING:
+    import torch
+
+UNANSWERABLE = "unanswerable"
+"""The published reply when the passage holds no answer."""
+
+MAX_WINDOW, STRIDE = 384, 128
+"""Tokens of a window, and how many of them the next one repeats: the values of SQuAD fine-tuning."""
+
+MAX_ANSWER_TOKENS = 30
+NULL_THRESHOLD = 0.0
+"""How far "no answer" must beat the best span; 0 is what SQuAD2 checkpoints are reported with."""
+
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
+
+
+def load_extractive(options: ModelOptions) -> LLM:
+    """An extractive model; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
+    return ExtractiveLLM(options, ExtractiveCheckpoint(options))
+
+
+class ExtractiveCheckpoint(ModelCheckpoint):
+    """An encoder with a head for spans."""
+
+    pipeline = "question-answering"
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Encoded):
+    """Encoded question and passage; ``ids`` are those of all windows, one after the other.
+
+    ``inputs`` are the model's arguments of each window; ``spans`` the characters of the passage that each
+    token stands for, None for tokens that are not of the passage.
+    """
+
+    passage: str = ""
+    inputs: tuple[dict[str, list[int]], ...] = ()
+    spans: tuple[tuple[tuple[int, int] | None, ...], ...] = ()
+    null: int = 0
+
+
+class ExtractiveLLM(BatchedLLM[Window]):
+    """Replies with a span of the passage, or "unanswerable"."""
+
+    def __init__(self, options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> None:
+        import torch
+
+        self._torch = torch
+        self._options = options
+        self._checkpoint = checkpoint
+        self._tokenizer = checkpoint.tokenizer
+        self._device = pick_device(options)
+        self._dtype = pick_dtype(options, self._device)
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        try:
+            self._model = checkpoint.model(getattr(torch, self._dtype)).to(self._device)
+        except RuntimeError as error:
+            raise load_failed(options, error) from error
+        longest = getattr(checkpoint.config, "max_position_embeddings", None) or MAX_WINDOW
+        longest = min(longest, self._tokenizer.model_max_length, MAX_WINDOW)
+        self._window = min(longest, options.max_input_tokens or longest)
+        on_gpu = self._device.startswith("cuda")
+        super().__init__(
+            options.model, options.batch_tokens or (_GPU_BATCH_TOKENS if on_gpu else _CPU_BATCH_TOKENS)
+        )
+
+    def provenance(self) -> dict[str, Any]:
+        """What decides the replies, in a fixed order of keys."""
+        return {
+            **self._checkpoint.identity,
+            "pipeline": self._options.pipeline,
+            "engine": "transformers",
+            "dtype": self._dtype,
+            "device": self._device.split(":")[0],
+            "transformers": import_transformers().__version__,
+            "torch": self._torch.__version__,
+            "null_threshold": NULL_THRESHOLD,
+            "max_answer_tokens": MAX_ANSWER_TOKENS,
+            "max_input_tokens": self._window,
+            "stride": STRIDE,
+            "exam_pp": __version__,
+        }
+
+    def group(self, request: Request) -> Hashable:
+        """Any two requests may share a batch."""
+        return None
+
+    def encode(self, requests: Sequence[Request]) -> list[Window]:
+        """Question and passage of each request, as overlapping windows."""
+        return [self._encode(request) for request in requests]
+
+    def _encode(self, request: Request) -> Window:
+        question, passage = request.slot("question"), request.slot("context")
+        if question is None or passage is None or request.labels:
+            raise ModelError(
+                f"The model {self.name!r} extracts answers to questions from passages: it needs a prompt for "
+                "that, such as QuestionCompleteConciseUnanswerablePromptWithChoices."
+            )
+        question, passage = clean(question).strip(), clean(passage)
+        asked = len(self._tokenizer(question, "", verbose=False)["input_ids"])
+        room = self._window - asked
+        if room < 1 + min(STRIDE, self._window // 4):
+            return Window([], error=f"the question leaves no room for the passage in {self._window} tokens")
+        encoding = self._tokenizer(
+            question,
+            passage,
+            truncation="only_second",
+            max_length=self._window,
+            stride=min(STRIDE, room // 2),
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        names = self._tokenizer.model_input_names
+        windows = range(len(encoding["input_ids"]))
+        inputs = tuple({name: encoding[name][w] for name in names if name in encoding} for w in windows)
+        spans = tuple(
+            tuple(
+                (offset[0], offset[1]) if part == 1 else None
+                for offset, part in zip(encoding["offset_mapping"][w], encoding.sequence_ids(w), strict=True)
+            )
+            for w in windows
+        )
+        ids = [token for window in encoding["input_ids"] for token in window]
+        first = inputs[0]["input_ids"]
+        null = first.index(self._tokenizer.cls_token_id) if self._tokenizer.cls_token_id in first else 0
+        return Window(ids, passage=passage, inputs=inputs, spans=spans, null=null)
+
+    def start(self, requests: Sequence[Request], encoded: Sequence[Window]) -> Callable[[], list[Completion]]:
+        """The work happens when the result is asked for: one batch at a time."""
+        return lambda: self._run(encoded)
+
+    def _run(self, encoded: Sequence[Window]) -> list[Completion]:
+        rows = [(window, prompt) for prompt in encoded for window in range(len(prompt.inputs))]
+        with self._torch.inference_mode():
+            batch = self._tokenizer.pad(
+                [prompt.inputs[window] for window, prompt in rows], padding=True, return_tensors="pt"
+            ).to(self._device)
+            output = self._model(**batch)
+            starts, ends = output.start_logits.float(), output.end_logits.float()
+            best = self._best_spans(starts, ends, [prompt.spans[window] for window, prompt in rows])
+            nulls = [
+                (starts[row, at] + ends[row, at]).item()
+                for row, at in enumerate(self._null_at(rows, batch["input_ids"].shape[1]))
+            ]
+        results = iter(zip(best, nulls, strict=True))
+        return [self._answer(prompt, [next(results) for _ in prompt.inputs]) for prompt in encoded]
+
+    def _null_at(self, rows: Sequence[tuple[int, Window]], width: int) -> list[int]:
+        """Where "no answer" is scored: the classification token, also in rows that are padded left."""
+        left = self._tokenizer.padding_side == "left"
+        return [
+            prompt.null + (width - len(prompt.inputs[window]["input_ids"]) if left else 0)
+            for window, prompt in rows
+        ]
+
+    def _best_spans(
+        self,
+        starts: torch.Tensor,
+        ends: torch.Tensor,
+        spans: Sequence[Sequence[tuple[int, int] | None]],
+    ) -> list[tuple[float, tuple[int, int]]]:
+        """The score and the characters of the best span of each window; score −inf where there is none."""
+        torch, (rows, width) = self._torch, starts.shape
+        left = self._tokenizer.padding_side == "left"
+        of_passage = torch.zeros(rows, width, dtype=torch.bool)
+        for row, window in enumerate(spans):
+            shift = width - len(window) if left else 0
+            for at, span in enumerate(window):
+                of_passage[row, at + shift] = span is not None and span[0] < span[1]
+        outside = ~of_passage.to(starts.device)
+        starts, ends = starts.masked_fill(outside, -torch.inf), ends.masked_fill(outside, -torch.inf)
+        ends = torch.nn.functional.pad(ends, (0, MAX_ANSWER_TOKENS - 1), value=-torch.inf)
+        scores = starts.unsqueeze(-1) + ends.unfold(1, MAX_ANSWER_TOKENS, 1)
+        top, where = scores.flatten(1).max(-1)
+        found = []
+        for row, (score, place) in enumerate(zip(top.tolist(), where.tolist(), strict=True)):
+            start, length = divmod(place, MAX_ANSWER_TOKENS)
+            shift = width - len(spans[row]) if left else 0
+            first = spans[row][start - shift] if score > -torch.inf else None
+            last = spans[row][start - shift + length] if score > -torch.inf else None
+            found.append((score, (first[0], last[1]) if first and last else (0, 0)))
+        return found
+
+    def _answer(
+        self, prompt: Window, windows: Sequence[tuple[tuple[float, tuple[int, int]], float]]
+    ) -> Completion:
+        """The best span of all windows; "no answer" has the lowest score that a window gives it."""
+        score, (start, end) = max(span for span, _ in windows)
+        null = min(null for _, null in windows)
+        text = prompt.passage[start:end].strip()
+        return Completion(text if text and null - score <= NULL_THRESHOLD else UNANSWERABLE)
