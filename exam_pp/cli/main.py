@@ -14,6 +14,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
     "bank": ("bank", "Test banks: import."),
     "grade": ("grade", "Let a model grade every passage against every bank entry."),
+    "verify-answers": ("verify_answers", "Let a model verify extracted answers against the gold answers."),
+    "reread": ("reread", "Read stored replies again, without a model."),
     "verify": ("verify", "Reports for people who check how the model graded."),
     "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
     "analyze": ("analyze", "Compare leaderboards."),

@@ -16,6 +16,11 @@ from exam_pp.test_bank import Entry, Question
 NO_TEXT = "the passage has no text"
 
 
+def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
+    """What ``prompt_info`` says of how replies were read: only a policy other than the papers'."""
+    return {"unparsed": unparsed} if prompt.is_rated and unparsed != "default" else {}
+
+
 @dataclass(frozen=True)
 class RubricGrader:
     """Grades a passage with a question or nugget prompt.
@@ -65,7 +70,7 @@ class RubricGrader:
         grades: dict[str, Any] = {
             "model": self.model,
             "model_options": self.options,
-            "prompt_info": self.prompt.provenance(),
+            "prompt_info": self.prompt.provenance() | recorded_policy(self.prompt, self.unparsed),
             "prompt_type": self.prompt.kind,
             "correct": correct,
             "wrong": wrong,

@@ -17,8 +17,9 @@ class FakeLLM:
     """Answers by a script, or from the share of the entry's words that the passage contains.
 
     ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
-    labels split at one half, and free text is the passage's first sentence with a shared word, or
-    "unanswerable". ``calls`` counts the requests answered.
+    labels split at one half, an answer is as correct as a gold answer with which it shares a word, and free
+    text is the passage's first sentence with a shared word, or "unanswerable". ``calls`` counts the
+    requests answered.
     """
 
     def __init__(self, script: Script | None = None, name: str = "fake") -> None:
@@ -48,6 +49,9 @@ class FakeLLM:
 
 def lexical_reply(request: Request) -> str:
     """The deterministic reply of the unscripted fake."""
+    gold, answer = request.slot("correct_answer"), request.slot("answer")
+    if gold is not None and answer is not None:
+        return "yes" if _words(gold) & _words(answer) else "no"
     passage = request.slot("context") or ""
     entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
     words = _words(entry)

@@ -109,7 +109,7 @@ def grade_file(
             raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file, not '-'.")
         llm.learn(passage.text for query in read_passages(files.passages) for passage in query.passages)
     summary = FileSummary(output=str(files.output))
-    with _journal(files) as journal:
+    with open_journal(files) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None))
         with passages_writer(files.output, inputs=files.inputs) as writer:
             graded = grade(
@@ -130,7 +130,7 @@ def grade_file(
 
 
 @contextmanager
-def _journal(files: GradeFiles) -> Iterator[Journal]:
+def open_journal(files: GradeFiles) -> Iterator[Journal]:
     """The journal of an output; it goes when the block ends without an error."""
     on_stdout = str(files.output) == STDIO
     path = files.journal or (None if on_stdout else journal_path(files.output))
@@ -192,6 +192,8 @@ def check_answer_keys(bank: TestBank, file: Path) -> None:
 
 
 def _check_queries(summary: GradeSummary, files: GradeFiles) -> None:
+    if not summary.queries:
+        raise DataError("holds no queries with passages.", file=str(files.passages))
     if summary.queries and len(summary.without_bank) == summary.queries:
         raise SelectionError(
             f"None of the {summary.queries} queries in {files.passages} (the first is "

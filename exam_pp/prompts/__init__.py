@@ -2,6 +2,14 @@
 
 from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
 from exam_pp.prompts.direct import DIRECT_PROMPTS
-from exam_pp.prompts.rubric import RUBRIC_PROMPTS
+from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
-__all__ = ["DIRECT_PROMPTS", "PROMPTS", "RUBRIC_PROMPTS", "Prompt", "PromptEntry", "Verdict"]
+__all__ = [
+    "ANSWER_VERIFICATION",
+    "DIRECT_PROMPTS",
+    "PROMPTS",
+    "RUBRIC_PROMPTS",
+    "Prompt",
+    "PromptEntry",
+    "Verdict",
+]

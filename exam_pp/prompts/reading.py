@@ -123,7 +123,8 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
     match = re.fullmatch(r"\W*(\d)\W*", reply)
     if match and int(match[1]) <= max_rating:
         return Verdict(int(match[1]), int(match[1]) > 0)
-    if is_unanswerable(reply) or is_ill_formed(reply):
+    # It takes a lone letter without punctuation for an answer.
+    if is_unanswerable(reply) or (is_ill_formed(reply) and not reply.strip().isalpha()):
         return Verdict(1, True, "default-1")
     return Verdict(0, False, "default-0")
 

@@ -1,0 +1,55 @@
+"""``exam-pp verify-answers``."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.options import GRADED
+from exam_pp.cli.progress import progress
+from exam_pp.grade_filter import GradeFilter
+
+log = logging.getLogger(__name__)
+
+
+@click.command("verify-answers")
+@GRADED
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
+)
+@click.option(
+    "--bank", type=click.Path(path_type=Path), required=True, help="Test bank of questions with gold answers."
+)
+@click.option("--answers-by", metavar="MODEL", help="Only answers that this model extracted.")
+@click.option("--prompt-class", help="Only answers that were extracted with this prompt.")
+@model_options()
+@click.option("--regrade", is_flag=True, help="Ask again about answers that the model has verified.")
+@click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
+@click.option(
+    "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
+)
+@click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+def command(
+    graded: Path, output: Path, bank: Path, answers_by: str | None, prompt_class: str | None, **options: Any
+) -> None:
+    """Let a model verify the answers in GRADED that their words do not match with a gold answer.
+
+    The verified grades are added under QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2: answers that
+    match the key by their words, and those that the model calls an equally correct response.
+    """
+    from exam_pp.phases.grade_file import GradeFiles
+    from exam_pp.phases.verify_answers import verify_answers
+
+    model = take_model_options(options)
+    files = GradeFiles(
+        graded, output, bank, options["journal_file"], options["keep_journal"], options["retry_failed"]
+    )
+    answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
+    with progress("Verifying", "answers") as advance:
+        summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
+    for line in summary.lines():
+        log.info("%s", line)

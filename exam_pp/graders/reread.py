@@ -1,0 +1,137 @@
+"""Reading stored replies again, under another policy or with another answer key. Pure: no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from exam_pp.data_model import DirectGrade, RubricGrades, SelfRating
+from exam_pp.graders.rubric import recorded_policy
+from exam_pp.prompts.base import Prompt, Unparsed, Verdict
+from exam_pp.prompts.reading import UNREADABLE
+from exam_pp.test_bank import Entry
+
+
+def reread_rubric(
+    grades: RubricGrades, prompt: Prompt, unparsed: Unparsed, entries: Mapping[str, Entry] | None = None
+) -> RubricGrades:
+    """The grades that the stored replies make now; what has no stored reply stays as it was.
+
+    Replies that were left ungraded because they could not be read take part; failed calls and a person's
+    ratings do not. Ratings that change get the source ``reread``, and keep their soft grade. ``entries``
+    are the bank's, for prompts with an answer key: entries that it lacks stay as they were.
+    """
+    old = {rating.entry_id: rating for rating in grades.self_ratings or ()}
+    errors = dict(grades.errors) if isinstance(grades.errors, dict) else None
+    replies = {
+        key: reply
+        for key, reply in (dict(grades.answers) | _unread(errors)).items()
+        if not (key in old and old[key].source == "human")
+        if not prompt.answer_key or key in (entries or {})
+    }
+    if not replies:
+        return grades
+    verdicts = {
+        key: prompt.parse(reply, (entries or {}).get(key), unparsed) for key, reply in replies.items()
+    }
+    read = {key for key, verdict in verdicts.items() if verdict.reason is None}
+    order = list(dict.fromkeys([*grades.correct, *grades.wrong, *replies]))
+    was_correct = set(grades.correct)
+    correct = [key for key in order if (verdicts[key].correct if key in verdicts else key in was_correct)]
+    unread = replies.keys() - read
+    wrong = [key for key in order if key not in unread and key not in set(correct)]
+    new: dict[str, Any] = {
+        "correct": correct,
+        "wrong": wrong,
+        "answers": [(k, a) for k, a in (dict(grades.answers) | replies).items() if k not in unread],
+        "errors": _errors(errors, verdicts, replies),
+        "exam_ratio": len(correct) / (len(correct) + len(wrong)) if correct or wrong else 0.0,
+        "prompt_info": _without_policy(grades.prompt_info) | recorded_policy(prompt, unparsed),
+    }
+    if grades.self_ratings is not None:
+        ratings = _ratings(old, verdicts, prompt)
+        new["self_ratings"] = ratings
+        new["relevance_label"] = max((rating.self_rating for rating in ratings), default=None)
+    else:
+        new["relevance_label"] = len(correct)
+    return grades.model_copy(update=new)
+
+
+def _unread(errors: dict[str, Any] | None) -> dict[str, str]:
+    return {
+        key: str(error.get("response", ""))
+        for key, error in (errors or {}).items()
+        if isinstance(error, dict) and error.get("failure_reason") in UNREADABLE
+    }
+
+
+def _errors(
+    errors: dict[str, Any] | None, verdicts: Mapping[str, Verdict], replies: Mapping[str, str]
+) -> dict[str, Any]:
+    kept = {key: error for key, error in (errors or {}).items() if key not in verdicts}
+    return kept | {
+        key: {
+            "prompt": "",
+            **((errors or {}).get(key) or {}),
+            "response": replies[key],
+            "failure_reason": verdict.reason,
+        }
+        for key, verdict in verdicts.items()
+        if verdict.reason is not None
+    }
+
+
+def _ratings(
+    old: Mapping[str, SelfRating], verdicts: Mapping[str, Verdict], prompt: Prompt
+) -> list[SelfRating]:
+    ratings = []
+    for key in dict.fromkeys([*old, *verdicts]):
+        before = old.get(key)
+        verdict = verdicts.get(key)
+        if verdict is None:
+            ratings.append(old[key])
+        elif verdict.rating is not None:
+            ratings.append(_rating(key, verdict, before, prompt))
+    return ratings
+
+
+def _rating(key: str, verdict: Verdict, before: SelfRating | None, prompt: Prompt) -> SelfRating:
+    values: dict[str, Any] = {"self_rating": verdict.rating}
+    values["nugget_id" if prompt.kind == "nugget" else "question_id"] = key
+    if before is not None:
+        soft = {"expected": before.expected, "margin": before.margin}
+        values |= {name: value for name, value in soft.items() if value is not None}
+    if before is None or before.self_rating != verdict.rating:
+        values["source"] = "reread"
+    elif before.source is not None or verdict.source != "number":
+        values["source"] = verdict.source
+    return SelfRating(**values)
+
+
+def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (info or {}).items() if key != "unparsed"}
+
+
+def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:
+    """The label that the stored reply makes now; a failed call, or a grade without a reply, stays."""
+    failed = grade.error is not None and grade.error.get("failure_reason") not in UNREADABLE
+    if (failed and grade.error) or not grade.answer:
+        return grade
+    verdict = prompt.parse(grade.answer, None, unparsed)
+    new: dict[str, Any] = {"correct": verdict.correct, "self_ratings": verdict.rating, "error": None}
+    if verdict.reason is None:
+        new["relevance_label"] = int(verdict.correct) if verdict.rating is None else verdict.rating
+    else:
+        new["relevance_label"] = None
+        new["error"] = {"prompt": "", **(grade.error or {}), "response": grade.answer}
+        new["error"]["failure_reason"] = verdict.reason
+    return _set(grade, new)
+
+
+def _set(grade: DirectGrade, new: dict[str, Any]) -> DirectGrade:
+    """A copy in which None means that the key is not written."""
+    copy = grade.model_copy(update={key: value for key, value in new.items() if value is not None})
+    for key in [key for key, value in new.items() if value is None and key in copy.model_fields_set]:
+        setattr(copy, key, None)
+        copy.model_fields_set.discard(key)
+    return copy
