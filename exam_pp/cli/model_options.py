@@ -21,7 +21,12 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
     """Adds the options; :func:`take_model_options` turns what the command receives into an object."""
     options = [
         click.option("--model", required=required, help=_MODEL_HELP),
-        click.option("--model-pipeline", default="text2text", show_default=True, help="Kind of model."),
+        click.option(
+            "--model-pipeline",
+            default="text2text",
+            show_default=True,
+            help="Kind of model: text2text, text-generation, question-answering or openai (an endpoint).",
+        ),
         click.option("--revision", help="Revision of a Hugging Face model."),
         click.option("--engine", type=click.Choice(_ENGINES), default="auto", show_default=True),
         click.option(
@@ -34,7 +39,24 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option("--threads", type=click.IntRange(1), help="CPU threads (default: all)."),
         click.option(
-            "--greedy", is_flag=True, help="Greedy decoding instead of the published beam search of 5."
+            "--greedy",
+            is_flag=True,
+            help="Greedy decoding instead of the published beams of 5 (other pipelines: always greedy).",
+        ),
+        click.option("--base-url", help="Endpoint for the pipeline openai, e.g. http://localhost:8000/v1."),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=120.0,
+            show_default=True,
+            help="Seconds that an endpoint may take for a reply.",
+        ),
+        click.option(
+            "--concurrency",
+            type=click.IntRange(1),
+            default=16,
+            show_default=True,
+            help="Requests that an endpoint gets at a time.",
         ),
     ]
 
@@ -61,4 +83,7 @@ def take_model_options(options: dict[str, Any]) -> ModelOptions:
         batch_tokens=options.pop("batch_tokens"),
         num_beams=1 if options.pop("greedy") else None,
         threads=options.pop("threads"),
+        base_url=options.pop("base_url"),
+        timeout=options.pop("timeout"),
+        concurrency=options.pop("concurrency"),
     )

@@ -85,9 +85,13 @@ class EndpointLLM:
         self._url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         if urlsplit(self._url).scheme not in ("http", "https") or not urlsplit(self._url).hostname:
             raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {self._url!r}.")
+        if "@" in urlsplit(self._url).netloc:
+            raise ModelError(f"Put no credentials into --base-url: the key is read from {KEY}.")
         self._is_openai = urlsplit(self._url).hostname == "api.openai.com"
         if self._is_openai and not os.environ.get(KEY):
             raise ModelError(f"Name an endpoint with --base-url, or set {KEY} to use api.openai.com.")
+        for library in ("httpx", "httpx2"):  # they log every call, with its whole URL
+            logging.getLogger(library).setLevel(logging.WARNING)
         self._gives_logprobs = True
         self._failed_in_a_row = 0
         self._ever_answered = False
@@ -117,9 +121,8 @@ class EndpointLLM:
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
         stopped = threading.Event()
-        client = self._client()
         running: dict[Future[Completion], int] = {}
-        with ThreadPoolExecutor(self._options.concurrency, "endpoint") as pool:
+        with self._client() as client, ThreadPoolExecutor(self._options.concurrency, "endpoint") as pool:
             try:
                 while True:
                     for index in islice(order, self._options.concurrency - len(running)):
@@ -132,7 +135,6 @@ class EndpointLLM:
                         yield running.pop(future), completion
             finally:
                 stopped.set()  # threads that wait for their next attempt end at once
-                client.close()
 
     def _client(self) -> Any:
         # A local server often wants no key, but the client insists on one.
@@ -223,9 +225,8 @@ class EndpointLLM:
 
     def _hide_key(self, text: str) -> str:
         """Servers may quote what they were sent."""
-        secrets = [os.environ.get(KEY), urlsplit(self._url).password]
-        for secret in secrets:
-            text = text.replace(secret, "***") if secret else text
+        if key := os.environ.get(KEY):
+            text = text.replace(key, "***")
         return " ".join(text.split())[:300]
 
 

@@ -1,0 +1,123 @@
+"""An OpenAI-compatible server on this machine, with faults on demand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = tuple[int, Any, dict[str, str]]
+"""Status, body (bytes as they are, all else as JSON), further headers."""
+
+Script = Callable[[dict[str, Any], int], Answer]
+
+
+def completion(text: str | None, logprobs: dict[str, float] | None = None) -> Answer:
+    """A chat completion; ``logprobs`` are the alternatives of the first token, the reply's own first."""
+    choice: dict[str, Any] = {
+        "index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}
+    }  # fmt: skip
+    if logprobs is not None:
+        tokens = [{"token": token, "logprob": value, "bytes": None} for token, value in logprobs.items()]
+        choice["logprobs"] = {"content": [{**tokens[0], "top_logprobs": tokens}]}
+    return 200, {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}, {}
+
+
+def failure(status: int, message: str, **headers: str) -> Answer:
+    """An error as OpenAI words it."""
+    return status, {"error": {"message": message, "type": "t", "code": None, "param": None}}, headers
+
+
+def rating(body: dict[str, Any], _count: int = 0) -> Answer:
+    """A rating that is a function of the prompt alone."""
+    text = str(sum(body["messages"][-1]["content"].encode()) % 6)
+    rest = {str(label): -9.0 - label for label in range(6) if str(label) != text}
+    return completion(text, {text: -0.01, **rest} if body.get("logprobs") else None)
+
+
+class Server:
+    """What a script answers to each call; ``script`` gets the body and how often that prompt has come."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.answered: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+        self.active = self.most_active = 0
+        self.lock = threading.Lock()
+        self.url = ""
+
+    def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
+        prompt = json.dumps(body["messages"])
+        with self.lock:
+            self.bodies.append(body)
+            self.headers.append(headers)
+            self.seen[prompt] += 1
+            count = self.seen[prompt]
+            self.active += 1
+            self.most_active = max(self.most_active, self.active)
+        try:
+            answer = self.script(body, count)
+        finally:
+            with self.lock:
+                self.active -= 1
+        if answer[0] == 200:
+            with self.lock:
+                self.answered[prompt] += 1
+        return answer
+
+
+def slow(seconds: float, body: dict[str, Any]) -> Answer:
+    """A reply that comes too late."""
+    time.sleep(seconds)
+    return rating(body)
+
+
+@contextmanager
+def serve(script: Script = rating) -> Iterator[Server]:
+    """A running server; its address is ``url``."""
+    state = Server(script)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            status, value, headers = state.answer(body, {k.lower(): v for k, v in self.headers.items()})
+            data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            try:
+                self.send_response(status)
+                for name, text in {"content-type": "application/json", **headers}.items():
+                    self.send_header(name.replace("_", "-"), text)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            except OSError:  # the client has given up waiting
+                self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+        def handle_error(self, *_: Any) -> None:
+            pass
+
+    server = Quiet(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,311 @@
+"""The endpoint backend against a real server on this machine, with faults."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+
+from exam_pp.cli.main import main
+from exam_pp.errors import ModelError
+from exam_pp.llm import ModelOptions, endpoint, load_llm
+from exam_pp.messages import Completion, Part, Request
+from exam_pp.phases.grade import GradeOptions
+from exam_pp.phases.grade_file import GradeFiles, grade_file
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.passages import read_passages
+from tests.llm.endpoint_server import completion, failure, rating, serve, slow
+
+LABELS = tuple("012345")
+SECRET = "sk-very-secret-key"
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(endpoint, "LONGEST_DELAY", 0.05)
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+
+
+def options(url: str, **more: Any) -> ModelOptions:
+    return ModelOptions("some-model", pipeline="openai", base_url=url, **more)
+
+
+def request(text: str, labels: tuple[str, ...] = ()) -> Request:
+    return Request((Part("Rate: "), Part(text, "context", may_be_cut=True)), labels, max_new_tokens=7)
+
+
+def ask(url: str, requests: list[Request], **more: Any) -> list[Completion]:
+    replies = dict(load_llm(options(url, **more)).generate(requests))
+    return [replies[index] for index in range(len(requests))]
+
+
+def test_what_is_sent() -> None:
+    with serve() as server:
+        parts = (Part("Be strict.", role="system"), Part("Rate: "), Part("tides\0é \ud800", "context"))
+        (reply,) = ask(server.url, [Request(parts, LABELS, 7)])
+        assert reply.text in LABELS
+        (body,) = server.bodies
+        assert body["messages"] == [
+            {"role": "system", "content": "Be strict."},
+            {"role": "user", "content": "Rate: tides\0é ?"},
+        ]
+        assert (body["model"], body["temperature"], body["max_tokens"]) == ("some-model", 0, 7)
+        assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
+
+
+def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with serve() as server:
+        assert ask(server.url, [request("a")])[0].error is None
+    with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
+        load_llm(ModelOptions("m", pipeline="openai"))
+    with pytest.raises(ModelError, match="must be a URL"):
+        load_llm(options("localhost:8000"))
+
+
+def test_calls_are_made_side_by_side_up_to_the_limit() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        time.sleep(0.05)
+        return rating(body)
+
+    with serve(behave) as server:
+        ask(server.url, [request(str(number)) for number in range(30)], concurrency=5)
+        assert 3 <= server.most_active <= 5
+
+
+def test_label_likelihoods_come_from_the_first_token() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
+        match body["messages"][0]["content"].removeprefix("Rate: "):
+            case "all":
+                scores = {"4": math.log(0.5), " 4": math.log(0.1), "5": math.log(0.3)}
+                rest = {str(label): math.log(0.025) for label in range(4)}
+                return completion("4", scores | rest)
+            case "unlisted but negligible":
+                return completion("4", {"4": math.log(0.9998), "5": math.log(0.0001)})
+            case "unlisted":
+                return completion("4", {"4": math.log(0.6), "5": math.log(0.2)})
+            case "text":
+                return completion("The answer", {"The": -0.5, "4": -1.0})
+            case _:
+                return completion("4")
+
+    with serve(behave) as server:
+        names = ["all", "unlisted but negligible", "unlisted", "text", "none"]
+        replies = ask(server.url, [request(name, LABELS) for name in names])
+    found = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
+    assert found == [
+        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [],
+    ]  # fmt: skip
+
+
+def test_a_server_without_likelihoods_is_asked_without() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return failure(400, "logprobs is not supported") if "logprobs" in body else rating(body)
+
+    with serve(behave) as server:
+        replies = ask(server.url, [request(str(n), LABELS) for n in range(5)], concurrency=1)
+        assert len(server.bodies) == 6
+    assert all(reply.error is None and reply.label_logprobs == () for reply in replies)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (failure(401, f"Incorrect API key provided: {SECRET}"), "answers 401 .*set the environment variable"),
+        (failure(403, "no access"), "answers 403"),
+        (failure(404, "The model `some-model` does not exist"), "answers 404 .*check --base-url"),
+    ],
+)
+def test_what_cannot_get_better_stops_with_one_sentence(answer: Any, words: str) -> None:
+    with serve(lambda _body, _count: answer) as server:
+        with pytest.raises(ModelError, match=words) as caught:
+            ask(server.url, [request(str(number)) for number in range(40)], concurrency=4)
+        assert len(server.bodies) <= 8
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (failure(500, f"boom {SECRET}"), "status 500 (boom ***)"),
+        (failure(429, "slow down"), "status 429 (slow down)"),
+        ((200, b"<html>not an API</html>", {}), "no chat completion"),
+        ((200, {"choices": []}, {}), "no chat completion"),
+        (
+            (200, {"choices": [{"message": {"content": 5}, "finish_reason": "stop"}]}, {}),
+            "no chat completion",
+        ),
+        ((200, b"", {}), "no chat completion"),
+        ((200, [1, 2], {}), "no chat completion"),
+        ((200, b"<html>", {"content_type": "text/html"}), "no chat completion"),
+    ],
+)
+def test_a_request_that_fails_to_the_end_is_a_value(answer: Any, words: str) -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return answer if "bad" in body["messages"][0]["content"] else rating(body)
+
+    with serve(behave) as server:
+        good, bad, other = ask(server.url, [request("good"), request("bad"), request("other")])
+        assert sum(server.seen.values()) == 2 + endpoint.ATTEMPTS
+    assert words in (bad.error or "")
+    assert SECRET not in (bad.error or "")
+    assert (good.error, other.error) == (None, None)
+
+
+def test_refused_requests_and_empty_replies_are_not_repeated() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        if "long" in body["messages"][0]["content"]:
+            return failure(400, "maximum context length is 2048 tokens.")
+        return completion(None)
+
+    with serve(behave) as server:
+        long, empty = ask(server.url, [request("long"), request("empty")])
+        assert len(server.bodies) == 2
+    assert "status 400 (maximum context length is 2048 tokens)" in (long.error or "")
+    assert "has no text" in (empty.error or "")
+
+
+def test_time_outs_are_tried_again() -> None:
+    def behave(body: dict[str, Any], count: int) -> Any:
+        return slow(1.0, body) if count == 1 else rating(body)
+
+    with serve(behave) as server:
+        (reply,) = ask(server.url, [request("a")], timeout=0.3)
+    assert reply.text in LABELS
+
+
+def test_retry_after_is_respected() -> None:
+    times: list[float] = []
+
+    def behave(body: dict[str, Any], count: int) -> Any:
+        times.append(time.monotonic())
+        return failure(429, "slow down", retry_after="0.6") if count == 1 else rating(body)
+
+    with serve(behave) as server:
+        ask(server.url, [request("a")])
+    assert times[1] - times[0] >= 0.6
+
+
+def test_a_server_that_is_not_there() -> None:
+    with serve() as server:
+        url = server.url
+    with pytest.raises(ModelError, match=r"cannot be reached .* is the server running"):
+        ask(url, [request("a")])
+
+
+def test_a_dead_endpoint_does_not_waste_the_night() -> None:
+    alive = threading.Event()
+    alive.set()
+
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return rating(body) if alive.is_set() else failure(503, "no workers")
+
+    with serve(behave) as server:
+        llm = load_llm(options(server.url, concurrency=2))
+        replies = llm.generate([request(str(number)) for number in range(500)])
+        got = [next(replies) for _ in range(30)]
+        alive.clear()
+        with pytest.raises(ModelError, match=r"failed 20 times in a row .*no workers"):
+            got.extend(replies)
+    assert 30 <= sum(reply.error is None for _, reply in got) <= 40
+
+
+def test_the_key_is_written_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with serve(lambda _b, _c: failure(500, SECRET)) as server:
+        with pytest.raises(ModelError, match="Put no credentials into --base-url") as caught:
+            load_llm(options(server.url.replace("//", "//user:hunter2@")))
+        llm = load_llm(options(f"{server.url}?key=hunter2"))
+        (reply,) = [reply for _, reply in llm.generate([request("a")])]
+        assert llm.provenance()["base_url"] == server.url
+    everything = f"{caught.value} {llm.provenance()} {reply} {llm!r} {caplog.text}"
+    assert SECRET not in everything
+    assert "hunter2" not in everything
+
+
+def faulty(chance: random.Random, lock: threading.Lock) -> Callable[[dict[str, Any], int], Any]:
+    """10 % status 500, 5 % replies that come too late, and bursts of 429."""
+    calls = 0
+
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        nonlocal calls
+        with lock:
+            calls += 1
+            number, draw = calls, chance.random()
+        if number % 60 >= 50:
+            return failure(429, "slow down", retry_after="0.05")
+        if draw < 0.10:
+            return failure(500, "boom")
+        if draw < 0.15:
+            return slow(0.8, body)
+        return rating(body)
+
+    return behave
+
+
+def test_a_whole_grading_through_faults(
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
+) -> None:
+    """All pairs are graded, none twice, and the grades are those of a server without faults."""
+    data: dict[str, Any] = {"paragraph_data": {"judgments": [], "rankings": []}}
+    queries = [
+        [f"q{q}", [{"paragraph_id": f"q{q}p{p}", "text": f"Text {p} of {q}."} | data for p in range(8)]]
+        for q in range(5)
+    ]
+    bank = [
+        {"query_id": f"q{q}", "test_collection": "tiny", "query_text": f"query {q}", "items": [
+            {"query_id": f"q{q}", "question_id": f"q{q}/{e}", "question_text": f"What is {e}?"}
+            for e in range(5)
+        ]}
+        for q in range(5)
+    ]  # fmt: skip
+    passages, entries = write_jsonl("passages.jsonl", queries), write_jsonl("bank.jsonl", bank)
+    what = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    results = []
+    for name, script in (("faulty", faulty(random.Random(3), threading.Lock())), ("sound", rating)):
+        with serve(script) as server:
+            output = tmp_path / f"{name}.jsonl"
+            model = options(server.url, timeout=0.4, concurrency=12)
+            summary = grade_file(GradeFiles(passages, output, entries), model, what)
+            assert (summary.graded, summary.ungraded, summary.asked) == (200, 0, 200)
+            assert len(server.seen) == 200
+            if name == "faulty":
+                assert sum(server.seen.values()) > 230
+            graded = {}
+            for query in read_passages(output):
+                for passage in query.passages:
+                    (grades,) = passage.rubric_grades or []
+                    graded[passage.passage_id] = [rating.model_dump() for rating in grades.self_ratings or []]
+                    assert len(graded[passage.passage_id]) == 5
+            results.append(graded)
+    assert results[0] == results[1]
+
+
+def test_the_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    with serve() as server:
+        main(
+            ["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "m",
+             "--model-pipeline", "openai", "--base-url", server.url, "--concurrency", "3", "--timeout", "5",
+             "--prompt-class", RATING]
+        )  # fmt: skip
+    text = output.read_text()
+    assert SECRET not in text
+    grades = json.loads(text.splitlines()[0])[1][0]["exam_grades"][-1]
+    assert grades["llm"] == "m"
+    assert grades["llm_options"]["pipeline"] == "openai"
+    assert all("expected" in rating for rating in grades["self_ratings"])
