@@ -23,7 +23,10 @@ class GradeKey(NamedTuple):
     def of(cls, grades: GradesView, asked: GradeFilter | None = None) -> GradeKey:
         """The key under which these grades are listed and united; what they lack is what was asked for."""
         model = grades.model or (asked and asked.model) or "(no model)"
-        return cls(model, grades.prompt_class or (asked and asked.prompt_class) or LEGACY_PROMPT_CLASS)
+        prompt_class = grades.prompt_class
+        if asked and asked.prompt_class and prompt_class in (None, *asked.also_called):
+            prompt_class = asked.prompt_class
+        return cls(model, prompt_class or LEGACY_PROMPT_CLASS)
 
     def __str__(self) -> str:
         return f"--model {self.model!r} --prompt-class {self.prompt_class!r}"
@@ -44,7 +47,7 @@ class GradeFilter:
     A grade passes unless a set criterion contradicts it: missing metadata matches.
     ``prompt_hash`` tells versions of a prompt's words apart. ``choice="unite"`` merges entries of equal
     model and prompt class, the later rating of an entry winning; ``"first"`` takes the first matching
-    entry, as the published implementation does.
+    entry, as the published implementation does. ``also_called`` are other names of the prompt class.
     """
 
     model: str | None = None
@@ -53,12 +56,14 @@ class GradeFilter:
     question_set: QuestionSet | None = None
     prompt_hash: str | None = None
     choice: GradeChoice = "unite"
+    also_called: tuple[str, ...] = ()
 
     def accepts(self, grades: GradesView) -> bool:
         """Whether no set criterion contradicts these grades."""
         if self.model is not None and grades.model not in (None, self.model):
             return False
-        if self.prompt_class is not None and grades.prompt_class not in (None, self.prompt_class):
+        classes = (None, self.prompt_class, *self.also_called)
+        if self.prompt_class is not None and grades.prompt_class not in classes:
             return False
         if self.prompt_hash is not None and grades.prompt_hash not in (None, self.prompt_hash):
             return False

@@ -57,6 +57,10 @@ class Registry(Generic[T]):
         self._read_plugins()
         return sorted({*self._values, *self._lazy})
 
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """The other names of the value called ``name``, in the order in which they were given."""
+        return tuple(alias for alias, of in self._aliases.items() if of == name)
+
     def __contains__(self, name: object) -> bool:
         return name in self._values or name in self._lazy or name in self._aliases
 

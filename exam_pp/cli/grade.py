@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.options import prompt_file_option
 from exam_pp.cli.progress import progress
 
 log = logging.getLogger(__name__)
@@ -25,9 +26,10 @@ log = logging.getLogger(__name__)
     help="Texts of the queries, for direct prompts (JSON, JSONL or TSV; default: the bank's).",
 )  # fmt: skip
 @click.option(
-    "--prompt-class", "prompt_classes", multiple=True, required=True,
+    "--prompt-class", "prompt_classes", multiple=True,
     help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
 )  # fmt: skip
+@prompt_file_option("TOML file with a prompt of your own to grade with; may be repeated.")
 @model_options()
 @click.option("--soft/--no-soft", default=True, show_default=True, help="Store expected rating and margin.")
 @click.option(
@@ -55,11 +57,13 @@ def command(
     """
     from exam_pp.phases.grade import GradeOptions
     from exam_pp.phases.grade_file import GradeFiles, grade_file
-    from exam_pp.prompts import PROMPTS
+    from exam_pp.phases.prompt_files import choose_prompts
 
+    if not prompt_classes and not options["prompt_files"]:
+        raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
     model = take_model_options(options)
     what = GradeOptions(
-        prompts=[PROMPTS.get(name) for name in dict.fromkeys(prompt_classes)],
+        prompts=choose_prompts(prompt_classes, options["prompt_files"]),
         unparsed=options["unparsed"],
         soft=options["soft"],
         regrade=options["regrade"],

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write run files from the rankings of a passages file."),
     "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
     "list": ("list_", "List prompts and models."),
+    "show": ("show", "Show a prompt in full."),
 }
 """Command name to (module in this folder, one-line help)."""
 

@@ -74,12 +74,21 @@ def grade_filter(
     question_set: Any,
     grade_choice: Any,
 ) -> GradeFilter:
-    """The filter that the shared options describe; prompt aliases are resolved."""
+    """The filter that the shared options describe; a prompt is accepted under all its names."""
     from exam_pp.prompts import PROMPTS
 
+    also_called: tuple[str, ...] = ()
     if prompt_class is not None and prompt_class in PROMPTS:
         prompt_class = PROMPTS.get(prompt_class).name
-    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
+        also_called = PROMPTS.aliases(prompt_class)
+    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
+
+
+def prompt_file_option(help_text: str) -> Callable[[F], F]:
+    """``--prompt-file``, repeatable; the command receives ``prompt_files``."""
+    return click.option(
+        "--prompt-file", "prompt_files", multiple=True, type=click.Path(path_type=Path), help=help_text
+    )
 
 
 def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import GRADED, filter_options, grade_filter
+from exam_pp.cli.options import GRADED, filter_options, grade_filter, prompt_file_option
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +30,32 @@ log = logging.getLogger(__name__)
     type=click.Path(path_type=Path),
     help="Test bank with gold answers, for answers to prompts with a key.",
 )
+@prompt_file_option("TOML file with a prompt of your own that made grades; may be repeated.")
 @filter_options
-def command(graded: Path, output: Path, unparsed: Any, bank: Path | None, **criteria: Any) -> None:
+def command(
+    graded: Path,
+    output: Path,
+    unparsed: Any,
+    bank: Path | None,
+    prompt_files: tuple[Path, ...],
+    **criteria: Any,
+) -> None:
     """Read the stored replies of GRADED again, without a model.
 
     The grades that pass the filter are replaced in the output by what their replies mean under --unparsed,
     or with the gold answers that the bank has now; ratings that change are marked as reread. Failed
     calls and the ratings of people stay as they are.
     """
+    from exam_pp.phases.prompt_files import choose_prompts
     from exam_pp.phases.reread import reread
 
-    summary = reread(graded, output, unparsed=unparsed, bank=bank, grade_filter=grade_filter(**criteria))
+    summary = reread(
+        graded,
+        output,
+        unparsed=unparsed,
+        bank=bank,
+        prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
+        grade_filter=grade_filter(**criteria),
+    )
     for line in summary.lines():
         log.info("%s", line)

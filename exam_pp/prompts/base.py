@@ -112,6 +112,11 @@ class Prompt:
         """The placeholders, in order of appearance."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.template) if name)
 
+    @property
+    def words(self) -> str:
+        """The words for people to read, placeholders in braces."""
+        return "".join(part.text for part in self.render({slot: f"{{{slot}}}" for slot in self.slots}))
+
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
         """The prompt as parts; ``values`` fills every placeholder."""
         parts: list[Part] = []

@@ -1,0 +1,33 @@
+"""Prompts from files and from the registry, as commands name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from exam_pp.errors import SelectionError
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts.custom import parse_prompt
+from exam_pp.store.files import read_text
+from exam_pp.store.validation import data_error
+
+
+def read_prompt(path: Path) -> Prompt:
+    """The prompt of a TOML file; raises :class:`exam_pp.errors.DataError`."""
+    try:
+        return parse_prompt(read_text(path), str(path))
+    except ValidationError as error:
+        raise data_error(error, path) from error
+
+
+def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:
+    """The prompts with these names and of these files, each once; raises :class:`ExamError`."""
+    prompts = {prompt.name: prompt for prompt in map(PROMPTS.get, names)}
+    for path in files:
+        prompt = read_prompt(path)
+        if prompt.name in prompts:
+            raise SelectionError(f"Two prompts are called {prompt.name!r} (the second in {path}).")
+        prompts[prompt.name] = prompt
+    return list(prompts.values())
