@@ -67,7 +67,7 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
         (b'{"docno": "a", "text": "One."}', r"line 1: has none of the keys paragraph_id"),
         (b'{"id": "a", "body": "One."}', r"line 1: has none of the keys text"),
         (b'{"id": "a", "text": ["One."]}', r"line 1: cannot be read: Expected `str \| null`, got `array`"),
-        (gzip.compress(b"a\tText.\n" * 5000)[:-9], r"texts: the gzip data is cut off"),
+        (gzip.compress(b"a\tText.\n" * 5000, mtime=0)[:-9], r"texts: the gzip data is cut off"),
     ],
 )
 def test_broken_files(texts_file: Path, content: bytes, message: str) -> None:
