@@ -1,0 +1,144 @@
+"""How sure a leaderboard is: bootstrap over queries, over queries and bank entries, intervals of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import bootstrap, rankdata
+
+from exam_pp.results import ALL_QUERIES, Score
+
+Floats = NDArray[np.float64]
+
+_TIE_DECIMALS = 12
+"""Means of resampled queries that differ by less are tied: their difference is the noise of adding floats."""
+
+
+class Interval(NamedTuple):
+    """A percentile interval."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """The scores of one metric, systems × queries; NaN where a system has no score for a query."""
+
+    metric: str
+    systems: list[str]
+    query_ids: list[str]
+    values: Floats
+
+    @property
+    def complete(self) -> bool:
+        """Whether every system has a score for every query."""
+        return not np.isnan(self.values).any()
+
+
+def score_matrices(scores: Iterable[Score]) -> dict[str, ScoreMatrix]:
+    """Metric to matrix, systems and queries in order of appearance; totals over queries are left out."""
+    cells: dict[str, dict[tuple[str, str], float]] = {}
+    for score in scores:
+        if score.query_id != ALL_QUERIES:
+            cells.setdefault(score.metric, {})[score.system, score.query_id] = score.value
+    return {metric: _matrix(metric, values) for metric, values in cells.items()}
+
+
+def _matrix(metric: str, cells: dict[tuple[str, str], float]) -> ScoreMatrix:
+    systems = list(dict.fromkeys(system for system, _ in cells))
+    query_ids = list(dict.fromkeys(query_id for _, query_id in cells))
+    rows = {system: row for row, system in enumerate(systems)}
+    columns = {query_id: column for column, query_id in enumerate(query_ids)}
+    values = np.full((len(systems), len(query_ids)), np.nan)
+    for (system, query_id), value in cells.items():
+        values[rows[system], columns[query_id]] = value
+    return ScoreMatrix(metric, systems, query_ids, values)
+
+
+def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Floats:
+    """Means of the systems over resampled queries, samples × systems.
+
+    ``values`` is systems × queries (at least two queries); all systems see the same resampled queries,
+    so samples can be compared between systems. NaN cells are left out of a system's mean.
+
+    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
+    """
+    mean = np.nanmean if np.isnan(values).any() else np.mean
+    result = bootstrap(
+        (values,),
+        mean,
+        axis=-1,
+        n_resamples=samples,
+        method="percentile",
+        vectorized=True,
+        batch=250,
+        rng=np.random.default_rng(seed),
+    )
+    return np.ascontiguousarray(result.bootstrap_distribution.T)
+
+
+class EntryValues(NamedTuple):
+    """What the systems reach on the bank entries of one query.
+
+    ``values`` is systems × entries, in 0..1; a system's score on the query is the mean of its row with
+    ``weights`` (0 for an entry that does not count).
+    """
+
+    values: Floats
+    weights: Floats
+
+    def scores(self) -> Floats:
+        """The score of each system on this query."""
+        return _ratio(self.values @ self.weights, self.weights.sum())
+
+
+def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 2000, seed: int = 0) -> Floats:
+    """Means of the systems over resampled queries with resampled bank entries, samples × systems.
+
+    Every draw of a query resamples that query's entries anew, so the spread holds both what other
+    queries and what another bank for the same queries would have changed. A draw in which no entry
+    counts scores 0, as the metric does.
+
+    Source: the two-stage bootstrap of Davison and Hinkley, "Bootstrap Methods and their Application"
+    (1997), section 3.8.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(queries), np.full(len(queries), 1 / len(queries)), size=samples)
+    totals = np.zeros((samples, len(queries[0].values)))
+    for query, times in zip(queries, drawn.T, strict=True):
+        # One row for every draw of this query, sorted by the sample that it belongs to.
+        of_sample = np.repeat(np.arange(samples), times)
+        if not of_sample.size:
+            continue
+        entries = len(query.weights)
+        counts = rng.multinomial(entries, np.full(entries, 1 / entries), size=of_sample.size) * query.weights
+        scores = _ratio(counts @ query.values.T, counts.sum(axis=1, keepdims=True))
+        starts = np.flatnonzero(np.diff(of_sample, prepend=-1))
+        totals[of_sample[starts]] += np.add.reduceat(scores, starts, axis=0)
+    return totals / len(queries)
+
+
+def _ratio(part: Floats, whole: Floats | float) -> Floats:
+    whole = np.broadcast_to(np.asarray(whole, dtype=float), part.shape)
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+
+
+def intervals(means: Floats, confidence: float = 0.95) -> list[Interval]:
+    """The percentile interval of each column."""
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(means, [tail, 100 - tail], axis=0)
+    return [Interval(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
+
+
+def rank_intervals(means: Floats, confidence: float = 0.95) -> list[tuple[int, int]]:
+    """The ranks (1 is best, ties share the best) that each column has in the central samples."""
+    ranks = rankdata(-means.round(_TIE_DECIMALS), axis=1, method="min")
+    tail = 50 * (1 - confidence)
+    low = np.percentile(ranks, tail, axis=0, method="higher")
+    high = np.percentile(ranks, 100 - tail, axis=0, method="lower")
+    return [(int(first), int(last)) for first, last in zip(low, high, strict=True)]

@@ -1,0 +1,122 @@
+"""Significance: scipy as the oracle, and what must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import permutation_test, ttest_rel
+
+from exam_pp.metrics.significance import (
+    holm,
+    holm_matrix,
+    letters,
+    minimum_detectable_difference,
+    randomisation_tests,
+)
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+def mean_difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray(np.mean(x - y, axis=axis))
+
+
+def test_exact_tests_equal_scipy() -> None:
+    """scipy.stats.permutation_test with all 2^8 assignments."""
+    values = np.random.default_rng(3).random((3, 8)).round(1)
+    ours = randomisation_tests(values)
+
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        theirs = permutation_test(
+            (values[i], values[j]), mean_difference, permutation_type="samples", vectorized=True,
+            n_resamples=np.inf,
+        )  # fmt: skip
+        assert ours[i, j] == pytest.approx(theirs.pvalue)
+        assert ours[j, i] == ours[i, j]
+
+
+def test_random_tests_are_near_scipy_s() -> None:
+    rng = np.random.default_rng(4)
+    base = rng.random(40)
+    values = np.vstack([base, base + rng.normal(0.02, 0.06, 40)])
+    theirs = permutation_test(
+        (values[0], values[1]), mean_difference, permutation_type="samples", vectorized=True,
+        n_resamples=20_000, rng=np.random.default_rng(1),
+    )  # fmt: skip
+
+    assert randomisation_tests(values, samples=20_000)[0, 1] == pytest.approx(theirs.pvalue, abs=0.01)
+
+
+def test_equal_systems_are_never_different() -> None:
+    values = np.vstack([np.linspace(0, 1, 30)] * 2)
+
+    assert randomisation_tests(values, samples=200)[0, 1] == 1.0
+
+
+def test_p_is_never_zero() -> None:
+    values = np.vstack([np.zeros(30), np.ones(30)])
+
+    assert randomisation_tests(values, samples=999)[0, 1] == pytest.approx(1 / 1000)
+
+
+def test_holm_by_hand() -> None:
+    """Holm (1979): .01·4, .02·3 and so on, each at least the one before. As R's p.adjust(method="holm")."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(P_VALUES)
+def test_holm_is_never_less_than_raw_and_keeps_the_order(raw: list[float]) -> None:
+    adjusted = holm(raw)
+
+    assert all(p <= q <= 1 for p, q in zip(raw, adjusted, strict=True))
+    order = sorted(range(len(raw)), key=lambda i: raw[i])
+    assert [adjusted[i] for i in order] == sorted(adjusted)
+
+
+@given(st.integers(1, 7).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
+def test_systems_share_a_letter_exactly_if_they_do_not_differ(bits: list[bool]) -> None:
+    n = int(len(bits) ** 0.5)
+    upper = np.triu(np.array(bits).reshape(n, n), k=1)
+    different = upper | upper.T
+    shown = letters(different)
+
+    for i in range(n):
+        assert shown[i]
+        for j in range(i):
+            assert bool(set(shown[i]) & set(shown[j])) != bool(different[i, j])
+
+
+def test_letters_in_the_usual_layout() -> None:
+    """First and last differ, the middle one from neither: a, ab, b."""
+    different = np.zeros((3, 3), dtype=bool)
+    different[0, 2] = different[2, 0] = True
+
+    assert letters(different) == ["a", "ab", "b"]
+
+
+def test_holm_over_a_matrix() -> None:
+    p = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
+
+    assert holm_matrix(p)[0].tolist() == pytest.approx([1, 0.03, 0.06])
+
+
+def test_minimum_detectable_difference_has_the_power_it_says() -> None:
+    """Simulated: with that true difference, scipy's paired t-test finds four in five."""
+    rng = np.random.default_rng(8)
+    noise = rng.normal(size=(2, 25))
+    found = minimum_detectable_difference(noise)
+    assert found is not None
+    spread = (noise[0] - noise[1]).std(ddof=1)
+    differences = rng.normal(found, spread, size=(25, 4000))
+
+    assert (ttest_rel(differences, np.zeros_like(differences)).pvalue < 0.05).mean() == pytest.approx(
+        0.8, abs=0.025
+    )
+
+
+def test_nothing_is_detectable_with_one_system_or_query() -> None:
+    assert minimum_detectable_difference(np.ones((1, 5))) is None
+    assert minimum_detectable_difference(np.ones((3, 1))) is None
+    assert minimum_detectable_difference(np.ones((3, 4))) == 0.0

@@ -1,0 +1,123 @@
+"""Bootstrap intervals: against scipy, and against what must hold."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+
+from exam_pp.metrics.uncertainty import (
+    EntryValues,
+    bootstrap_means,
+    intervals,
+    nested_bootstrap_means,
+    rank_intervals,
+    score_matrices,
+)
+from exam_pp.results import ALL_QUERIES, Score
+
+
+def random_scores(systems: int, queries: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).random((systems, queries))
+
+
+def test_rows_become_a_matrix_without_totals() -> None:
+    scores = [Score("a", "1", "m", 0.5), Score("b", "2", "m", 1.0), Score("a", ALL_QUERIES, "m", 9)]
+    matrix = score_matrices(scores)["m"]
+
+    assert (matrix.systems, matrix.query_ids) == (["a", "b"], ["1", "2"])
+    assert matrix.values == pytest.approx(np.array([[0.5, np.nan], [np.nan, 1.0]]), nan_ok=True)
+    assert not matrix.complete
+
+
+def test_intervals_over_queries_are_scipy_s() -> None:
+    """scipy.stats.bootstrap, percentile method, same seed."""
+    values = random_scores(4, 30)
+    ours = intervals(bootstrap_means(values, samples=500, seed=7))
+
+    for row, interval in zip(values, ours, strict=True):
+        theirs = bootstrap(
+            (row[None],), np.mean, axis=-1, n_resamples=500, method="percentile", batch=250,
+            rng=np.random.default_rng(7),
+        ).confidence_interval  # fmt: skip
+        assert interval == pytest.approx((theirs.low[0], theirs.high[0]))
+
+
+def test_the_same_seed_gives_the_same_samples() -> None:
+    values = random_scores(3, 10)
+
+    assert (bootstrap_means(values, seed=3) == bootstrap_means(values, seed=3)).all()
+    assert (bootstrap_means(values, seed=3) != bootstrap_means(values, seed=4)).any()
+
+
+def test_cells_without_a_score_are_left_out_of_the_mean() -> None:
+    values = np.array([[0.5, np.nan, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0]])
+
+    assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(50, 0.5))
+
+
+def entries(systems: int, queries: int, count: int, seed: int = 2) -> list[EntryValues]:
+    rng = np.random.default_rng(seed)
+    return [
+        EntryValues((rng.random((systems, count)) < 0.4).astype(float), np.ones(count))
+        for _ in range(queries)
+    ]
+
+
+def test_nested_samples_are_centred_on_the_scores() -> None:
+    bank = entries(3, 20, 10)
+    means = nested_bootstrap_means(bank, samples=4000)
+
+    assert means.mean(axis=0) == pytest.approx(np.mean([q.scores() for q in bank], axis=0), abs=0.01)
+
+
+def test_nested_variance_is_that_of_queries_plus_that_of_entries() -> None:
+    """Davison and Hinkley (1997), section 3.8: Var = (var between + mean var within / E) / n."""
+    bank = entries(2, 30, 8)
+    scores = np.array([query.scores() for query in bank])
+    within = np.array([query.values.var(axis=1) / 8 for query in bank]).mean(axis=0)
+    expected = np.sqrt((scores.var(axis=0) + within) / 30)
+
+    assert nested_bootstrap_means(bank, samples=8000).std(axis=0) == pytest.approx(expected, rel=0.04)
+
+
+def test_nested_without_doubt_about_entries_is_the_plain_bootstrap() -> None:
+    """Entries that agree within a query: resampling them changes nothing."""
+    rng = np.random.default_rng(5)
+    bank = [EntryValues(np.repeat(rng.random((2, 1)).round(), 6, axis=1), np.ones(6)) for _ in range(40)]
+    plain = bootstrap_means(np.array([query.scores() for query in bank]).T, samples=8000)
+    nested = nested_bootstrap_means(bank, samples=8000)
+
+    assert nested.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.05)
+
+
+def test_weights_and_entries_that_do_not_count() -> None:
+    query = EntryValues(np.array([[1.0, 0.0, 1.0]]), np.array([1.0, 2.0, 0.0]))
+    nothing = EntryValues(np.array([[1.0]]), np.array([0.0]))
+
+    assert query.scores() == pytest.approx([1 / 3])
+    assert nested_bootstrap_means([nothing, nothing], samples=10) == pytest.approx(np.zeros((10, 1)))
+
+
+def test_rank_intervals() -> None:
+    """The first is best in every sample; the other two change places."""
+    means = np.array([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]] * 50)
+
+    assert rank_intervals(means) == [(1, 1), (2, 3), (2, 3)]
+
+
+def test_exact_ties_share_a_rank() -> None:
+    values = np.array([[0.1, 0.2, 0.3, 0.7], [0.7, 0.3, 0.2, 0.1]])[:, [0, 1, 2, 3]]
+    both = bootstrap_means(np.vstack([values[0], values[0]]), samples=200)
+
+    assert rank_intervals(both) == [(1, 1), (1, 1)]
+
+
+def test_nested_bootstrap_is_fast() -> None:
+    """2,000 samples of 60 systems × 54 queries × 20 entries; a generous bound, the bench has the figure."""
+    bank = entries(60, 54, 20)
+    start = time.process_time()
+    assert nested_bootstrap_means(bank, samples=2000).shape == (2000, 60)
+    assert time.process_time() - start < 10
