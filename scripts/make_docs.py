@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands themselves; `--check` only tells whether it is fresh.
+"""Write docs/cli.md and docs/prompts.md from the code itself; `--check` only tells whether they are fresh.
 
 Usage: python scripts/make_docs.py [--check]
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
+from exam_pp.prompts import PROMPTS, Prompt
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -43,7 +44,29 @@ def cli_page() -> str:
     return "\n".join([CLI_HEADER, *sections])
 
 
-PAGES = {"cli.md": cli_page}
+def prompts_page() -> str:
+    prompts = [PROMPTS.get(name) for name in PROMPTS]
+    table = [
+        "| prompt | kind | scale | source |",
+        "|---|---|---|---|",
+        *(f"| [`{p.name}`](#{p.name.lower()}) | {p.kind} | {p.scale} | {p.cite} |" for p in prompts),
+    ]
+    prose = (Path(__file__).parent / "docs" / "prompts.md").read_text(encoding="utf-8")
+    return "\n".join([prose + "\n".join(table), "", *(prompt_section(prompt) for prompt in prompts)])
+
+
+def prompt_section(prompt: Prompt) -> str:
+    aliases = ", ".join(f"`{alias}`" for alias in PROMPTS.aliases(prompt.name))
+    facts = [
+        f"* {prompt.kind}, scale {prompt.scale}, version {prompt.version} (`{prompt.hash}`)",
+        f"* Read: {prompt.reading}.",
+        f"* Source: {prompt.cite}.",
+        *([f"* Also called {aliases}."] if aliases else []),
+    ]
+    return "\n".join([f"### {prompt.name}", "", *facts, "", "```text", prompt.words, "```", ""])
+
+
+PAGES = {"cli.md": cli_page, "prompts.md": prompts_page}
 
 
 def main() -> int:

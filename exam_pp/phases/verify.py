@@ -123,7 +123,7 @@ def verify_grading(
 
 
 def _rating_filter(chosen: GradeFilter, bank: TestBank | None) -> GradeFilter:
-    ratings = _Ratings(chosen.model, chosen.prompt_class, chosen.kind, chosen.question_set, chosen.choice)
+    ratings = _Ratings(**vars(chosen))
     if chosen.kind is None and chosen.prompt_class is None and bank is not None and len(bank.kinds) == 1:
         return replace(ratings, kind=next(iter(bank.kinds)))
     return ratings

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.reading import (
     UNANSWERABLE,
     find_rating,
+    find_yes_no,
     is_ill_formed,
     is_unanswerable,
     read_extraction,
+    read_number,
     read_rating,
+    read_yes_no,
 )
 
 CASES = json.loads((Path(__file__).parent / "cases" / "ratings.json").read_text(encoding="utf-8"))
@@ -120,12 +125,43 @@ def test_well_formed(reply: str) -> None:
     assert not is_ill_formed(reply)
 
 
-@pytest.mark.parametrize(
-    ("reply", "correct"), [("Paris", True), ("unanswerable", False), ("No.", False), ("", False), ("4", True)]
-)
-def test_extraction(reply: str, correct: bool) -> None:
-    verdict = read_extraction(reply)
-    assert (verdict.rating, verdict.correct) == (None, correct)
+def cases(name: str) -> list[dict[str, Any]]:
+    return list(json.loads((Path(__file__).parent / "cases" / name).read_text(encoding="utf-8"))["cases"])
+
+
+def test_there_are_many_cases() -> None:
+    names = ("ratings.json", "yes_no.json", "extractions.json", "answers.json", "golds.json")
+    assert len(cases("ratings.json")) >= 120
+    assert sum(len(cases(name)) for name in names) >= 300
+
+
+@pytest.mark.parametrize("case", cases("extractions.json"), ids=lambda case: repr(case["reply"]))
+def test_extraction(case: dict[str, Any]) -> None:
+    verdict = read_extraction(case["reply"])
+    assert (verdict.rating, verdict.correct) == (None, case["answer"])
+
+
+@pytest.mark.parametrize("case", cases("yes_no.json"), ids=lambda case: repr(case["reply"]))
+def test_yes_no(case: dict[str, Any]) -> None:
+    assert find_yes_no(case["reply"]) == case["yes"]
+    verdict = read_yes_no(case["reply"])
+    assert verdict.correct == bool(case["yes"])
+    assert (verdict.reason is None) == (case["yes"] is not None)
+
+
+@given(st.text(max_size=40))
+def test_any_reply_to_a_yes_no_prompt_is_read(reply: str) -> None:
+    assert find_yes_no(reply) in (True, False, None)
+
+
+@given(st.text(max_size=20), st.integers(1, 9))
+def test_a_number_is_in_the_scale_or_nothing(reply: str, max_rating: int) -> None:
+    """The direct prompt of Thomas: without a number of the scale there is no grade."""
+    verdict = read_number(reply, max_rating)
+    if verdict.rating is None:
+        assert verdict.reason
+    else:
+        assert 0 <= verdict.rating <= max_rating
 
 
 def test_replies_of_flan_t5_large(shared_data: Path) -> None:
@@ -144,3 +180,46 @@ def test_replies_of_flan_t5_large(shared_data: Path) -> None:
                     others += answer not in {"0", "1", "2", "3", "4", "5"}
                     texts += verdict.source != "number"
     assert (total, others, texts) == (72_630, 612, 612 - 39)
+
+
+def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> None:
+    """All 72,630 question ratings that the published implementation stored, from its own replies."""
+    from exam_pp.store.passages import read_passages
+
+    total = 0
+    for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
+        for passage in query.passages:
+            for grades in passage.rubric_grades or []:
+                if grades.prompt_class != "QuestionSelfRatedUnanswerablePromptWithChoices":
+                    continue
+                stored = grades.entry_ratings()
+                for entry_id, answer in grades.answers:
+                    total += 1
+                    assert read_rating(answer, 5, "published").rating == stored[entry_id], answer
+    assert total == 72_630
+
+
+def test_counts_of_readings_in_the_documentation(shared_data: Path, repository: Path) -> None:
+    from exam_pp.store.passages import read_passages
+
+    counts: Counter[tuple[str, str]] = Counter()
+    for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
+        for passage in query.passages:
+            for grades in passage.rubric_grades or []:
+                for _, reply in grades.answers if grades.is_rated else ():
+                    counts[_reading(reply), grades.prompt_type or ""] += 1
+    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| ([\d,]+) \| ([\d,]+) \| .* \| .* \|$", page, flags=re.MULTILINE)
+    kinds = ("digit", "number", "default-0", "other number", "text")
+    assert [tuple(int(cell.replace(",", "")) for cell in row) for row in rows] == [
+        (counts[kind, "question"], counts[kind, "nugget"]) for kind in kinds
+    ]
+
+
+def _reading(reply: str) -> str:
+    if reply in {"0", "1", "2", "3", "4", "5"}:
+        return "digit"
+    source = read_rating(reply, 5).source
+    if source == "default-1":
+        return "other number" if reply.strip().strip(".").isdigit() else "text"
+    return source

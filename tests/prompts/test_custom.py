@@ -1,0 +1,162 @@
+"""Prompts from TOML files: what they become, and one sentence for everything that is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import DataError
+from exam_pp.phases.prompt_files import choose_prompts, read_prompt
+from exam_pp.prompts.custom import parse_prompt
+
+GOOD = {
+    "name": '"Mine"',
+    "kind": '"question"',
+    "scale": "3",
+    "reading": '"rating"',
+    "template": '"Rate 0-3.\\nQuestion: {question}\\nContext: {context}"',
+}
+
+
+def toml(**changes: str | None) -> str:
+    values = {**GOOD, **changes}
+    return "".join(f"{key} = {value}\n" for key, value in values.items() if value is not None)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_prompt_with_a_scale(tmp_path: Path) -> None:
+    prompt = read_prompt(write(tmp_path, toml()))
+    assert (prompt.name, prompt.kind, prompt.max_rating, prompt.version) == ("Mine", "question", 3, 1)
+    assert prompt.labels == ("0", "1", "2", "3")
+    assert prompt.parse("3/3", None, "default").rating == 3
+    assert prompt.parse("4", None, "default").source == "default-1"
+    assert [part.slot for part in prompt.render({"question": "a", "context": "b"})] == [
+        None, "question", None, "context",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "reply", "verdict"),
+    [
+        ({"kind": '"direct"', "reading": '"number"', "template": '"{query} {context}"'}, "2", (2, True)),
+        ({"kind": '"direct"', "reading": '"number"', "template": '"{query} {context}"'}, "x", (None, False)),
+        ({"reading": '"yes-no"', "scale": None}, "Yes.", (None, True)),
+        ({"reading": '"extraction"', "scale": None}, "unanswerable", (None, False)),
+        ({"reading": '"any-answer"', "scale": None}, "unanswerable", (None, True)),
+        ({"kind": '"nugget"', "template": '"{nugget} {context}"'}, "1", (1, True)),
+    ],
+)
+def test_reading_rules(
+    tmp_path: Path, changes: dict[str, str | None], reply: str, verdict: tuple[int | None, bool]
+) -> None:
+    read = read_prompt(write(tmp_path, toml(**changes))).parse(reply, None, "default")
+    assert (read.rating, read.correct) == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": None}, "name: is missing."),
+        ({"kind": '"quest"'}, "kind: input should be 'question', 'nugget' or 'direct'."),
+        ({"reading": None}, "reading: a scale needs a rule for reading replies: one of rating, number,"),
+        ({"reading": None, "scale": None}, "reading: is missing: one of rating,"),
+        ({"reading": '"ratings"'}, "reading: no reading rule 'ratings' (did you mean 'rating'?)"),
+        ({"scale": None}, "scale: the reading rule 'rating' needs the highest rating."),
+        ({"reading": '"extraction"'}, "scale: the reading rule 'extraction' has no scale."),
+        ({"scale": "0"}, "scale: input should be greater than or equal to 1."),
+        ({"scale": "true"}, "scale: input should be a valid integer."),
+        ({"kind": '"nugget"', "reading": '"answer-key"'}, "reading: 'answer-key' does not read replies to"),
+        ({"kind": '"direct"'}, "reading: 'rating' does not read replies to direct prompts."),
+        ({"template": '"{qestion} {context}"'}, "template: unknown placeholder {qestion} (did you mean"),
+        ({"template": '"{question}"'}, "template: the placeholder {context} is missing."),
+        ({"template": '"{question} {context} {context}"'}, "template: the placeholder {context} occurs"),
+        ({"template": '"{question} {context} {"'}, "template: single '{' encountered in format string;"),
+        ({"template": '"{question.x} {context}"'}, "template: {question.x} is no placeholder;"),
+        ({"template": '"{question!r} {context}"'}, "template: {question} is no placeholder;"),
+        ({"template": '"{question} {context} {}"'}, "template: {} is no placeholder;"),
+        ({"template": '"{examples} {question} {context}"'}, "template: has {examples}, but the file"),
+        ({"examples": '[{question = "q"}]'}, "template: does not say where the {examples} go."),
+        (
+            {"template": '"{examples} {question} {context}"', "examples": '[{question = "q", context = ""}]'},
+            "examples.1: answer is missing.",
+        ),
+        ({"colour": '"red"'}, "colour: extra inputs are not permitted."),
+        ({"name": '"Thom"'}, "name: 'Thom' is a prompt of exam_pp already."),
+        ({"name": '"open'}, "is not valid TOML:"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_sentence(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+    path = write(tmp_path, toml(**changes))
+    with pytest.raises(DataError) as error:
+        read_prompt(path)
+    text = str(error.value)
+    assert text.startswith(
+        f"{path}, {message}" if ": " in message[:20] and "TOML" not in message else str(path)
+    )
+    assert message in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "mine.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError, match=r"mine\.toml"):
+        read_prompt(path)
+
+
+def test_two_files_with_one_name(tmp_path: Path) -> None:
+    path = write(tmp_path, toml())
+    with pytest.raises(Exception, match="Two prompts are called 'Mine'"):
+        choose_prompts([], [path, path])
+
+
+def test_new_words_are_another_hash(tmp_path: Path) -> None:
+    one = read_prompt(write(tmp_path, toml()))
+    two = read_prompt(write(tmp_path, toml(template='"Rate it: {question} {context}"')))
+    assert one.hash != two.hash
+
+
+@given(st.text(alphabet="{}abc question", max_size=12), st.text(alphabet="{}!: x", max_size=8))
+def test_braces_in_examples_are_text(question: str, context: str) -> None:
+    text = (
+        'name = "Mine"\nkind = "question"\nreading = "extraction"\n'
+        'template = "{{go}} {examples}\\nQ {question} C {context} A"\n'
+        f"[[examples]]\nquestion = '{question}'\ncontext = '{context}'\nanswer = '{{yes}}'\n"
+    )
+    prompt = parse_prompt(text, "mine.toml")
+    words = "".join(part.text for part in prompt.render({"question": "1", "context": "2"}))
+    assert words == f"{{go}} Q {question} C {context} A {{yes}}\nQ 1 C 2 A"
+
+
+def test_the_example_of_the_documentation(repository: Path) -> None:
+    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    text = next(
+        block for block in re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL) if "scale" in block
+    )
+    prompt = parse_prompt(text, "usefulness.toml")
+    words = "".join(part.text for part in prompt.render({"question": "When?", "context": "Now."}))
+    assert words.splitlines()[1:4] == [
+        "Question: At which temperature does water boil?",
+        "Context: At sea level, water boils at 100 °C.",
+        "Rating: 3",
+    ]
+    assert words.endswith("Question: When?\nContext: Now.\nRating:")
+
+
+def test_the_python_example_of_the_documentation(repository: Path) -> None:
+    page = (repository / "docs" / "prompts.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(code, "docs/prompts.md", "exec"), names)
+    assert getattr(names["USEFULNESS"], "scale") == "0 to 3"  # noqa: B009 - an object of the example
