@@ -108,6 +108,11 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
+        if self.pipeline != "text2text" and (options.engine == "ctranslate2" or options.compute_type):
+            raise ModelError(
+                f"CTranslate2 (--engine, --compute-type) is for text2text models: {self.pipeline} runs on "
+                "transformers."
+            )
         self.options = options
         self.path = checkpoint_path(options)
         try:
@@ -157,10 +162,13 @@ class ModelCheckpoint:
             if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
                 raise missing from error
             raise load_failed(self.options, error) from error
-        if len(tokenizer) <= len(tokenizer.added_tokens_decoder):  # made up from the config's model type
+        if len(tokenizer) < len(tokenizer.added_tokens_decoder) + _FEWEST_PIECES:
             raise missing
         return tokenizer
 
+
+_FEWEST_PIECES = 10
+"""Where there are no files, transformers makes up a tokenizer of special tokens and at most a few others."""
 
 _LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError)
 

@@ -35,9 +35,8 @@ def load(path: Path) -> tuple[Any, Any]:
 
 
 def ends(tokenizer: Any) -> list[int]:
-    return tokenizer.convert_tokens_to_ids(
-        ["<|endoftext|>", *(["<|im_end|>"] if tokenizer.chat_template else [])]
-    )
+    names = ["<|endoftext|>", "<|im_end|>"] if tokenizer.chat_template else ["<|endoftext|>"]
+    return [int(token) for token in tokenizer.convert_tokens_to_ids(names)]
 
 
 def expected_reply(model: Any, tokenizer: Any, text: str, max_new_tokens: int = 24) -> str:

@@ -1,0 +1,246 @@
+"""What every backend promises to the phase that asks it; each on a small real model or a real server."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoConfig
+
+from exam_pp.errors import ModelError
+from exam_pp.llm import BACKENDS, LLM, ModelOptions, load_llm
+from exam_pp.messages import Completion, Request
+from exam_pp.prompts import PROMPTS
+from tests.llm.endpoint_server import rating, serve
+
+RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
+EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
+PASSAGES = [
+    "The Moon pulls the oceans; tides rise twice a day.",
+    "",
+    "\0",
+    "مرحبا بالعالم — 世界 🌊 e\u0301",
+    "\ud800 a lone surrogate",
+    " \n\t ",
+    "</s> <|im_end|> [SEP] <pad>",
+    "Bees dance to tell other bees where flowers are. " * 40,
+    "5",
+    "x" * 3000,
+    "The lighthouse was built in 1858.",
+]
+
+NEEDS = {"ctranslate2": "ctranslate2", "openai": "openai"}
+CASES = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name in NEEDS and not importlib.util.find_spec(NEEDS[name]), reason="an extra is not installed"
+        ),
+    )
+    for name in (
+        "fake", "lexical", "random", "constant", "text2text", "ctranslate2", "text-generation",
+        "text-generation plain", "question-answering", "openai",
+    )
+]  # fmt: skip
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
+    """The name of a backend and options that load it."""
+    name = request.param
+
+    def folder(fixture: str, key: str) -> str:
+        return str(request.getfixturevalue(fixture)[key])
+
+    match name:
+        case "text2text":
+            yield name, ModelOptions(folder("checkpoints", "keyed"), engine="transformers")
+        case "ctranslate2":
+            yield name, ModelOptions(folder("checkpoints", "keyed"), engine="ctranslate2")
+        case "text-generation":
+            yield name, ModelOptions(folder("causal_checkpoints", "chat"), pipeline=name)
+        case "text-generation plain":
+            yield name, ModelOptions(folder("causal_checkpoints", "plain"), pipeline="text-generation")
+        case "question-answering":
+            yield name, ModelOptions(str(request.getfixturevalue("qa_checkpoint")), pipeline=name)
+        case "openai":
+            with serve(rating) as server:
+                yield name, ModelOptions("m", pipeline=name, base_url=server.url)
+        case _:
+            yield name, ModelOptions(name)
+
+
+every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
+
+
+def requests_for(name: str) -> list[Request]:
+    """What the backend can be asked: ratings with their scale and extractions, or extractions alone."""
+    questions = ["What causes tides?", "Wer? 誰?"]
+    prompts = [EXTRACTION] if name == "question-answering" else [RATING, EXTRACTION]
+    return [
+        Request(prompt.render({"question": question, "context": passage}), prompt.labels, 12, one_line=True)
+        for passage in PASSAGES
+        for question in questions
+        for prompt in prompts
+    ]
+
+
+def answers(llm: LLM, requests: list[Request], batches: Any = None) -> dict[int, Completion]:
+    """Replies by index; an index that comes twice fails."""
+    replies: dict[int, Completion] = {}
+    for index, completion in llm.generate(requests, batches):
+        assert index not in replies
+        replies[index] = completion
+    return replies
+
+
+def same(one: Completion, other: Completion) -> bool:
+    """Equal but for the last digits of likelihoods, which padding may change."""
+    return (one.text, one.error, one.tokens_cut) == (other.text, other.error, other.tokens_cut) and (
+        one.label_logprobs == pytest.approx(other.label_logprobs, abs=1e-3)
+    )
+
+
+@every_backend
+def test_every_request_is_answered_once_in_any_grouping(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    llm = load_llm(options)
+    requests = requests_for(name)
+    whole = answers(llm, requests)
+    assert sorted(whole) == list(range(len(requests)))
+    assert all(isinstance(reply.text, str) and reply.error is None for reply in whole.values())
+
+    plan = llm.batches(requests)
+    some = answers(llm, requests, plan[::2])
+    assert sorted(some) == sorted(index for batch in plan[::2] for index in batch)
+    assert all(same(some[index], whole[index]) for index in some)
+
+    backwards = requests[::-1]
+    reversed_ = answers(llm, backwards)
+    assert all(same(reversed_[len(requests) - 1 - index], whole[index]) for index in whole)
+    for index in range(0, len(requests), 7):  # alone in its batch
+        assert same(answers(llm, [requests[index]])[0], whole[index])
+    json.dumps([reply.text for reply in whole.values()]).encode()
+
+
+@every_backend
+def test_the_plan_is_a_partition_and_a_pure_function(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    llm = load_llm(options)
+    requests = requests_for(name)
+    plan = llm.batches(requests)
+    assert sorted(index for batch in plan for index in batch) == list(range(len(requests)))
+    assert all(plan)
+    answers(llm, requests[:3])
+    assert llm.batches(requests) == plan
+    assert llm.batches(list(requests)) == plan
+    assert load_llm(options).batches(requests) == plan
+
+
+@every_backend
+def test_nothing_asked_nothing_answered(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    llm = load_llm(options)
+    assert llm.batches([]) == []
+    assert list(llm.generate([])) == []
+    assert list(llm.generate(requests_for(name), [])) == []
+
+
+@every_backend
+def test_likelihoods_belong_to_the_scale(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    llm = load_llm(options)
+    requests = requests_for(name)
+    for index, reply in answers(llm, requests).items():
+        assert len(reply.label_logprobs) in {0, len(requests[index].labels)}
+        assert all(logprob <= 1e-6 for logprob in reply.label_logprobs)
+
+
+@every_backend
+def test_provenance_is_stable_json(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    llm = load_llm(options)
+    before = json.dumps(llm.provenance())
+    answers(llm, requests_for(name)[:2])
+    assert json.dumps(llm.provenance()) == before == json.dumps(load_llm(options).provenance())
+    assert llm.provenance()["engine"]
+    assert llm.name == options.model
+
+
+@pytest.mark.parametrize("case", ["text2text", "text-generation", "question-answering"], indirect=True)
+def test_a_request_that_cannot_be_asked_is_a_value(case: tuple[str, ModelOptions]) -> None:
+    name, options = case
+    prompt = EXTRACTION if name == "question-answering" else RATING
+    requests = [
+        Request(prompt.render({"question": question, "context": "A text."}), prompt.labels, 12)
+        for question in ("why " * 3000, "Why?")
+    ]
+    impossible, possible = (reply for _, reply in sorted(answers(load_llm(options), requests).items()))
+    assert impossible.error
+    assert (impossible.text, impossible.label_logprobs) == ("", ())
+    assert possible.error is None
+
+
+LOCAL = ["text2text", "text-generation", "question-answering"]
+FIXTURES = {"text2text": ("checkpoints", "keyed"), "text-generation": ("causal_checkpoints", "chat")}
+
+
+@pytest.mark.parametrize("pipeline", LOCAL)
+@pytest.mark.parametrize("kind", LOCAL)
+def test_a_model_of_another_kind_is_refused(request: pytest.FixtureRequest, pipeline: str, kind: str) -> None:
+    if kind == pipeline:
+        pytest.skip("the right kind")
+    if kind in FIXTURES:
+        fixture, key = FIXTURES[kind]
+        folder = request.getfixturevalue(fixture)[key]
+    else:
+        folder = request.getfixturevalue("qa_checkpoint")
+    with pytest.raises(ModelError, match=f"not one for the pipeline {pipeline}: use --model-pipeline {kind}"):
+        load_llm(ModelOptions(str(folder), pipeline=pipeline))
+
+
+@pytest.mark.parametrize("pipeline", LOCAL)
+def test_a_checkpoint_without_tokenizer(
+    request: pytest.FixtureRequest, tmp_path: Path, pipeline: str
+) -> None:
+    fixture, key = FIXTURES.get(pipeline, ("qa_checkpoint", ""))
+    folder = request.getfixturevalue(fixture)
+    AutoConfig.from_pretrained(folder[key] if key else folder).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="has no tokenizer"):
+        load_llm(ModelOptions(str(tmp_path), pipeline=pipeline))
+
+
+@pytest.mark.parametrize("pipeline", LOCAL)
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("nobody/nothing", "out of reach"), ("no/such/folder", "neither a folder nor a model")],
+)
+def test_a_model_that_is_not_there(pipeline: str, model: str, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        load_llm(ModelOptions(model, pipeline=pipeline))
+
+
+@pytest.mark.parametrize("pipeline", ["text-generation", "question-answering"])
+def test_ctranslate2_is_for_text2text(pipeline: str) -> None:
+    choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
+    for options in choices:
+        with pytest.raises(ModelError, match=r"CTranslate2 .* is for text2text models"):
+            load_llm(ModelOptions("nobody/nothing", pipeline=pipeline, **options))
+
+
+def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gated(*_: Any, **__: Any) -> None:
+        raise OSError("You are trying to access a gated repo.\nMake sure to have access to it at ...")
+
+    monkeypatch.setattr(AutoConfig, "from_pretrained", gated)
+    with pytest.raises(ModelError, match=r"is gated: accept its terms .* HF_TOKEN"):
+        load_llm(ModelOptions("meta-llama/Llama-3.1-8B-Instruct", pipeline="text-generation"))
+
+
+def test_every_pipeline_is_under_test() -> None:
+    tested = {str(case.values[0]).split(" ")[0] for case in CASES}
+    assert set(BACKENDS.names()) <= tested
