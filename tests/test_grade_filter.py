@@ -133,3 +133,16 @@ def test_versions_of_a_prompt_are_not_united_unseen() -> None:
     chosen, ratings = selected(GradeFilter(prompt_hash="new"), versions)
     assert ratings == [{"b": 2, "c": 1}]
     chosen.check("file")
+
+
+def test_a_prompt_is_accepted_under_all_its_names() -> None:
+    """Old files call some prompts otherwise; their grades are the same set."""
+    selector = GradeSelector(GradeFilter(prompt_class="Thomas", also_called=("Thom",)))
+    passage = Passage(
+        passage_id="p",
+        text="",
+        rubric_grades=[grades({"a": 1}, prompt="Thom"), grades({"b": 2}, prompt="Thomas"), grades({"c": 1})],
+    )
+    assert selector.ratings(passage) == {"a": 1, "b": 2}
+    selector.check("file")
+    assert selector.key == GradeKey("m", "Thomas")

@@ -96,16 +96,15 @@ def _ratings(
 
 
 def _rating(key: str, verdict: Verdict, before: SelfRating | None, prompt: Prompt) -> SelfRating:
-    values: dict[str, Any] = {"self_rating": verdict.rating}
-    values["nugget_id" if prompt.kind == "nugget" else "question_id"] = key
-    if before is not None:
-        soft = {"expected": before.expected, "margin": before.margin}
-        values |= {name: value for name, value in soft.items() if value is not None}
-    if before is None or before.self_rating != verdict.rating:
-        values["source"] = "reread"
+    new: dict[str, Any] = {"self_rating": verdict.rating}
+    if before is None:
+        id_key = "nugget_id" if prompt.kind == "nugget" else "question_id"
+        return SelfRating(**{id_key: key}, **new, source="reread")
+    if before.self_rating != verdict.rating:
+        new["source"] = "reread"
     elif before.source is not None or verdict.source != "number":
-        values["source"] = verdict.source
-    return SelfRating(**values)
+        new["source"] = verdict.source
+    return before.model_copy(update=new)
 
 
 def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:

@@ -58,6 +58,25 @@ def test_prompts_say_kind_and_scale() -> None:
     assert by_name["NuggetExtractionPrompt"]["reply"] == "text"
 
 
+def test_there_are_the_prompts_of_the_papers() -> None:
+    rows = json.loads(run("prompts", "--format", "json"))["tables"][0]["rows"]
+    assert len(rows) >= 13
+    for row in rows:
+        assert row["kind"]
+        assert row["reply"]
+        assert row["source"]
+
+
+def test_a_prompt_is_shown_in_full() -> None:
+    result = CliRunner().invoke(cli, ["show", "prompt", "Thom"], catch_exceptions=False)
+    for words in ("Thomas", "also called: Thom", "0 to 2", "stays ungraded", "2023", "{query}", "{context}"):
+        assert words in result.output
+
+
+def test_one_prompt_is_shown() -> None:
+    assert CliRunner().invoke(cli, ["show", "prompt"]).exit_code == 2
+
+
 def test_output_goes_to_a_file(tmp_path: Path) -> None:
     target = tmp_path / "models.md"
     assert run("models", "--format", "md", "-o", str(target)) == ""
