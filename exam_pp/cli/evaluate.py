@@ -13,6 +13,7 @@ from exam_pp.cli.options import GRADED, emit, filter_options, format_option, gra
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluate import Evaluation
+    from exam_pp.phases.uncertainty import Statistics
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,6 +63,55 @@ def _run_options(required: bool) -> Callable[[F], F]:
 _PER_QUERY = click.option("--per-query", is_flag=True, help="One row for each system, query and measure.")
 
 
+def _statistics_options(function: F) -> F:
+    for option in (
+        click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests."),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=100),
+            default=2000,
+            show_default=True,
+            help="Number of bootstrap samples.",
+        ),
+        click.option(
+            "--confidence",
+            type=click.FloatRange(0.5, 1, max_open=True),
+            default=0.95,
+            show_default=True,
+            help="Of intervals; tests use 1 minus it as α.",
+        ),
+        click.option(
+            "--significance",
+            is_flag=True,
+            help="Letters: systems that share one do not differ (randomisation tests, Holm).",
+        ),
+        click.option(
+            "--intervals",
+            type=click.Choice(["queries", "nested"]),
+            help="Intervals of scores and ranks, resampling queries, or queries and bank entries.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _statistics(
+    *, intervals: Any, significance: bool, confidence: float, samples: int, seed: int
+) -> Statistics:
+    from exam_pp.phases.uncertainty import Statistics
+
+    return Statistics(intervals, significance, confidence, samples, seed)
+
+
+_STATISTICS = ("intervals", "significance", "confidence", "samples", "seed")
+
+
+def _split(options: dict[str, Any]) -> tuple[Statistics, dict[str, Any]]:
+    """The statistics that the options ask for, and the other options: those of the grade filter."""
+    rest = {name: value for name, value in options.items() if name not in _STATISTICS}
+    return _statistics(**{name: options[name] for name in _STATISTICS}), rest
+
+
 @click.group("evaluate")
 def command() -> None:
     """Scores, qrels and leaderboards from grades or judgments."""
@@ -87,6 +137,7 @@ def command() -> None:
 )
 @click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
 @_PER_QUERY
+@_statistics_options
 @filter_options
 @format_option("text", "tsv", "json", "md", "published")
 @output_option()
@@ -102,7 +153,7 @@ def cover_command(
     per_query: bool,
     form: str,
     output: Path,
-    **criteria: Any,
+    **options: Any,
 ) -> None:
     """Rubric-Cover: the share of the bank that each system's first ranks cover.
 
@@ -112,6 +163,7 @@ def cover_command(
     from exam_pp.phases import evaluate
     from exam_pp.phases.leaderboards import published_cover
 
+    statistics, criteria = _split(options)
     if form == "published" and per_query:
         raise click.UsageError("--format published has no layout for --per-query.")
     evaluation = evaluate.cover(
@@ -130,7 +182,13 @@ def cover_command(
         emit(published_cover(evaluation), output, inputs)
     else:
         _emit_leaderboard(
-            evaluation, "Rubric-Cover", form=form, per_query=per_query, output=output, inputs=inputs
+            evaluation,
+            "Rubric-Cover",
+            form=form,
+            per_query=per_query,
+            output=output,
+            inputs=inputs,
+            statistics=statistics,
         )
 
 
@@ -155,6 +213,7 @@ def cover_command(
     "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
 )
 @_PER_QUERY
+@_statistics_options
 @filter_options
 @format_option()
 @output_option("Write the qrels (with --runs: the leaderboard) here instead of standard output.")
@@ -172,7 +231,7 @@ def qrels_command(
     per_query: bool,
     form: str,
     output: Path,
-    **criteria: Any,
+    **options: Any,
 ) -> None:
     """Rubric-Qrels: a relevance label for every graded passage, as a trec_eval qrels file.
 
@@ -181,6 +240,7 @@ def qrels_command(
     from exam_pp.phases import evaluate
     from exam_pp.store.trec import write_qrels
 
+    statistics, criteria = _split(options)
     if runs is None and (measures or qrels_output or per_query):
         raise click.UsageError("-m, --qrels and --per-query go with --runs.")
     if qrels_output is not None and qrels_output == output:
@@ -209,7 +269,13 @@ def qrels_command(
     if qrels_output is not None:
         write_qrels(labels.qrels, qrels_output, inputs=inputs)
     _emit_leaderboard(
-        evaluation, f"Rubric-Qrels ({label})", form=form, per_query=per_query, output=output, inputs=inputs
+        evaluation,
+        f"Rubric-Qrels ({label})",
+        form=form,
+        per_query=per_query,
+        output=output,
+        inputs=inputs,
+        statistics=statistics,
     )
 
 
@@ -219,6 +285,7 @@ def qrels_command(
 @click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
 @_run_options(required=True)
 @_PER_QUERY
+@_statistics_options
 @format_option("text", "tsv", "json", "md", "official")
 @output_option()
 def judgments_command(
@@ -232,6 +299,7 @@ def judgments_command(
     per_query: bool,
     form: str,
     output: Path,
+    **options: Any,
 ) -> None:
     """The leaderboard that manual judgments give, of a passages file or a qrels file.
 
@@ -242,6 +310,7 @@ def judgments_command(
     from exam_pp.phases.score_runs import score_runs
     from exam_pp.store.trec import run_files
 
+    statistics, _ = _split(options)
     if form == "official" and per_query:
         raise click.UsageError("--format official has no layout for --per-query.")
     evaluation = score_runs(
@@ -257,7 +326,13 @@ def judgments_command(
         emit(official_json(evaluation), output, inputs)
     else:
         _emit_leaderboard(
-            evaluation, "Manual judgments", form=form, per_query=per_query, output=output, inputs=inputs
+            evaluation,
+            "Manual judgments",
+            form=form,
+            per_query=per_query,
+            output=output,
+            inputs=inputs,
+            statistics=statistics,
         )
 
 
@@ -269,6 +344,7 @@ def _emit_leaderboard(
     per_query: bool,
     output: Path,
     inputs: Iterable[Path | None],
+    statistics: Statistics,
 ) -> None:
     from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
     from exam_pp.reports.render import render
@@ -278,7 +354,9 @@ def _emit_leaderboard(
     if per_query:
         report = per_query_report(evaluation, title)
     else:
-        report = leaderboard_report(evaluation, title, for_people=form in ("text", "md"))
+        report = leaderboard_report(
+            evaluation, title, for_people=form in ("text", "md"), statistics=statistics
+        )
     emit(render(report, form), output, inputs)
 
 

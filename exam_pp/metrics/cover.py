@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
 
+import numpy as np
+
+from exam_pp.metrics.entry_values import EntryValues, Floats
 from exam_pp.metrics.graded import GradedPassage, GradedQuery
 from exam_pp.results import OVERALL_SYSTEM, Score
 
@@ -38,6 +41,37 @@ class Cover:
             yield Score(system, query.query_id, str(self), _share(query.size(covered), best))
         yield Score(OVERALL_SYSTEM, query.query_id, str(self), _share(query.size(covered_by_any), best))
 
+    def best_case(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
+        """The scores if every ungraded pair of a passage and an entry reached ``min_grade``.
+
+        The worst case is the score itself. Not defined for normalised cover, whose denominator would
+        change with the grades.
+        """
+        assert not self.normalised
+        best = query.size(query.everything)
+        possible = [
+            passage.reaching(self.min_grade) | query.everything & ~passage.graded
+            for passage in query.passages
+        ]
+        for system, first_rank in first_ranks.items():
+            covered = _union(possible[index] for index in query.top(system, first_rank, self.cutoff))
+            yield Score(system, query.query_id, str(self), _share(query.size(covered), best))
+        yield Score(OVERALL_SYSTEM, query.query_id, str(self), _share(query.size(_union(possible)), best))
+
+    def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
+        """Whether each system of ``first_ranks``, then the overall system, covers each entry."""
+        reached = [passage.reaching(self.min_grade) for passage in query.passages]
+        any_passage = _union(reached)
+        masks = [
+            _union(reached[i] for i in query.top(*ranked, self.cutoff)) for ranked in first_ranks.items()
+        ]
+        weights = np.asarray(query.weights or [1.0] * len(query.entries), dtype=float)
+        if self.normalised:
+            weights = weights * _bits(any_passage, len(query.entries))
+        return EntryValues(
+            np.array([_bits(mask, len(query.entries)) for mask in (*masks, any_passage)]), weights
+        )
+
 
 @dataclass(frozen=True)
 class SoftCover:
@@ -61,6 +95,17 @@ class SoftCover:
             yield Score(system, query.query_id, str(self), self._value(query, [reached[i] for i in top]))
         yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, reached))
 
+    def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
+        """The probability with which each system, then the overall system, covers each entry."""
+        reached = [self._reaching(passage) for passage in query.passages]
+        tops = [[reached[i] for i in query.top(*ranked, self.cutoff)] for ranked in first_ranks.items()]
+        values = np.zeros((len(tops) + 1, len(query.entries)))
+        for row, passages in zip(values, (*tops, reached), strict=True):
+            for passage in passages:
+                for entry, probability in passage.items():
+                    row[entry] = max(row[entry], probability)
+        return EntryValues(values, np.asarray(query.weights or [1.0] * len(query.entries), dtype=float))
+
     def _reaching(self, passage: GradedPassage) -> dict[int, float]:
         """Bit position of an entry to the probability that its grade is at least ``min_grade``."""
         mask = passage.reaching(self.min_grade)
@@ -83,6 +128,11 @@ def _union(masks: Iterable[int]) -> int:
     for mask in masks:
         union |= mask
     return union
+
+
+def _bits(mask: int, count: int) -> Floats:
+    """1 for each of the ``count`` entries that the mask holds, else 0."""
+    return np.array([mask >> bit & 1 for bit in range(count)], dtype=float)
 
 
 def _share(part: float, whole: float) -> float:

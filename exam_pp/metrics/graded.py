@@ -58,6 +58,14 @@ class GradedPassage:
         return mask
 
     @property
+    def graded(self) -> int:
+        """Mask of the entries that have a grade."""
+        mask = 0
+        for entries in self.levels.values():
+            mask |= entries
+        return mask
+
+    @property
     def best_grade(self) -> int | None:
         """The highest grade over all entries; None without any grade."""
         return max(self.levels, default=None)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import nct, t
 
-from exam_pp.metrics.uncertainty import Floats
+from exam_pp.metrics.entry_values import Floats
 
 _TOLERANCE = 1e-12
 """Differences of means that are closer are equal: a resample that ties the observation counts as extreme."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import bootstrap, rankdata
 
+from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
 from exam_pp.results import ALL_QUERIES, Score
-
-Floats = NDArray[np.float64]
 
 _TIE_DECIMALS = 12
 """Means of resampled queries that differ by less are tied: their difference is the noise of adding floats."""
@@ -64,14 +63,15 @@ def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Fl
     """Means of the systems over resampled queries, samples × systems.
 
     ``values`` is systems × queries (at least two queries); all systems see the same resampled queries,
-    so samples can be compared between systems. NaN cells are left out of a system's mean.
+    so samples can be compared between systems. NaN cells are left out of a system's mean; a sample that
+    holds none of a system's queries says nothing and has its mean over all of them.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
     """
-    mean = np.nanmean if np.isnan(values).any() else np.mean
+    missing = np.isnan(values).any()
     result = bootstrap(
         (values,),
-        mean,
+        partial(_mean_of_present, otherwise=np.nanmean(values, axis=1)) if missing else np.mean,
         axis=-1,
         n_resamples=samples,
         method="percentile",
@@ -79,22 +79,14 @@ def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Fl
         batch=250,
         rng=np.random.default_rng(seed),
     )
-    return np.ascontiguousarray(result.bootstrap_distribution.T)
+    return np.array(result.bootstrap_distribution.T)
 
 
-class EntryValues(NamedTuple):
-    """What the systems reach on the bank entries of one query.
-
-    ``values`` is systems × entries, in 0..1; a system's score on the query is the mean of its row with
-    ``weights`` (0 for an entry that does not count).
-    """
-
-    values: Floats
-    weights: Floats
-
-    def scores(self) -> Floats:
-        """The score of each system on this query."""
-        return _ratio(self.values @ self.weights, self.weights.sum())
+def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
+    count = (~np.isnan(values)).sum(axis=axis)
+    means = np.broadcast_to(otherwise.reshape(-1, *[1] * (count.ndim - 1)), count.shape).copy()
+    np.divide(np.nansum(values, axis=axis), count, out=means, where=count > 0)
+    return means
 
 
 def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 2000, seed: int = 0) -> Floats:
@@ -117,15 +109,10 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
             continue
         entries = len(query.weights)
         counts = rng.multinomial(entries, np.full(entries, 1 / entries), size=of_sample.size) * query.weights
-        scores = _ratio(counts @ query.values.T, counts.sum(axis=1, keepdims=True))
+        scores = ratio(counts @ query.values.T, counts.sum(axis=1, keepdims=True))
         starts = np.flatnonzero(np.diff(of_sample, prepend=-1))
         totals[of_sample[starts]] += np.add.reduceat(scores, starts, axis=0)
     return totals / len(queries)
-
-
-def _ratio(part: Floats, whole: Floats | float) -> Floats:
-    whole = np.broadcast_to(np.asarray(whole, dtype=float), part.shape)
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 def intervals(means: Floats, confidence: float = 0.95) -> list[Interval]:

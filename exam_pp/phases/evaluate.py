@@ -6,15 +6,16 @@ know (queries left out, entries never asked) travels with them as ``notes``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.metrics.base import Metric
 from exam_pp.metrics.cover import Cover, SoftCover
+from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.qrels import Label, judgment_qrels, rubric_qrels
 from exam_pp.results import Qrel, Score
@@ -37,10 +38,22 @@ _LISTED = 5
 
 @dataclass
 class Evaluation:
-    """Scores of systems, per query, and what a reader has to know about them."""
+    """Scores of systems, per query, and what a reader has to know about them.
+
+    ``best_case`` are the scores if everything ungraded had the best grade (the scores themselves are the
+    worst case); it is empty where nothing is ungraded or the metric has no bounds. ``entry_values`` gives,
+    for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
+    """
 
     scores: list[Score] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    best_case: list[Score] = field(default_factory=list)
+    entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """All systems, in order of appearance."""
+        return list(dict.fromkeys(score.system for score in self.scores))
 
 
 @dataclass
@@ -90,7 +103,7 @@ def cover(
     Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
     data = _read(graded, bank, grade_filter, min_grade, queries, soft=soft)
-    metrics: list[Metric]
+    metrics: Sequence[Cover | SoftCover]
     if soft:
         if not data.file.soft_found:
             raise SelectionError(f"The selected grades in {graded} hold no probabilities; leave out --soft.")
@@ -99,14 +112,25 @@ def cover(
         metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
         data.notes.extend(_threshold_notes(data))
     data.notes.extend(_cover_notes(data, with_bank=bank is not None, soft=soft, cutoff=cutoff))
-    scores: list[Score] = []
+    evaluation = Evaluation(notes=data.notes)
+    ranked = data.file.first_ranks
     for metric in metrics:
         for query in data.queries:
-            systems = data.file.first_ranks
+            systems = ranked
             if missing_queries == "skip":
-                systems = {name: first for name, first in systems.items() if name in query.rankings}
-            scores.extend(metric(query, systems))
-    return Evaluation(scores, data.notes)
+                systems = {name: first for name, first in ranked.items() if name in query.rankings}
+            evaluation.scores.extend(metric(query, systems))
+            if isinstance(metric, Cover) and not metric.normalised:
+                evaluation.best_case.extend(metric.best_case(query, systems))
+        if missing_queries == "zero":
+            evaluation.entry_values[str(metric)] = partial(_entry_values, metric, data)
+    if set(evaluation.best_case) <= set(evaluation.scores):
+        evaluation.best_case = []
+    return evaluation
+
+
+def _entry_values(metric: Cover | SoftCover, data: _Graded) -> list[EntryValues]:
+    return [metric.entry_values(query, data.file.first_ranks) for query in data.queries]
 
 
 def qrels(

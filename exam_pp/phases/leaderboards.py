@@ -7,6 +7,7 @@ import json
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.uncertainty import Statistics, SystemUncertainty, Uncertainty, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 
@@ -14,38 +15,89 @@ _SCRIPT_DECIMALS = 6
 """Tables that are read back must not tie systems by rounding."""
 
 
-def leaderboard_report(evaluation: Evaluation, title: str, *, for_people: bool = True) -> Report:
+def leaderboard_report(
+    evaluation: Evaluation,
+    title: str,
+    *,
+    for_people: bool = True,
+    statistics: Statistics | None = None,
+) -> Report:
     """One row a system, best first by the first metric; the overall system comes last.
 
     For people, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
-    columns of numbers, its name and ``<name> stderr``. A column ``queries`` is added where systems
-    were scored on different numbers of them.
+    columns of numbers, its name and ``<name> stderr``. Intervals, ranks, letters and bounds follow the
+    metric that they are about, where ``statistics`` asks for them or something is ungraded. A column
+    ``queries`` is added where systems were scored on different numbers of them.
     """
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     by_key = {(row.system, row.metric): row for row in rows}
     counts = {row.system: row.queries for row in rows}
     uneven = len(set(counts.values())) > 1
+    doubts = uncertainty(evaluation, statistics or Statistics())
     columns = ["system"]
     for metric in metrics:
         columns += [metric] if for_people else [metric, f"{metric} stderr"]
+        columns += _doubt_columns(doubts, metric, for_people=for_people)
     cells: list[list[Cell]] = []
     for system in _best_first(rows, metrics[0] if metrics else ""):
         cell: list[Cell] = [system]
         for metric in metrics:
             row = by_key.get((system, metric))
             cell += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
+            cell += _doubt_cells(doubts, system, metric, row, for_people=for_people)
         cells.append([*cell, counts[system]] if uneven else cell)
     table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
     about = f"Means over {number} {'query' if number == 1 else 'queries'} ± standard error."
-    return Report(title, [table, Paragraph(about), *map(Paragraph, evaluation.notes)])
+    return Report(title, [table, *map(Paragraph, [about, *doubts.notes, *evaluation.notes])])
 
 
 def _readable(row: Standing | None) -> str:
     if row is None:
         return ""
     return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
+
+
+def _doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list[str]:
+    """Names of the columns after a metric; for scripts they start with the metric's name."""
+    shown = [name for name in ("low", "first", "letters", "best") if doubts.has(name, metric)]
+    if for_people:
+        names = {"low": "interval", "first": "rank", "letters": "letters", "best": "bounds"}
+        return [names[name] for name in shown]
+    scripts = {
+        "low": ["low", "high"],
+        "first": ["rank low", "rank high"],
+        "letters": ["letters"],
+        "best": ["best case"],
+    }
+    return [f"{metric} {part}" for name in shown for part in scripts[name]]
+
+
+def _doubt_cells(
+    doubts: Uncertainty, system: str, metric: str, row: Standing | None, *, for_people: bool
+) -> list[Cell]:
+    doubt = doubts.systems.get((system, metric), SystemUncertainty())
+    cells: list[Cell] = []
+    if doubts.has("low", metric):
+        pair = f"[{doubt.low:.3f}, {doubt.high:.3f}]" if doubt.low is not None else ""
+        cells += [pair] if for_people else [doubt.low, doubt.high]
+    if doubts.has("first", metric):
+        cells += [_rank_range(doubt)] if for_people else [doubt.first, doubt.last]
+    if doubts.has("letters", metric):
+        cells.append(doubt.letters)
+    if doubts.has("best", metric):
+        mark = " ?" if doubt.order_open else ""
+        mean = row.mean if row is not None else 0.0
+        pair = f"[{mean:.3f}, {doubt.best:.3f}]{mark}" if doubt.best is not None else ""
+        cells += [pair] if for_people else [doubt.best]
+    return cells
+
+
+def _rank_range(doubt: SystemUncertainty) -> str | None:
+    if doubt.first == doubt.last:
+        return None if doubt.first is None else str(doubt.first)
+    return f"{doubt.first}–{doubt.last}"
 
 
 def _best_first(rows: list[Standing], metric: str) -> list[str]:

@@ -14,7 +14,7 @@ from exam_pp.store.validation import parse_json
 _LONG = ("system", "query", "measure", "value")
 # Trailing rows of the published nine-column board.
 _NOT_SYSTEMS = ("spearman", "kendall")
-_ERRORS = ("stderr", "std-err", "std", "+/-", "±")
+_ERRORS = ("stderr", "std-err", "std", "+/-", "±", " low", " high", " letters", " best case")
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -22,7 +22,7 @@ def read_scores(path: str | Path) -> list[Score]:
 
     Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
     count), the published Cover boards, and any table with a header, whose first column names the
-    system. Columns of standard errors, ranks and words are passed over. Raises :class:`DataError`.
+    system. Columns of standard errors, intervals, ranks and words are passed over. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
+from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.uncertainty import (
-    EntryValues,
     bootstrap_means,
     intervals,
     nested_bootstrap_means,

@@ -1,0 +1,172 @@
+"""Leaderboards with their uncertainty: columns, notes, bounds for what is ungraded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases import evaluate
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.leaderboards import leaderboard_report
+from exam_pp.phases.uncertainty import Statistics, SystemUncertainty, uncertainty
+from exam_pp.reports.document import Paragraph, Table
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.store.scores import read_scores
+from tests.conftest import passage, rubric
+
+COVER = "Cover(min_grade=4)@20"
+ALL = Statistics("queries", significance=True, samples=200)
+
+
+def board(**values: list[float]) -> Evaluation:
+    return Evaluation(
+        [Score(s, str(n), "m", value) for s, row in values.items() for n, value in enumerate(row)]
+    )
+
+
+def ranked(passage_id: str, ratings: dict[str, int] | None, *systems: str) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": 1.0}
+        for system in systems
+    ]
+    data = {"judgments": [], "rankings": rankings}
+    return passage(
+        passage_id, paragraph_data=data, exam_grades=None if ratings is None else [rubric(ratings)]
+    )
+
+
+def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
+    good, bad = [0.8, 0.9, 0.7, 0.8] * 5, [0.1, 0.2, 0.1, 0.3] * 5
+    found = uncertainty(board(good=good, also=good, bad=bad), ALL).systems
+
+    assert (found["good", "m"].letters, found["also", "m"].letters, found["bad", "m"].letters) == (
+        "a",
+        "a",
+        "b",
+    )
+    assert found["good", "m"][2:4] == (1, 1)
+    assert found["bad", "m"][2:4] == (3, 3)
+    low, high = found["good", "m"][:2]
+    assert low is not None
+    assert high is not None
+    assert low <= 0.8 <= high
+
+
+def test_the_overall_system_has_an_interval_but_no_rank() -> None:
+    row = uncertainty(board(**{"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1, 1]}), ALL).systems
+
+    assert row[OVERALL_SYSTEM, "m"] == SystemUncertainty(low=1.0, high=1.0)
+    assert row["b", "m"].last == 1
+
+
+def test_a_single_query_gives_no_interval() -> None:
+    found = uncertainty(board(a=[0.5], b=[0.1]), ALL)
+
+    assert not found.systems
+    assert "single query" in found.notes[0]
+
+
+def test_systems_with_other_queries_are_not_tested() -> None:
+    evaluation = board(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
+    found = uncertainty(evaluation, ALL)
+
+    assert any("different queries" in note for note in found.notes)
+    assert found.systems["a", "m"].letters is None
+    assert found.systems["b", "m"].low == pytest.approx(0.1)
+
+
+def test_nested_intervals_need_bank_entries() -> None:
+    with pytest.raises(SelectionError, match="Rubric-Cover"):
+        uncertainty(board(a=[0.5, 0.6], b=[0.1, 0.2]), Statistics("nested"))
+
+
+@pytest.fixture
+def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """System one has an ungraded passage, system two a passage that one entry was not asked for."""
+    return write_jsonl(
+        "incomplete.jsonl",
+        [
+            [
+                "q1",
+                [
+                    ranked("p1", {"q1/a": 5, "q1/b": 0}, "two"),
+                    ranked("p2", None, "one"),
+                    ranked("p3", {"q1/a": 0}, "three"),
+                ],
+            ],
+            ["q2", [ranked("p4", {"q2/a": 5, "q2/b": 5}, "one", "two", "three")]],
+        ],
+    )
+
+
+def test_bounds_where_something_is_ungraded(incomplete: Path) -> None:
+    evaluation = evaluate.cover(incomplete)
+    found = uncertainty(evaluation, Statistics())
+    means = {row.system: row.mean for row in standings(evaluation.scores) if row.metric == COVER}
+
+    assert means == {"one": 0.5, "two": 0.75, "three": 0.5, OVERALL_SYSTEM: 0.75}
+    # One: both entries of q1 could be covered; two: all its pairs are graded; three: q1/b only.
+    assert {s: found.systems[s, COVER].best for s in means} == {
+        "one": 1.0, "two": 0.75, "three": 0.75, OVERALL_SYSTEM: 1.0
+    }  # fmt: skip
+    assert found.systems["two", COVER].order_open
+    assert "one" in found.notes[0]
+
+
+def test_bounds_are_shown_without_asking(incomplete: Path) -> None:
+    report = leaderboard_report(evaluate.cover(incomplete), "t")
+    table = report.blocks[0]
+    assert isinstance(table, Table)
+
+    assert table.columns[:3] == ["system", COVER, "bounds"]
+    assert table.rows[0][2] == "[0.750, 0.750] ?"
+    assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+def test_without_anything_ungraded_there_are_no_bounds(tiny_passages: Path) -> None:
+    assert evaluate.cover(tiny_passages).best_case == []
+
+
+@pytest.mark.parametrize("form", ["tsv", "json"])
+def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: str, tmp_path: Path) -> None:
+    evaluation = evaluate.cover(incomplete)
+    plain = leaderboard_report(evaluation, "t", for_people=False)
+    full = leaderboard_report(evaluation, "t", for_people=False, statistics=ALL)
+    nested = leaderboard_report(
+        evaluation, "t", for_people=False, statistics=Statistics("nested", samples=100)
+    )
+    found = []
+    for name, report in (("plain", plain), ("full", full), ("nested", nested)):
+        path = tmp_path / name
+        path.write_text(render(report, form))
+        found.append(read_scores(path))
+
+    assert found[0] == found[1] == found[2]
+
+
+def test_every_entry_s_value_adds_up_to_the_score(incomplete: Path) -> None:
+    """The nested bootstrap resamples what the scores are made of."""
+    evaluation = evaluate.cover(incomplete)
+    for metric, entry_values in evaluation.entry_values.items():
+        expected = [s.value for s in evaluation.scores if s.metric == metric]
+        assert [v for query in entry_values() for v in query.scores()] == pytest.approx(expected)
+
+
+def test_real_leaderboard(shared_data: Path) -> None:
+    """TREC DL 2019: neural systems and BM25 differ on the judgments of GPT-4, neural ones do not."""
+    folder = shared_data / "dl19-gpt4"
+    evaluation = evaluate.cover(
+        folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
+    )
+    found = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
+    metric = "Cover(min_grade=3)@20"
+
+    assert found["BM25", metric].first == 5
+    assert set(found["REP_LLAMA", metric].letters or "") & set(found["OPEN_AI_ADA2", metric].letters or "")
+    assert not set(found["D_BERT_KD_TASB", metric].letters or "") & set(found["BM25", metric].letters or "")
