@@ -17,6 +17,8 @@ VALUES = {
     "context": "Air scatters {blue} light.",
     "answer": "scattered {light}",
     "correct_answer": "Rayleigh scattering",
+    "subtopic": "colour at {dusk}",
+    "count": "10",
 }
 
 

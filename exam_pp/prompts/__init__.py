@@ -2,12 +2,15 @@
 
 from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
 from exam_pp.prompts.direct import DIRECT_PROMPTS
+from exam_pp.prompts.generation import GENERATION_PROMPTS, REPAIR_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 
 __all__ = [
     "ANSWER_VERIFICATION",
     "DIRECT_PROMPTS",
+    "GENERATION_PROMPTS",
     "PROMPTS",
+    "REPAIR_PROMPTS",
     "RUBRIC_PROMPTS",
     "Prompt",
     "PromptEntry",

@@ -1,0 +1,127 @@
+"""Prompts that make a test bank from a query (Dietz, SIGIR 2024, Table 1), and how their replies are read.
+
+TREC DL style breaks a query into questions or nuggets; TREC CAR style explores one of its subtopics. The
+JSON instruction has square brackets as in EXAM++, Table 1; the workbench paper prints braces there. ``10``
+is a placeholder, so that another number can be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.prompts.entry_list import read_entries
+from exam_pp.test_bank import Entry, EntryKind
+
+PUBLISHED_COUNT = 10
+"""How many entries the TREC DL prompts of the paper ask for."""
+
+MAX_NUGGET_WORDS = 4
+"""What the prompts ask for."""
+
+_CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 1"
+
+
+def _reader(key: str) -> ReadingRule:
+    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+        found = read_entries(reply, key)
+        return Verdict(None, bool(found), reason=None if found else f"the reply holds no list of {key}")
+
+    return ReadingRule(f"list of {key}", f"as a list of {key}: JSON, or a numbered or bulleted list", read)
+
+
+_QUESTIONS, _NUGGETS = _reader("questions"), _reader("nuggets")
+
+_QUESTION_INSTRUCTION = """Give the question set in the following JSON format:
+```json
+{{"questions":[question_text_1, question_text_2,...]}}
+```"""
+_NUGGET_INSTRUCTION = """Give the nugget set in the following JSON format:
+```json
+{{"nuggets":[nugget_text_1, nugget_text_2,...]}}
+```"""
+
+QUESTIONS_DL = Prompt(
+    name="QuestionGenerationDL",
+    kind="generate",
+    template=(
+        "Break the query '{query}' into concise questions that must be answered. Generate {count} concise "
+        "insightful questions that reveal whether information relevant for '{query}' was provided, "
+        "showcasing a deep understanding of the subject matter. Avoid basic or introductory-level "
+        "inquiries. Keep the questions short. " + _QUESTION_INSTRUCTION
+    ),
+    parse=_QUESTIONS,
+    style="Break the query into concise questions...",
+    cite=_CITE,
+)
+NUGGETS_DL = Prompt(
+    name="NuggetGenerationDL",
+    kind="generate",
+    template=(
+        "Break the query '{query}' into concise nuggets that must be mentioned. Generate {count} concise "
+        "insightful nuggets that reveal whether information relevant for '{query}' was provided, "
+        "showcasing a deep understanding of the subject matter. Avoid basic or introductory-level nuggets. "
+        "Keep nuggets to a maximum of 4 words. " + _NUGGET_INSTRUCTION
+    ),
+    parse=_NUGGETS,
+    style="Break the query into concise nuggets...",
+    cite=_CITE,
+)
+QUESTIONS_CAR = Prompt(
+    name="QuestionGenerationCAR",
+    kind="generate",
+    template=(
+        "Explore the connection between '{query}' with a specific focus on the subtopic '{subtopic}'. "
+        "Generate insightful questions that delve into advanced aspects of '{subtopic}', showcasing a deep "
+        "understanding of the subject matter. Avoid basic or introductory-level inquiries. "
+        + _QUESTION_INSTRUCTION
+    ),
+    parse=_QUESTIONS,
+    style="Explore the connection...",
+    cite=_CITE,
+)
+NUGGETS_CAR = Prompt(
+    name="NuggetGenerationCAR",
+    kind="generate",
+    template=(
+        "Explore the connection between '{query}' with a specific focus on the subtopic '{subtopic}'. "
+        "Generate insightful nuggets (key facts) that delve into advanced aspects of '{subtopic}', "
+        "showcasing a deep understanding of the subject matter. Avoid basic or introductory-level nuggets. "
+        "Keep nuggets to a maximum of 4 words. " + _NUGGET_INSTRUCTION
+    ),
+    parse=_NUGGETS,
+    style="Explore the connection...",
+    cite=_CITE,
+)
+
+_REPAIR = "\n\nNo list of {key} could be read from that reply. Reply with nothing but the JSON. "
+_REPAIR_CITE = "exam_pp, 2026; the instruction as in " + _CITE
+QUESTIONS_REPAIR = Prompt(
+    name="QuestionGenerationRepair",
+    kind="generate",
+    template=_REPAIR.replace("{key}", "questions") + _QUESTION_INSTRUCTION,
+    parse=_QUESTIONS,
+    style="No list of questions could be read from that reply.",
+    cite=_REPAIR_CITE,
+)
+NUGGETS_REPAIR = Prompt(
+    name="NuggetGenerationRepair",
+    kind="generate",
+    template=_REPAIR.replace("{key}", "nuggets") + _NUGGET_INSTRUCTION,
+    parse=_NUGGETS,
+    style="No list of nuggets could be read from that reply.",
+    cite=_REPAIR_CITE,
+)
+
+GENERATION_PROMPTS: Mapping[tuple[EntryKind, bool], Prompt] = {
+    ("question", False): QUESTIONS_DL,
+    ("question", True): QUESTIONS_CAR,
+    ("nugget", False): NUGGETS_DL,
+    ("nugget", True): NUGGETS_CAR,
+}
+"""By the kind of entry, and whether a subtopic (facet) is explored."""
+
+REPAIR_PROMPTS: Mapping[EntryKind, Prompt] = {"question": QUESTIONS_REPAIR, "nugget": NUGGETS_REPAIR}
+"""What follows a reply that could not be read."""
+
+register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values()))

@@ -1,0 +1,42 @@
+"""Replies of models that were asked for JSON: read or refused as the table says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.prompts.entry_list import read_entries
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "cases" / "generation.json").read_text(encoding="utf-8")
+)
+
+
+def test_the_table_is_long_enough() -> None:
+    assert len({case["reply"] for case in CASES}) >= 30
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_table(case: dict[str, Any]) -> None:
+    assert read_entries(case["reply"], case["key"]) == case["entries"]
+
+
+WORDS = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=12), st.integers(0, 3))
+def test_good_json_is_read_whatever_stands_around_it(entries: list[str], indent: int) -> None:
+    reply = json.dumps({"nuggets": entries}, indent=indent or None)
+    for around in ("{}", "Here:\n{}\nThanks", "```json\n{}\n```", "<think>x</think>\n{}"):
+        assert read_entries(around.replace("{}", reply), "nuggets") == entries
+
+
+@given(st.text())
+def test_anything_is_read_or_refused(reply: str) -> None:
+    found = read_entries(reply, "questions")
+    assert found is None or all(text == text.strip() and text for text in found)
