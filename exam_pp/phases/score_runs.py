@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.trec import TrecEval, parse_measures
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
 from exam_pp.results import Qrel
-from exam_pp.store.trec import MethodName, read_run, run_files
+from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
 
 
 def score_runs(
@@ -30,17 +30,10 @@ def score_runs(
     trec_eval = TrecEval(parse_measures(measures, min_grade), labels)
     query_ids = trec_eval.query_ids
     evaluation = Evaluation()
-    origin: dict[str, Path] = {}
     missing: dict[tuple[str, ...], list[str]] = {}
-    for path in run_files(runs):
-        for system, run in _systems_of(path, method, set(query_ids)).items():
-            if system in origin:
-                raise DataError(
-                    f"holds the system {system!r}, as {origin[system].name} does.", file=str(path)
-                )
-            origin[system] = path
-            evaluation.scores.extend(trec_eval(system, run))
-            missing.setdefault(tuple(q for q in query_ids if q not in run), []).append(system)
+    for system, run in read_systems(runs, set(query_ids), method=method):
+        evaluation.scores.extend(trec_eval(system, run))
+        missing.setdefault(tuple(q for q in query_ids if q not in run), []).append(system)
     if missing.keys() == {tuple(query_ids)}:
         raise SelectionError(f"No run in {runs} has results for a query that is judged or graded.")
     evaluation.notes = [
@@ -52,16 +45,22 @@ def score_runs(
     return evaluation
 
 
-def _systems_of(
-    path: Path, method: MethodName, query_ids: Collection[str]
-) -> dict[str, dict[str, dict[str, float]]]:
-    systems: dict[str, dict[str, dict[str, float]]] = {}
-    empty = True
-    for line in read_run(path, method=method):
-        empty = False
-        run = systems.setdefault(line.system, {})
-        if line.query_id in query_ids:
-            run.setdefault(line.query_id, {})[line.passage_id] = line.score
-    if empty:
-        raise DataError("holds no results.", file=str(path))
-    return systems
+def read_systems(
+    runs: PathLike, query_ids: Collection[str], *, method: MethodName = "stem"
+) -> Iterator[tuple[str, Run]]:
+    """Every system of a folder of run files (or of one file) with its results for these queries.
+
+    One run is held at a time. Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    """
+    origin: dict[str, Path] = {}
+    for path in run_files(runs):
+        systems = read_rankings(path, method=method)
+        if not systems:
+            raise DataError("holds no results.", file=str(path))
+        for system, run in systems.items():
+            if system in origin:
+                raise DataError(
+                    f"holds the system {system!r}, as {origin[system].name} does.", file=str(path)
+                )
+            origin[system] = path
+            yield system, {query_id: passages for query_id, passages in run.items() if query_id in query_ids}

@@ -61,9 +61,16 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def read_text(path: str | Path) -> str:
-    """A small text file as a whole, decoded from UTF-8; gzip and errors as in :func:`read_lines`."""
+    """A text file as a whole, decoded from UTF-8; gzip and errors as in :func:`read_lines`."""
     try:
-        return b"".join(line for _, line in _raw_lines(path)).decode("utf-8")
+        with _open_input(path) as stream:
+            data = stream.read().removeprefix(b"\xef\xbb\xbf")
+    except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
+        if str(path) == STDIO:  # which cannot be read twice
+            raise DataError(f"the data is cut off or corrupt ({error}).", file="standard input") from error
+        data = b"".join(line for _, line in _raw_lines(path))  # says where
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError("is not UTF-8 text.", file=str(path)) from error
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.files import atomic_output, read_text_lines
+from exam_pp.store.files import atomic_output, read_text, read_text_lines
 
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
@@ -64,6 +65,52 @@ def read_run(path: str | Path, *, method: MethodName = "stem") -> Iterator[RunLi
         seen.add((query_id, passage_id))
         system = stem if method == "stem" else tag
         yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
+
+
+Run = dict[str, dict[str, float]]
+"""Query id to passage id to score."""
+
+
+def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
+    """System to run, as :func:`read_run` but for files as a whole: several times faster.
+
+    A file without lines has no systems. Raises the same errors.
+    """
+    fields = read_text(path).split()
+    tags = set(fields[5::6])
+    # Whatever is not a plain run of one system is read line by line, which says what is wrong.
+    if len(tags) == 1 and len(fields) % 6 == 0 and len(set(fields[1::6])) == 1:
+        run = _run_of(fields)
+        if run is not None:
+            return {method_of(Path(path)) if method == "stem" else tags.pop(): run}
+    systems: dict[str, Run] = {}
+    for line in read_run(path, method=method):
+        systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
+    return systems
+
+
+def _run_of(fields: list[str]) -> Run | None:
+    """The run that the fields of all lines make; None if a line is malformed or a passage occurs twice."""
+    query_ids, passage_ids = fields[0::6], fields[2::6]
+    try:
+        scores = list(map(float, fields[4::6]))
+        for _ in map(int, fields[3::6]):
+            pass
+    except ValueError:
+        return None
+    if any(map(math.isnan, scores)):
+        return None
+    run: Run = {}
+    start = 0
+    for query_id, group in groupby(query_ids):
+        end = start + sum(1 for _ in group)
+        passages = run.setdefault(query_id, {})
+        expected = len(passages) + end - start
+        passages.update(zip(passage_ids[start:end], scores[start:end], strict=True))
+        if len(passages) != expected:
+            return None
+        start = end
+    return run
 
 
 def _rank(text: str, path: str | Path, number: int) -> int:

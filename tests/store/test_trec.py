@@ -9,7 +9,16 @@ import pytest
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, write_qrels, write_run
+from exam_pp.store.trec import (
+    MethodName,
+    method_of,
+    read_qrels,
+    read_rankings,
+    read_run,
+    run_files,
+    write_qrels,
+    write_run,
+)
 
 
 def test_run(tmp_path: Path) -> None:
@@ -64,10 +73,40 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
 def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
     path = tmp_path / "s.run"
     path.write_text(lines)
-    with pytest.raises(DataError) as caught:
-        list(read_run(path))
-    assert str(caught.value).startswith(str(path))
-    assert words in str(caught.value)
+    for read in (lambda: list(read_run(path)), lambda: read_rankings(path)):
+        with pytest.raises(DataError) as caught:
+            read()
+        assert str(caught.value).startswith(str(path))
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "q1 Q0 d#1 0 2.5 t\n007\tQ0\td2\t1\t-1e3\tt\r\n",
+        "\ufeffq Q0 d 1 3 t\n\nr Q0 d 1 2 t\nq Q0 e 2 1 t\n",
+        "q Q0 d 1 3 one\nq Q0 e 1 3 two\n",
+        "q Q0 d 1 3 t\nq 0 e 2 inf t",
+        "",
+    ],
+)
+@pytest.mark.parametrize("method", ["stem", "tag"])
+def test_a_file_as_a_whole_says_the_same_as_its_lines(lines: str, method: MethodName, tmp_path: Path) -> None:
+    path = tmp_path / "s.run"
+    path.write_text(lines)
+    expected: dict[str, dict[str, dict[str, float]]] = {}
+    for line in read_run(path, method=method):
+        expected.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
+
+    assert read_rankings(path, method=method) == expected
+
+
+def test_fields_that_are_shifted_between_lines_are_noticed(tmp_path: Path) -> None:
+    """Five fields and then seven are twelve, but no run."""
+    path = tmp_path / "s.run"
+    path.write_text("1 0 2 3 4\n1 0 2 3 4 t 5\n")
+    with pytest.raises(DataError, match="line 1: has 5 fields"):
+        read_rankings(path)
 
 
 def test_qrels(tmp_path: Path) -> None:
