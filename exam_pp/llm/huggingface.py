@@ -15,8 +15,8 @@ from exam_pp.llm.checkpoint import (
 )
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.llm.labels import label_rows
-from exam_pp.llm.seq2seq import Job, Seq2SeqLLM
-from exam_pp.messages import Completion
+from exam_pp.llm.seq2seq import Job, Seq2SeqEngine, Seq2SeqLLM
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion
 
 if TYPE_CHECKING:
     import torch
@@ -37,10 +37,11 @@ def load_seq2seq(options: ModelOptions) -> LLM:
 
     checkpoint = Checkpoint(options)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
-    engine = None if options.engine == "transformers" else start_ctranslate2(options, checkpoint)
-    return Seq2SeqLLM(
-        options, encoder, engine or TransformersEngine(options, checkpoint), checkpoint.identity
-    )
+    engine: Seq2SeqEngine | None = None
+    if options.engine != "transformers":
+        engine = start_ctranslate2(options, checkpoint)
+    engine = engine or TransformersEngine(options, checkpoint)
+    return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
 class Checkpoint(ModelCheckpoint):
@@ -54,6 +55,17 @@ class Checkpoint(ModelCheckpoint):
             getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
             getattr(self.config, "n_positions", None) or _PUBLISHED_INPUT_TOKENS,
         )
+
+    @property
+    def max_new_tokens(self) -> int:
+        """The longest reply: the published limit, or a lower one that the checkpoint asks for."""
+        try:
+            config = import_transformers().GenerationConfig.from_pretrained(
+                self.path, revision=self.options.revision
+            )
+        except OSError:  # the file is optional
+            return DEFAULT_MAX_NEW_TOKENS
+        return min(config.max_new_tokens or DEFAULT_MAX_NEW_TOKENS, DEFAULT_MAX_NEW_TOKENS)
 
     @property
     def start_token(self) -> int:

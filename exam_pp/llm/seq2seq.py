@@ -10,7 +10,7 @@ from exam_pp import __version__
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.encoding import Encoded, PromptEncoder
-from exam_pp.messages import Completion, Request
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,19 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
     """A seq2seq checkpoint behind the :class:`exam_pp.llm.base.LLM` contract."""
 
     def __init__(
-        self, options: ModelOptions, encoder: PromptEncoder, engine: Seq2SeqEngine, identity: dict[str, str]
+        self,
+        options: ModelOptions,
+        encoder: PromptEncoder,
+        engine: Seq2SeqEngine,
+        identity: dict[str, str],
+        max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS,
     ) -> None:
         super().__init__(options.model, options.batch_tokens or engine.batch_tokens, engine.parallel)
         self._options = options
         self._encoder = encoder
         self._engine = engine
         self._identity = identity
+        self._max_new_tokens = max_new_tokens
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies, in a fixed order of keys."""
@@ -58,6 +64,7 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
             "num_beams": self._options.beams,
             "early_stopping": self._options.beams > 1,
             "length_penalty": 1.0,
+            "max_new_tokens": self._max_new_tokens,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }
@@ -70,5 +77,5 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
         """Hand a batch to the engine."""
-        first = requests[0]
-        return self._engine.start(Job([prompt.ids for prompt in encoded], first.labels, first.max_new_tokens))
+        limit = min(requests[0].max_new_tokens, self._max_new_tokens)
+        return self._engine.start(Job([prompt.ids for prompt in encoded], requests[0].labels, limit))

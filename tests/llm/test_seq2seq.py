@@ -214,3 +214,18 @@ def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
         load_llm(ModelOptions("bundeld"))
     with pytest.raises(UnknownNameError, match="Did you mean 'text2text'"):
         load_llm(ModelOptions("google/flan-t5-large", pipeline="text2txt"))
+
+
+def test_a_checkpoint_may_ask_for_shorter_replies(
+    checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path
+) -> None:
+    model, tokenizer = load(checkpoints["flat"])
+    model.generation_config.max_new_tokens = 3
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    llm = load_llm(ModelOptions(str(tmp_path), engine="transformers"))
+    assert llm.provenance()["max_new_tokens"] == 3
+    replies = dict(llm.generate([as_request(prompt) for prompt in prompts[:4]]))
+    assert [replies[i].text for i in range(4)] == [
+        expected_reply(model, tokenizer, prompt, 5, 3) for prompt in prompts[:4]
+    ]
