@@ -105,6 +105,11 @@ def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     return "/".join(part for part in (query_id, facet_id, digest) if part is not None)
 
 
+def normalised_text(text: str) -> str:
+    """A text without the differences of case, white space and final punctuation, to find repetitions."""
+    return " ".join(text.casefold().split()).rstrip(" .?!;:,")
+
+
 @dataclass
 class QueryBank:
     """All entries of one query, in file order, whatever the facet. Duplicate ids keep the first."""

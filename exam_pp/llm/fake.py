@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,8 +19,8 @@ class FakeLLM:
 
     ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
     labels split at one half, an answer is as correct as a gold answer with which it shares a word, and free
-    text is the passage's first sentence with a shared word, or "unanswerable". ``calls`` counts the
-    requests answered.
+    text is the passage's first sentence with a shared word, or "unanswerable"; a generated test bank has an
+    entry for each word of the query. ``calls`` counts the requests answered.
     """
 
     def __init__(self, script: Script | None = None, name: str = "fake") -> None:
@@ -49,6 +50,9 @@ class FakeLLM:
 
 def lexical_reply(request: Request) -> str:
     """The deterministic reply of the unscripted fake."""
+    query = request.slot("query")
+    if query is not None and request.slot("context") is None:
+        return _test_bank(request.slot("subtopic") or query, '"questions"' in request.text)
     gold, answer = request.slot("correct_answer"), request.slot("answer")
     if gold is not None and answer is not None:
         return "yes" if _words(gold) & _words(answer) else "no"
@@ -61,6 +65,14 @@ def lexical_reply(request: Request) -> str:
         return request.labels[round(share * (len(request.labels) - 1))]
     sentences = passage.replace("!", ".").replace("?", ".").split(".")
     return next((s.strip() for s in sentences if _words(s) & shared), "unanswerable")
+
+
+def _test_bank(topic: str, questions: bool) -> str:
+    """A list of one entry for each word of the topic, as generation prompts ask for."""
+    words = sorted(_words(topic)) or [topic]
+    if questions:
+        return json.dumps({"questions": [f"What is known about {word}?" for word in words]})
+    return json.dumps({"nuggets": words})
 
 
 def _words(text: str) -> set[str]:

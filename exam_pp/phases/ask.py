@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages, RubricGrades
 from exam_pp.graders.base import Grading
@@ -14,6 +14,7 @@ from exam_pp.llm.base import LLM
 from exam_pp.messages import Completion, Request
 from exam_pp.store.journal import Journal
 
+R = TypeVar("R")
 OnReplies = Callable[[int], None]
 Answer = Callable[[Sequence[Request]], list[Completion]]
 AnyGrades = RubricGrades | DirectGrade
@@ -121,10 +122,10 @@ def _append(passage: Passage, new: Sequence[AnyGrades]) -> None:
         passage.direct_grades = [*(passage.direct_grades or ()), *direct]
 
 
-def drive(gradings: Iterable[Grading[Any]], answer: Answer) -> list[AnyGrades]:
-    """Run gradings side by side: all that they ask in a round is answered at once."""
-    running = list(gradings)
-    results: list[AnyGrades | None] = [None] * len(running)
+def drive(asking: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer) -> list[R]:
+    """Run what asks side by side: all that is asked in a round is answered at once."""
+    running = list(asking)
+    results: dict[int, R] = {}
     pending: dict[int, list[Request]] = {}
 
     def advance(index: int, replies: list[Completion] | None) -> None:
@@ -141,4 +142,4 @@ def drive(gradings: Iterable[Grading[Any]], answer: Answer) -> list[AnyGrades]:
         replies = iter(answer(requests) if requests else [])
         for index, batch in asked.items():
             advance(index, [next(replies) for _ in batch])
-    return [result for result in results if result is not None]
+    return [results[index] for index in range(len(running))]

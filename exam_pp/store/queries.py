@@ -1,13 +1,19 @@
-"""Query files: a JSON object ``{id: text}``, TSV ``id<TAB>text``, or JSON lines with facets."""
+"""Queries: JSON ``{id: text}``, TSV ``id<TAB>text``, JSON lines with facets, TREC topics, ir_datasets."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from exam_pp.data_model import Id, Record
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.store.files import read_text_lines
+from exam_pp.store.topics import parse_topics
 from exam_pp.store.validation import parse_json, parse_record
+
+IRDS = "irds:"
+"""What a name of ir_datasets starts with, in place of a file."""
 
 
 class Facet(Record):
@@ -28,6 +34,9 @@ class Query(Record):
 def read_queries(path: str | Path) -> dict[str, Query]:
     """Query id to query, in file order; the format is told by the content.
 
+    TREC topics (``<top>`` or XML) give their titles. ``irds:NAME`` is a data set of the package
+    ir_datasets, which downloads what it does not have.
+
     Raises :class:`DataError` for duplicate ids, lines without text and unknown shapes.
     """
     queries: dict[str, Query] = {}
@@ -43,10 +52,15 @@ def read_queries(path: str | Path) -> dict[str, Query]:
 
 
 def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
+    if str(path).startswith(IRDS):
+        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
     lines = list(read_text_lines(path))
     if not lines:
         return []
     first = lines[0][1]
+    if first.startswith("<"):
+        topics = parse_topics("\n".join(text for _, text in lines), path)
+        return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
     if not first.startswith("{"):
         return [(number, _tsv(text, path, number)) for number, text in lines]
     if '"query_id"' in first:
@@ -55,6 +69,25 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
     if not isinstance(mapping, dict) or not all(isinstance(text, str) for text in mapping.values()):
         raise DataError("is not a JSON object of query id to query text.", file=str(path))
     return [(None, Query(query_id=key, query_text=text)) for key, text in mapping.items()]
+
+
+def _of_ir_datasets(name: str) -> list[Query]:
+    try:
+        ir_datasets: Any = import_module("ir_datasets")
+    except ImportError as error:
+        raise MissingExtraError(f"Queries of {IRDS}{name}", "irds") from error
+    try:
+        found = list(ir_datasets.load(name).queries_iter())
+    except (KeyError, AttributeError) as error:
+        raise DataError("is no data set with queries of ir_datasets.", file=f"{IRDS}{name}") from error
+    return [Query(query_id=query.query_id, query_text=_text_of(query)) for query in found]
+
+
+def _text_of(query: Any) -> str:
+    """The title where a query has several fields."""
+    names = ("text", "title", "query", *getattr(query, "_fields", ())[1:])
+    values = (getattr(query, name, None) for name in names)
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 def _tsv(text: str, path: str | Path, number: int) -> Query:

@@ -1,0 +1,112 @@
+"""``exam-pp generate``: test banks from queries."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.progress import progress
+
+log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _generate_options(function: F) -> F:
+    options = [
+        click.argument("queries", type=click.Path(path_type=Path, allow_dash=True)),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path, allow_dash=True),
+            required=True,
+            help="Test bank.",
+        ),
+        click.option(
+            "--count",
+            type=click.IntRange(1, 100),
+            help="How many to ask for and to keep (default: 10 for a query, all for a facet).",
+        ),
+        click.option(
+            "--no-facets", is_flag=True, help="Ask about whole queries even where they have facets."
+        ),
+        click.option(
+            "--repairs",
+            type=click.IntRange(0, 5),
+            default=1,
+            show_default=True,
+            help="How often a reply without a list is asked for again.",
+        ),
+        click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
+        click.option("--description", default="", help="Words about this bank, for its records."),
+        click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
+        model_options(),
+        click.option(
+            "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
+        ),
+        click.option(
+            "--journal",
+            "journal_file",
+            type=click.Path(path_type=Path),
+            help="Reply journal (default: next to -o).",
+        ),
+        click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.group("generate")
+def command() -> None:
+    """Let a model write the test bank: questions or nuggets for every query."""
+
+
+@command.command("questions")
+@_generate_options
+def questions_command(**options: Any) -> None:
+    """Write exam questions for the QUERIES: a file, or irds:NAME for a data set of ir_datasets.
+
+    The words are those of the workbench paper: TREC DL style for a query, TREC CAR style for each facet
+    of a query that has facets. A run that was interrupted continues when the same command is given again.
+    """
+    _run("question", **options)
+
+
+@command.command("nuggets")
+@_generate_options
+def nuggets_command(**options: Any) -> None:
+    """Write nuggets (key facts of a few words) for the QUERIES; see `exam-pp generate questions`."""
+    _run("nugget", **options)
+
+
+def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
+    from exam_pp.phases.generate import GenerateOptions, generate_file
+
+    model = take_model_options(options)
+    what = GenerateOptions(
+        kind,
+        options["count"],
+        options["repairs"],
+        not options["no_facets"],
+        options["test_collection"],
+        options["description"],
+        options["max_queries"],
+    )
+    with progress("Generating", "replies") as advance:
+        summary = generate_file(
+            queries,
+            output,
+            model,
+            what,
+            journal=options["journal_file"],
+            keep_journal=options["keep_journal"],
+            retry_failed=options["retry_failed"],
+            advance=advance,
+        )
+    for line in summary.lines():
+        log.info("%s", line)

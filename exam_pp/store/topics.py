@@ -1,0 +1,43 @@
+"""TREC topics: the old ``<top>`` files with tags that are never closed, and XML."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+from exam_pp.errors import DataError
+
+_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_NUMBER_ATTRIBUTE = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:number|topic|title)\s*:\s*", re.IGNORECASE)
+_NUMBER_TAGS = ("num", "number", "id")
+_TEXT_TAGS = ("title", "query", "question", "text", "desc", "description")
+
+
+def parse_topics(text: str, file: str | Path) -> list[tuple[str, str]]:
+    """Topic number and title (else query, question, description), in file order.
+
+    XML is read by the same rules as the old files, as many topics files are neither. Raises
+    :class:`DataError` for topics without a number, and for files without topics.
+    """
+    topics = []
+    for position, match in enumerate(_TOPIC.finditer(text), 1):
+        attributes, body = match[2], match[3]
+        given = _NUMBER_ATTRIBUTE.search(attributes)
+        number = given[1] if given else _field(body, _NUMBER_TAGS)
+        if not number:
+            raise DataError(f"topic {position} has no number.", file=str(file))
+        topics.append((number.strip(), _field(body, _TEXT_TAGS)))
+    if not topics:
+        raise DataError("holds no <top> and no <topic>.", file=str(file))
+    return topics
+
+
+def _field(body: str, tags: tuple[str, ...]) -> str:
+    """The content of the first of the tags that has one; it ends where any tag begins."""
+    for tag in tags:
+        found = re.search(rf"<{tag}\b[^>]*>([^<]*)", body, re.IGNORECASE)
+        if found and (words := " ".join(html.unescape(found[1]).split())):
+            return _LABEL.sub("", words)
+    return ""
