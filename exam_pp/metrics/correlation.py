@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata, spearmanr
+
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.uncertainty import Interval
 
 
 class Correlation(NamedTuple):
@@ -78,3 +81,101 @@ def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
     ranks = rankdata([-score for score in scores.values()], method="average")
     by_system = zip(scores, ranks.tolist(), strict=True)
     return dict(sorted(by_system, key=lambda item: (item[1], item[0])))
+
+
+def correlation_samples(scores: Floats, official: Floats | Sequence[float], top: int = 5) -> Floats:
+    """Spearman, Kendall τ-b, τ-AP and top-k overlap of many leaderboards at once, samples × 4.
+
+    ``scores`` is samples × systems, higher is better; ``official`` likewise, or one row for all samples.
+    NaN where :func:`correlate` has None.
+    """
+    truth = np.broadcast_to(np.asarray(official, dtype=float), scores.shape)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(scores), _BLOCK)]
+    return np.vstack([_sample_block(scores[block], truth[block], top) for block in blocks])
+
+
+_BLOCK = 100
+"""Samples at a time: the pairs of 500 systems then fit into memory."""
+
+
+def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
+    defined = (np.ptp(scores, axis=1) > 0) & (np.ptp(official, axis=1) > 0)
+    ours, theirs = rankdata(scores, axis=1), rankdata(official, axis=1)
+    above = np.sign(ours[:, None, :] - ours[:, :, None])
+    truth = np.sign(theirs[:, None, :] - theirs[:, :, None])
+    agreement = above * truth
+    better = above > 0
+    count = better.sum(axis=2)
+    shares = _over((agreement * better).sum(axis=2), count)
+    columns = [
+        _over(
+            (_centred(ours) * _centred(theirs)).sum(axis=1),
+            np.sqrt((_centred(ours) ** 2).sum(axis=1) * (_centred(theirs) ** 2).sum(axis=1)),
+        ),
+        _over(agreement.sum(axis=(1, 2)), np.sqrt((above**2).sum(axis=(1, 2)) * (truth**2).sum(axis=(1, 2)))),
+        _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
+    ]
+    undefined = np.full(len(scores), np.nan)
+    overlap = _overlaps(scores, official, top) if scores.shape[1] > top else undefined
+    return np.column_stack([*(np.where(defined, column, np.nan) for column in columns), overlap])
+
+
+def _overlaps(ours: Floats, official: Floats, k: int) -> Floats:
+    first, second = (rankdata(-side, axis=1, method="min") <= k for side in (ours, official))
+    return _over((first & second).sum(axis=1), np.maximum(first.sum(axis=1), second.sum(axis=1)))
+
+
+def _centred(values: Floats) -> Floats:
+    return np.asarray(values - values.mean(axis=1, keepdims=True))
+
+
+def _over(part: Floats, whole: Floats) -> Floats:
+    whole = np.asarray(whole, dtype=float)
+    shares = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
+
+
+def resample_systems(
+    scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = 2000, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Scores and negated ranks of resampled systems (those of both sides), samples × systems each."""
+    common = [system for system in scores if system in ranks]
+    drawn = np.random.default_rng(seed).integers(0, len(common), (samples, len(common)))
+    ours = np.array([scores[system] for system in common])
+    official = np.array([-ranks[system] for system in common])
+    return ours[drawn], official[drawn]
+
+
+def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Interval | None]:
+    """Percentile interval of each column of :func:`correlation_samples`; None where nothing is defined."""
+    tail = 50 * (1 - confidence)
+    found: list[Interval | None] = []
+    for column in samples.T:
+        known = column[~np.isnan(column)]
+        low, high = np.percentile(known, [tail, 100 - tail]) if known.size else (None, None)
+        found.append(None if low is None or high is None else Interval(float(low), float(high)))
+    return found
+
+
+def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:
+    """Ranks for systems without an official one: that of the ranked system just above them by score.
+
+    A system above all ranked ones gets the best official rank.
+
+    Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, table 4 (≈).
+    """
+    found: dict[str, float] = {}
+    last = min(ranks.values())
+    for system in sorted(scores, key=lambda name: (-scores[name], name)):
+        if system in ranks:
+            last = ranks[system]
+        else:
+            found[system] = last
+    return found
+
+
+def min_max_scaled(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores stretched to 0..1 (all 0 if tied), to draw boards of different measures side by side."""
+    low, high = min(scores.values()), max(scores.values())
+    return {system: (score - low) / (high - low) if high > low else 0.0 for system, score in scores.items()}

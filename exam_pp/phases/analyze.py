@@ -4,18 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
+from typing import Literal
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import correlate, ranks_of
+from exam_pp.metrics.correlation import (
+    Correlation,
+    correlate,
+    correlation_intervals,
+    correlation_samples,
+    ranks_of,
+    resample_systems,
+)
+from exam_pp.metrics.uncertainty import Interval, bootstrap_means, score_matrices
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks
-from exam_pp.store.scores import holds_scores, read_scores
+from exam_pp.store.scores import holds_scores, read_query_scores, read_scores
 
 PathLike = str | Path
+Resampled = Literal["queries", "systems"]
+
+_FIGURES = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
 
 
-def correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5, decimals: int = 4) -> Report:
+def correlation(
+    leaderboard: PathLike,
+    official: PathLike,
+    *,
+    top: int = 5,
+    decimals: int = 4,
+    intervals: Resampled | None = None,
+    samples: int = 2000,
+    seed: int = 0,
+) -> Report:
     """One row for every measure of the leaderboard: Spearman, Kendall τ-b, τ-AP, top-k overlap.
 
     Args:
@@ -23,12 +45,18 @@ def correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5, deci
         official: Ranks (JSON or TSV), or another leaderboard of scores, of which the first measure counts.
         top: k of the top-k overlap.
         decimals: How figures are shown.
+        intervals: Also 95 % intervals, by resampling the queries (the leaderboard must hold the scores of
+            single queries) or the systems.
+        samples: Number of bootstrap samples.
+        seed: Of the samples.
 
     Systems on one side only are listed in the report. Raises
     :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
     """
     ranks, notes = _official(official)
-    columns = ["measure", "systems", "Spearman", "Kendall tau-b", "tau-AP", f"top-{top} overlap"]
+    columns = ["measure", "systems"]
+    for name in _FIGURES:
+        columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
     boards = _by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
     common = systems & ranks.keys()
@@ -37,12 +65,102 @@ def correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5, deci
             f"{leaderboard} and {official} have {len(common)} system{'s' * (len(common) != 1)} in common; a "
             "correlation needs two (are they named alike?)."
         )
-    rows: list[list[Cell]] = [[name, *correlate(board, ranks, top)] for name, board in boards.items()]
-    if any(row[2] is None for row in rows):
+    resampled = _resampled(leaderboard, boards, ranks, intervals, top, samples, seed) if intervals else {}
+    rows: list[list[Cell]] = []
+    for name, board in boards.items():
+        found = correlate(board, ranks, top)
+        row: list[Cell] = [name, found.systems]
+        for index, figure in enumerate(found[1:]):
+            row += [figure] + ([_interval(resampled[name][index], decimals)] if intervals else [])
+        rows.append(row)
+    if any(figure is None for row in rows for figure in row[2 : 3 + bool(intervals)]):
         notes.append("No correlation is shown where one side ties all systems.")
+    if intervals:
+        notes.append(f"Intervals: 95 %, {samples} bootstrap samples of {intervals} (seed {seed}).")
     notes += _one_sided(systems, ranks, leaderboard, official)
     table = Table(columns, rows, decimals=decimals)
     return Report("Leaderboard correlation", [table, *map(Paragraph, notes)])
+
+
+def _resampled(
+    leaderboard: PathLike,
+    boards: Mapping[str, Mapping[str, float]],
+    ranks: Mapping[str, float],
+    resampled: Resampled,
+    top: int,
+    samples: int,
+    seed: int,
+) -> dict[str, list[Interval | None]]:
+    """Measure to the intervals of the four figures."""
+    if resampled == "systems":
+        return {
+            name: correlation_intervals(
+                correlation_samples(*resample_systems(board, ranks, samples=samples, seed=seed), top)
+            )
+            for name, board in boards.items()
+        }
+    matrices = score_matrices(read_query_scores(leaderboard))
+    if any(name not in matrices or len(matrices[name].query_ids) < 2 for name in boards):
+        raise SelectionError(
+            f"{leaderboard} holds no scores of single queries, which intervals over queries need: write it "
+            "with --per-query, or resample the systems."
+        )
+    found = {}
+    for name in boards:
+        matrix = matrices[name]
+        rows = [row for row, system in enumerate(matrix.systems) if system in ranks]
+        means = bootstrap_means(matrix.values[rows], samples=samples, seed=seed).round(12)
+        official = [-ranks[matrix.systems[row]] for row in rows]
+        found[name] = correlation_intervals(correlation_samples(means, official, top))
+    return found
+
+
+def _interval(interval: Interval | None, decimals: int) -> str:
+    return "" if interval is None else f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+
+
+def query_correlation(
+    leaderboard: PathLike, official: PathLike, *, top: int = 5, decimals: int = 4
+) -> Report:
+    """For every measure and query, how the systems' scores agree with their official scores on that query.
+
+    Both files hold scores of single queries; of the official one, the first measure counts. A last row
+    ``all`` is the mean over the queries where a figure is defined. Raises
+    :class:`~exam_pp.errors.SelectionError` if a file has means only, or they share no query.
+    """
+    ours, theirs = _by_query(leaderboard), _by_query(official)
+    reference = next(iter(theirs))
+    rows: list[list[Cell]] = []
+    for measure, queries in ours.items():
+        found: list[Correlation] = []
+        for query_id, board in queries.items():
+            if query_id in theirs[reference]:
+                found.append(correlate(board, ranks_of(theirs[reference][query_id]), top))
+                rows.append([measure, query_id, *found[-1]])
+        figures = list(zip(*(row[1:] for row in found), strict=True))
+        means = [[figure for figure in column if figure is not None] for column in figures]
+        rows.append([measure, ALL_QUERIES, None, *(fmean(column) if column else None for column in means)])
+        if not found:
+            raise SelectionError(f"{leaderboard} and {official} have no query in common.")
+    notes = [
+        f"Official scores: {reference} of {official}.",
+        "all: the mean over the queries on which both sides order the systems.",
+    ]
+    names = [name.format(top) for name in _FIGURES]
+    table = Table(["measure", "query", "systems", *names], rows, decimals=decimals)
+    return Report("Correlation by query", [table, *map(Paragraph, notes)])
+
+
+def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure to query to system to score."""
+    boards: dict[str, dict[str, dict[str, float]]] = {}
+    for score in read_query_scores(path):
+        if score.system != OVERALL_SYSTEM:
+            queries = boards.setdefault(score.metric, {})
+            queries.setdefault(score.query_id, {})[score.system] = score.value
+    if not boards:
+        raise SelectionError(f"{path} holds no scores of single queries; write it with --per-query.")
+    return boards
 
 
 def _official(path: PathLike) -> tuple[dict[str, float], list[str]]:

@@ -34,6 +34,18 @@ def read_scores(path: str | Path) -> list[Score]:
     return scores
 
 
+def read_query_scores(path: str | Path) -> list[Score]:
+    """The scores of single queries that ``--per-query`` wrote; nothing for a board of means."""
+    table = _table(path)
+    if table is None or not set(_LONG) <= set(table[0]):
+        return []
+    return [
+        Score(row["system"], str(row["query"]), row["measure"], _number(row["value"], "value", path, line))
+        for line, row in table[1]
+        if row["query"] != ALL_QUERIES
+    ]
+
+
 def holds_scores(path: str | Path) -> bool:
     """Whether the file is a leaderboard of scores by its header, rather than official ranks."""
     table = _table(path)

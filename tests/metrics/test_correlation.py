@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.correlation import Correlation, correlate, ranks_of, tau_ap, top_overlap
+from exam_pp.metrics.correlation import (
+    Correlation,
+    approximate_ranks,
+    correlate,
+    correlation_intervals,
+    correlation_samples,
+    min_max_scaled,
+    ranks_of,
+    resample_systems,
+    tau_ap,
+    top_overlap,
+)
 
 BOARD = st.dictionaries(
     st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 6), min_size=2, max_size=9
@@ -87,3 +99,44 @@ def test_kendall_counts_pairs() -> None:
     assert correlate(scores, ranks).kendall == pytest.approx(
         (sum(s > 0 for s in signs) - sum(s < 0 for s in signs)) / len(signs)
     )
+
+
+@given(BOARD, st.randoms())
+def test_samples_are_correlated_as_single_boards(scores: dict[str, int], random: object) -> None:
+    """scipy's spearmanr and kendalltau, behind correlate, are the oracle of the vectorised figures."""
+    shuffled = list(scores.values())
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    official = ranks_of(dict(zip(scores, shuffled, strict=True)))
+    ours = np.array([list(scores.values())] * 3, dtype=float)
+    found = correlation_samples(ours, -np.array([official[s] for s in scores]), top=3)
+    expected = [np.nan if v is None else v for v in correlate(scores, official, top=3)[1:]]
+
+    assert found == pytest.approx(np.array([expected] * 3), nan_ok=True)
+
+
+def test_intervals_over_systems_hold_the_figure() -> None:
+    rng = np.random.default_rng(2)
+    scores = {f"s{i}": float(i + rng.normal(0, 4)) for i in range(30)}
+    ranks = {f"s{i}": 30.0 - i for i in range(30)}
+    samples = correlation_samples(*resample_systems(scores, ranks, samples=500))
+
+    for value, interval in zip(correlate(scores, ranks)[1:], correlation_intervals(samples), strict=True):
+        assert value is not None
+        assert interval is not None
+        assert interval.low <= value <= interval.high
+
+
+def test_systems_without_official_rank_get_that_of_the_system_above() -> None:
+    """Table 4 of the workbench paper, sorted by question-4: ≈1, ≈27, ≈44 and ≈44 are printed there."""
+    scores = {
+        "GPT4-question": 0.747, "pash_f3": 0.738, "bigIR-T5xp-T5-F": 0.630, "GPT3.5-wiki": 0.627,
+        "terrier-InL2": 0.541, "GPT4-wiki": 0.528,
+    }  # fmt: skip
+    ranks = {"pash_f3": 1, "bigIR-T5xp-T5-F": 27, "terrier-InL2": 44}
+
+    assert approximate_ranks(scores, ranks) == {"GPT4-question": 1, "GPT3.5-wiki": 27, "GPT4-wiki": 44}
+
+
+def test_min_max() -> None:
+    assert min_max_scaled({"a": 2, "b": 4, "c": 3}) == {"a": 0.0, "b": 1.0, "c": 0.5}
+    assert min_max_scaled({"a": 2, "b": 2}) == {"a": 0.0, "b": 0.0}

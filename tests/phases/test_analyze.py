@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.analyze import correlation
+from exam_pp.phases.analyze import correlation, query_correlation
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import leaderboard_report, per_query_report, published_cover
 from exam_pp.reports.document import Paragraph, Report, Table
@@ -124,3 +124,49 @@ def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Pat
 
     with pytest.raises(SelectionError, match="1 system"):
         correlation(path, official)
+
+
+def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board.tsv"
+    board.write_text(render(leaderboard_report(BOARD, "", for_people=False), "tsv"))
+    row = rows_of(correlation(board, official, intervals="systems", samples=200))[0]
+
+    assert row["Spearman"] == 1.0
+    assert row["Spearman interval"] == "[1.0000, 1.0000]"
+
+
+def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
+    board, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
+    board.write_text(render(leaderboard_report(BOARD, "", for_people=False), "tsv"))
+    queries.write_text(render(per_query_report(BOARD, ""), "tsv"))
+
+    row = rows_of(correlation(queries, official, intervals="queries", samples=200))[0]
+    assert row["Kendall tau-b interval"] == "[1.0000, 1.0000]"
+    with pytest.raises(SelectionError, match="--per-query"):
+        correlation(board, official, intervals="queries")
+
+
+def test_correlation_by_query(tmp_path: Path) -> None:
+    """Two queries, one in the same order as official and one reversed: the mean is 0."""
+
+    def write(name: str, first: list[float], second: list[float]) -> Path:
+        scores = [
+            Score(system, query, "m", values[i])
+            for query, values in (("1", first), ("2", second))
+            for i, system in enumerate("abc")
+        ]
+        path = tmp_path / name
+        path.write_text(render(per_query_report(Evaluation(scores), ""), "tsv"))
+        return path
+
+    ours = write("ours.tsv", [0.3, 0.2, 0.1], [0.3, 0.2, 0.1])
+    theirs = write("theirs.tsv", [0.9, 0.8, 0.7], [0.7, 0.8, 0.9])
+    rows = rows_of(query_correlation(ours, theirs))
+
+    assert [(row["query"], row["Kendall tau-b"]) for row in rows] == [
+        ("1", pytest.approx(1)), ("2", pytest.approx(-1)), ("all", pytest.approx(0)),
+    ]  # fmt: skip
+    board = tmp_path / "means.tsv"
+    board.write_text("system\tm\na\t1\nb\t2\n")
+    with pytest.raises(SelectionError, match="--per-query"):
+        query_correlation(ours, board)
