@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
 
 if TYPE_CHECKING:
     from exam_pp.reports.document import Report
 
 log = logging.getLogger(__name__)
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.group("analyze")
@@ -83,6 +85,65 @@ def correlation_command(
             seed=seed,
         )
     _emit(report, form, output, [leaderboard, official])
+
+
+@command.command("sweep")
+@GRADED
+@click.option("--official", type=_FILE, required=True, help="Official ranks (JSON or TSV).")
+@click.option("--bank", type=_FILE, help="Test bank: which entries and queries count.")
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure on the runs, by its name in ir-measures or trec_eval; repeatable. [default: nDCG@10]",
+)
+@click.option(
+    "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; repeatable. [default: 1 to 5]"
+)
+@click.option(
+    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks that Cover counts."
+)
+@filter_options
+@format_option("text", "tsv", "json", "md", "published")
+@output_option()
+def sweep_command(
+    *,
+    graded: Path,
+    official: Path,
+    bank: Path | None,
+    runs: Path | None,
+    measures: tuple[str, ...],
+    min_grades: tuple[int, ...],
+    cutoff: int,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """How well every setting agrees with the official leaderboard: prompts × thresholds × measures.
+
+    Every prompt class that GRADED holds is tried, unless the filter names one. `--format published` is
+    the layout of the published `*.correlation.tsv` files.
+    """
+    from exam_pp.phases.sweep import DEFAULT_MIN_GRADES, published_sweep, sweep, sweep_report
+
+    settings = sweep(
+        graded,
+        official,
+        runs=runs,
+        bank=bank,
+        grade_filter=grade_filter(**criteria),
+        measures=measures or ("nDCG@10",),
+        min_grades=min_grades or DEFAULT_MIN_GRADES,
+        cutoff=cutoff,
+    )
+    inputs = [graded, official, bank]
+    if form == "published":
+        emit(published_sweep(settings, official), output, inputs)
+    else:
+        report = sweep_report(settings, official, decimals=6 if form == "tsv" else 3)
+        _emit(report, form, output, inputs)
 
 
 def _emit(report: Report, form: str, output: Path, inputs: list[Path | None]) -> None:

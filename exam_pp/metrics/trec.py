@@ -58,9 +58,14 @@ def _unknown(name: str) -> str:
     return f"No measure named {name!r}. {hint}"
 
 
-def _with_level(measure: Measure, min_grade: int | None) -> Measure:
+def takes_level(measure: Measure) -> bool:
+    """Whether a measure has a relevance level that it does not set itself."""
     has_level = "rel" in measure.SUPPORTED_PARAMS and isinstance(measure["rel"], int)
-    if min_grade is None or not has_level or "rel" in measure.params:
+    return has_level and "rel" not in measure.params
+
+
+def _with_level(measure: Measure, min_grade: int | None) -> Measure:
+    if min_grade is None or not takes_level(measure):
         return measure
     levelled = measure(rel=min_grade)
     if not ir_measures.DefaultPipeline.supports(levelled):

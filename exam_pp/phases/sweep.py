@@ -1,0 +1,168 @@
+"""Analyze: correlation with the official leaderboard, over prompts × thresholds × measures in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.correlation import Correlation, correlate
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.qrels import rubric_qrels
+from exam_pp.metrics.trec import Measure, TrecEval, parse_measures, takes_level
+from exam_pp.phases.evaluate import PathLike
+from exam_pp.phases.score_runs import read_systems
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.store.banks import read_bank
+from exam_pp.store.leaderboards import read_ranks
+from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.trec import MethodName
+
+DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
+
+
+class Setting(NamedTuple):
+    """One leaderboard of a sweep and its agreement with the official one.
+
+    ``min_grade`` is None for a measure that has no relevance level, such as nDCG.
+    """
+
+    model: str
+    prompt_class: str
+    min_grade: int | None
+    measure: str
+    scores: dict[str, float]
+    correlation: Correlation
+
+
+def sweep(
+    graded: PathLike,
+    official: PathLike,
+    *,
+    runs: PathLike | None = None,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    measures: Sequence[str] = ("nDCG@10",),
+    min_grades: Sequence[int] = DEFAULT_MIN_GRADES,
+    cutoff: int = 20,
+    method: MethodName = "stem",
+) -> list[Setting]:
+    """The agreement of every leaderboard that the grades allow with the official ranks.
+
+    For every model and prompt class of the file that the filter lets pass, and every threshold: Rubric-Qrels
+    (label ``max``) with the measures, where there are ``runs``, and Rubric-Cover and its normalised form,
+    where the file holds rankings. Every file is read once. With a bank, its queries and entries count.
+    Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
+    """
+    ranks = read_ranks(official)
+    parse_measures(measures)
+    files = dict(_graded_files(graded, bank, grade_filter or GradeFilter()))
+    boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
+    if runs is not None:
+        boards |= _qrels_boards(files, runs, measures, min_grades, method)
+    for key, file in files.items():
+        for grade in min_grades if file.first_ranks else ():
+            for metric in (Cover(grade, cutoff), Cover(grade, cutoff, normalised=True)):
+                scores = [
+                    score for query in file.queries.values() for score in metric(query, file.first_ranks)
+                ]
+                name = f"{'nCover' if metric.normalised else 'Cover'}@{cutoff}"
+                boards[key, grade, name] = scores
+    settings = []
+    for (key, min_grade, measure), scores in boards.items():
+        means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
+        settings.append(Setting(*key, min_grade, measure, means, correlate(means, ranks)))
+    if not any(setting.correlation.systems > 1 for setting in settings):
+        raise SelectionError(
+            f"No two systems of {official} were scored: name the runs (--runs), or a file with rankings, and "
+            "check that systems are named alike."
+        )
+    return sorted(settings, key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
+
+
+def _graded_files(
+    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter
+) -> Iterator[tuple[GradeKey, GradedFile]]:
+    """For every model and prompt class its grades, with the queries that have any."""
+    bank = read_bank(bank_path) if bank_path is not None else None
+    lines = list(read_passages_for_metrics(graded))
+    found = GradeSelector(criteria)
+    for line in lines:
+        for passage in line.passages:
+            found.select(passage)
+    if not found.selected:
+        found.check(str(graded))
+    for key in sorted(found.selected):
+        selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+        file = gather(lines, selector, bank)
+        file.queries = {name: query for name, query in file.queries.items() if query.asked}
+        if file.queries:
+            yield key, file
+
+
+def _qrels_boards(
+    files: dict[GradeKey, GradedFile],
+    runs: PathLike,
+    measures: Sequence[str],
+    min_grades: Sequence[int],
+    method: MethodName,
+) -> dict[tuple[GradeKey, int | None, str], list[Score]]:
+    """All thresholds of a measure are computed in one pass over the runs."""
+    names: dict[str, tuple[int | None, str]] = {}
+    levelled: dict[Measure, None] = {}
+    for name in measures:
+        for grade in min_grades:
+            for plain, measure in zip(parse_measures([name]), parse_measures([name], grade), strict=True):
+                levelled[measure] = None
+                names[str(measure)] = (grade if takes_level(plain) else None, str(plain))
+    evaluators = {
+        key: TrecEval(
+            list(levelled),
+            [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)],
+        )
+        for key, file in files.items()
+    }
+    wanted = {query_id for evaluator in evaluators.values() for query_id in evaluator.query_ids}
+    boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
+    for system, run in read_systems(runs, wanted, method=method):
+        for key, evaluator in evaluators.items():
+            for score in evaluator(system, run):
+                boards.setdefault((key, *names[score.metric]), []).append(score)
+    return boards
+
+
+def sweep_report(settings: Sequence[Setting], official: PathLike, *, decimals: int = 3) -> Report:
+    """One row a setting; a blank ``min_grade`` means that the measure has no relevance level."""
+    models = len({setting.model for setting in settings}) > 1
+    rows: list[list[Cell]] = []
+    for setting in settings:
+        who: list[Cell] = [setting.model] if models else []
+        found = setting.correlation
+        rows.append([*who, setting.prompt_class, setting.min_grade, setting.measure, *found[:4]])
+    columns = ["prompt class", "min grade", "measure", "systems", "Spearman", "Kendall tau-b", "tau-AP"]
+    table = Table([*(["model"] if models else []), *columns], rows, decimals=decimals)
+    return Report(
+        "Correlation of every setting", [table, Paragraph(f"Official ranks: {Path(official).name}.")]
+    )
+
+
+def published_sweep(settings: Sequence[Setting], official: PathLike) -> str:
+    """The published ``*.correlation.tsv``: a preamble, then method, threshold, metric, ρ and τ."""
+    lines = [
+        f"# rank correlation with {Path(official).name}",
+        "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
+    ]
+    for setting in settings:
+        grade = "" if setting.min_grade is None else str(setting.min_grade)
+        figures = [
+            "" if value is None else f"{value:.3f}"
+            for value in (setting.correlation.spearman, setting.correlation.kendall)
+        ]
+        lines.append("\t".join([setting.prompt_class, grade, setting.measure, *figures]))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,130 @@
+"""The correlation sweep: every row equals the single commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.correlation import correlate
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases import evaluate
+from exam_pp.phases.score_runs import score_runs
+from exam_pp.phases.sweep import published_sweep, sweep, sweep_report
+from exam_pp.reports.document import Table
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.leaderboards import read_ranks
+from tests.conftest import passage, rubric
+
+
+@pytest.fixture
+def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """Three systems; two prompt classes, of which the second says the opposite."""
+
+    def graded_passage(passage_id: str, query_id: str, grade: int, ranks: dict[str, int]) -> dict[str, Any]:
+        rankings = [
+            {"method": s, "paragraphId": passage_id, "queryId": query_id, "rank": r, "score": 1 / r}
+            for s, r in ranks.items()
+        ]
+        other = rubric({f"{query_id}/a": 5 - grade}, prompt_info={"prompt_class": "Other"})
+        return passage(
+            passage_id,
+            paragraph_data={"judgments": [], "rankings": rankings},
+            exam_grades=[rubric({f"{query_id}/a": grade}), other],
+        )
+
+    return write_jsonl(
+        "graded.jsonl",
+        [
+            [
+                q,
+                [
+                    graded_passage(f"{q}p1", q, 5, {"one": 1, "two": 2}),
+                    graded_passage(f"{q}p2", q, 1, {"two": 1, "three": 1}),
+                ],
+            ]
+            for q in ("q1", "q2")
+        ],
+    )
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    path = tmp_path / "official.json"
+    path.write_text(json.dumps({"one": 1, "two": 2, "three": 3}))
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    orders = {"one": ["p1"], "two": ["p2", "p1"], "three": ["p2"]}
+    for system, order in orders.items():
+        lines = [f"{q} Q0 {q}{p} {n} {9 - n} t" for q in ("q1", "q2") for n, p in enumerate(order)]
+        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_every_prompt_threshold_and_measure_is_tried(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[1, 4])
+
+    assert {(s.measure, s.min_grade) for s in settings} == {
+        ("RR", 1), ("RR", 4), ("nDCG@10", None), ("Cover@20", 1), ("Cover@20", 4),
+        ("nCover@20", 1), ("nCover@20", 4),
+    }  # fmt: skip
+    assert {s.prompt_class for s in settings} == {"Other", "QuestionSelfRatedUnanswerablePromptWithChoices"}
+    best = {s.prompt_class: s.correlation.kendall for s in settings if (s.measure, s.min_grade) == ("RR", 4)}
+    assert best["QuestionSelfRatedUnanswerablePromptWithChoices"] == pytest.approx(1.0)
+    assert best["Other"] is not None
+    assert best["Other"] < 0
+
+
+def test_layouts(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, min_grades=[4])
+    (table,) = [block for block in sweep_report(settings, official).blocks if isinstance(block, Table)]
+    lines = published_sweep(settings, official).splitlines()
+
+    assert len(table.rows) == len(settings) == 6
+    assert lines[:2] == [
+        "# rank correlation with official.json", "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall"
+    ]  # fmt: skip
+    assert lines[2].startswith("Other\t4\tCover@20\t-")
+
+
+def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"x": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="named alike"):
+        sweep(graded, other)
+
+
+def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "dl19-gpt4"
+    files = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
+    official = tmp_path / "official.json"
+    official.write_text(
+        json.dumps({path.stem: n for n, path in enumerate(sorted((folder / "runs").iterdir()))})
+    )
+    ranks = read_ranks(official)
+    settings = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
+    cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
+    labels = evaluate.qrels(files[0], bank=files[1])
+    qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)
+    single = {
+        row.metric: {
+            r.system: r.mean for r in standings([*cover.scores, *qrels.scores]) if r.metric == row.metric
+        }
+        for row in standings([*cover.scores, *qrels.scores])
+    }
+    names = {"RR": "RR(rel=3)", "Cover@20": "Cover(min_grade=3)@20", "nCover@20": "nCover(min_grade=3)@20"}
+
+    assert len(settings) == 3
+    for setting in settings:
+        board = {s: v for s, v in single[names[setting.measure]].items() if s != OVERALL_SYSTEM}
+        assert setting.scores == board
+        assert setting.correlation == correlate(board, ranks)
