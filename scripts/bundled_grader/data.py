@@ -2,26 +2,30 @@
 
 Two kinds of example. *Prose*: a passage whose content words are drawn from the listed vocabulary and from
 invented words, and an entry some of whose content words were placed into the passage, often inflected; the
-rating is the graded coverage of the entry by the passage, the answer the clause that covers it best. *Facts*:
-sentences that state an attribute of an entity, with distractors (another entity, another attribute, negation);
-the rating says whether the fact asked for is stated, the answer is the value. Invented words are made anew for
-every example, so nothing can be memorised and only matching pays.
+rating is the graded coverage of the entry by the passage, the answer the clause that covers it best.
+*Facts*: sentences that state an attribute of an entity, with distractors (another entity, another attribute,
+negation); the rating says whether the fact asked for is stated, the answer is the value. Invented words are
+made anew for every example, so nothing can be memorised and only matching pays.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
+from . import templates as tp
 from . import tokenizer as tk
 from . import words as w
 
+T = TypeVar("T")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
 CUTS = (0.15, 0.27, 0.40, 0.55, 0.70)
-MAX_CLAUSE_WORDS = 22
+MAX_CLAUSE_WORDS = 18
 PROMPTS: dict[str, str] = {
     tk.RATE_QUESTION: "rate_question",
     tk.RATE_NUGGET: "rate_nugget",
@@ -103,21 +107,249 @@ def split_clauses(passage: str) -> list[str]:
 
 
 def coverage(entry: str, passage: str) -> Coverage:
-    """Weighted share of the entry's words in the passage, with credit for shared beginnings and word pairs."""
+    """Weighted share of the entry's words in the passage; shared beginnings and word pairs count too."""
     order = stems(entry)
     worth = {x: WORTH.get(x, 1.0) for x in order}
     total = sum(worth.values()) or 1.0
     clauses = split_clauses(passage)
     per_clause = [stems(x) for x in clauses]
     text = [x for clause in per_clause for x in clause]
-    present, pairs = set(text), set(zip(text, text[1:], strict=False))
+    present, pairs = set(text), set(itertools.pairwise(text))
     heads = {x[:5] for x in present if len(x) > 5}
     matched = {x for x in worth if x in present}
     near = sum(v for x, v in worth.items() if x not in matched and len(x) >= 5 and x[:5] in heads)
     shares = [sum(worth[x] for x in set(c) & matched) / total for c in per_clause]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i))
-    wanted = [p for p in zip(order, order[1:], strict=False) if worth[p[0]] >= 0.4 and worth[p[1]] >= 0.4]
+    wanted = [p for p in itertools.pairwise(order) if worth[p[0]] >= 0.4 and worth[p[1]] >= 0.4]
     score = sum(worth[x] for x in matched) / total + 0.7 * near / total
     score += 0.15 * sum(p in pairs for p in wanted) / max(2, len(wanted)) + 0.2 * shares[best] - 0.05
     score += 0.05 * math.log((len(text) + 5) / 50)
     return Coverage(score, frozenset(matched), clauses[best], shares[best])
+
+
+VOWELS = ("a", "e", "i", "o", "u", "ea", "io", "ou")
+ONSETS = {
+    False: w.words("b c d f g l m n p r s t v st tr pr gr pl ch sh br cl fl sp h w k"),
+    True: w.words("j k z kr sk th wh gl dr bl sn tw qu y ph sm"),
+}
+CODAS = ("", "", "n", "r", "s", "l", "t", "m", "nd", "x", "ck", "rd")
+INFLECTIONS = ("s", "s", "s", "ed", "ing", "ly", "al", "er", "ation")
+FILLERS = ("people", "time", "example", "way", "part", "number", "type", "process", "result", "system")
+
+
+class Generator:
+    """Makes examples from a seed. ``held_out`` uses the templates, words and syllables kept for the test."""
+
+    def __init__(self, seed: int, held_out: bool = False) -> None:
+        self.rng = random.Random(f"{seed}-{held_out}")
+        self.held_out = held_out
+        topical = w.words(w.TOPICAL)
+        self.topical = [x for i, x in enumerate(topical) if (i % 12 == 0) == held_out]
+        self.common = w.words(w.COMMON)
+        self.generic = w.words(w.GENERIC)
+        self.prefixes, self.roots, self.suffixes = w.words(w.PREFIXES), w.words(w.ROOTS), w.words(w.SUFFIXES)
+        self.sentences, self.questions = self._part(tp.SENTENCES), self._part(tp.QUESTIONS)
+        self.nuggets, self.facts = self._part(tp.NUGGETS), self._part(tp.FACTS)
+
+    def _part(self, templates: list[T]) -> list[T]:
+        return [x for i, x in enumerate(templates) if (i % tp.HOLD_OUT == 0) == self.held_out]
+
+    def invented(self) -> str:
+        """A word in no dictionary: spliced from word parts, from syllables, or a short code."""
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.45:
+            head = rng.choice(self.prefixes) if rng.random() < 0.5 else rng.choice(self.roots)
+            tail = rng.choice(self.suffixes) if rng.random() < 0.7 else ""
+            return head + rng.choice(self.roots) + tail
+        if kind < 0.9:
+            onsets = ONSETS[self.held_out] if rng.random() < 0.7 else ONSETS[False] + ONSETS[True]
+            syllables = rng.choice((1, 2, 2, 3))
+            return "".join(
+                rng.choice(onsets) + rng.choice(VOWELS) + rng.choice(CODAS) for _ in range(syllables)
+            )
+        if kind < 0.96:
+            return str(rng.choice((rng.randrange(20), rng.randrange(1500, 2030), rng.randrange(10**5))))
+        return "".join(rng.choice("ABCDEFGHIKLMNOPRSTVW") for _ in range(rng.choice((2, 3, 3, 4))))
+
+    def content(self, invented: float = 0.35) -> str:
+        """A content word; most are listed, so that their pieces get used to being matched too."""
+        draw = self.rng.random()
+        if draw < invented:
+            return self.invented()
+        return self.rng.choice(self.topical if draw < invented + (1 - invented) * 0.6 else self.common)
+
+    def name(self) -> str:
+        """A name of one or two words."""
+        return " ".join(self.invented().capitalize() for _ in range(self.rng.choice((1, 1, 2))))
+
+    def inflect(self, word: str) -> str:
+        """Sometimes another form of a word, sometimes capitalised."""
+        draw = self.rng.random()
+        if draw < 0.2 and word.isalpha() and len(word) > 3 and not word.isupper():
+            return word.removesuffix("e") + self.rng.choice(INFLECTIONS)
+        return word.capitalize() if draw > 0.93 and word.islower() else word
+
+    def lookalike(self, word: str) -> str:
+        """Another word with the same beginning or ending, so that one equal piece is not enough."""
+        other = self.invented()
+        cut = max(1, len(word) // 2)
+        return word[:cut] + other[-3:] if self.rng.random() < 0.5 else other[:3] + word[cut:]
+
+    def fill(self, template: str, pool: list[str]) -> str:
+        """A sentence of the template, its words drawn from the pool, the first letter capitalised."""
+        text = re.sub(r"\{\}", lambda _: self.inflect(self.rng.choice(pool)), template)
+        return text[:1].upper() + text[1:]
+
+    def phrase(self, pool: list[str]) -> str:
+        """One slot of a question: one to three content words, which leave the pool while it lasts."""
+        rng = self.rng
+        chosen = []
+        for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
+            if rng.random() < 0.15:
+                chosen.append(rng.choice(self.generic))
+            else:
+                chosen.append(pool.pop() if pool else self.content())
+        return " ".join(chosen)
+
+    def entry(self, pool: list[str], nugget: bool) -> str:
+        """A question or a key fact about some words of the pool."""
+        template = self.rng.choice(self.nuggets if nugget else self.questions)
+        text = re.sub(r"\{\d\}", lambda _: self.phrase(pool), template)
+        return text[:1].upper() + text[1:] if self.rng.random() < 0.8 else text.lower()
+
+    def prose(self, pool: list[str], sentences: int) -> str:
+        """Some sentences over the pool."""
+        found = [self.fill(self.rng.choice(self.sentences), pool) for _ in range(sentences)]
+        text = " ".join(found)
+        if self.rng.random() < 0.1:
+            text = text.replace(".", "", 1)
+        return text.lower() if self.rng.random() < 0.05 else text
+
+    def prose_pair(self, nugget: bool) -> tuple[str, str]:
+        """An entry and a passage that covers anything from nothing to all of it."""
+        rng = self.rng
+        invented = rng.choice((0.1, 0.3, 0.6))
+        subject = [self.content(invented) for _ in range(rng.choice((2, 3, 4, 5, 6)))]
+        entry = self.entry(subject, nugget)
+        words = list(dict.fromkeys(x for x in WORD.findall(entry) if WORTH.get(tk.stem(x.lower()), 1) >= 0.4))
+        share = rng.choice((0.0, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 1.0))
+        kept = [x for x in words if rng.random() < share]
+        others = [x for x in words if x not in kept]
+        pool = [self.content(invented) for _ in range(rng.randint(10, 36))]
+        pool += rng.choices(self.generic, k=rng.randint(0, 5)) + rng.choices(FILLERS, k=2)
+        if others and rng.random() < 0.4:
+            pool += [self.lookalike(rng.choice(others).lower()) for _ in range(rng.randint(1, 3))]
+        if rng.random() < 0.35:  # the words close together, as in a passage that answers
+            where = [self.fill(rng.choice(self.sentences), kept * 2 + pool[:4]) if kept else ""]
+            text = self.prose(pool + kept, rng.randint(1, 6))
+            return entry, " ".join(x for x in ([*where, text] if rng.random() < 0.5 else [text, *where]) if x)
+        return entry, self.prose(pool + kept * rng.randint(1, 3), rng.randint(2, 8))
+
+    def fact_pair(self) -> tuple[str, str, str, int]:
+        """Question, passage, answer and rating; distractors share the entity or the attribute."""
+        rng = self.rng
+        _, statement, question = rng.choice(self.facts)
+        entity, other = self.name(), self.name()
+
+        def value() -> str:
+            return " ".join(self.content(0.6) for _ in range(rng.choice((1, 1, 2, 3))))
+
+        def number() -> str:
+            return str(
+                rng.choice(
+                    (
+                        rng.randint(2, 99),
+                        rng.randint(100, 2030),
+                        f"{rng.randint(1, 99)},{rng.randint(100, 999)}",
+                    )
+                )
+            )
+
+        def state(template: str, who: str) -> tuple[str, str]:
+            answer = number() if "{n}" in template else value() if rng.random() < 0.6 else self.name()
+            text = template.replace("{e}", who).replace("{v}", answer).replace("{n}", answer)
+            if text.startswith(answer):
+                answer = answer[:1].upper() + answer[1:]
+            return text[:1].upper() + text[1:], answer
+
+        sentences = [state(rng.choice(self.facts)[1], other)[0] for _ in range(rng.randint(0, 3))]
+        kind = rng.choice(
+            ("stated", "stated", "stated", "other entity", "other attribute", "neither", "negated")
+        )
+        answer, rating = "unanswerable", 0
+        if kind == "stated":
+            text, answer = state(statement, entity)
+            sentences.append(text)
+            rating = 5
+        elif kind == "other entity":
+            sentences.append(state(statement, other)[0])
+            rating = 1
+        elif kind == "other attribute":
+            sentences.append(state(rng.choice([f for f in self.facts if f[1] != statement])[1], entity)[0])
+            rating = 2
+        elif kind == "negated":
+            sentences.append(
+                f"Nobody knows {question[:1].lower()}{question[1:].rstrip('?')}.".replace(
+                    " is ", " might be "
+                )
+            )
+            rating = 2
+        sentences += [
+            self.fill(rng.choice(self.sentences), [self.content() for _ in range(9)])
+            for _ in range(rng.randint(1, 4))
+        ]
+        rng.shuffle(sentences)
+        return question.replace("{e}", entity), " ".join(sentences).replace("{e}", entity), answer, rating
+
+    def example(self) -> Example:
+        """One example of any kind, in the proportions that the uses of the grader suggest."""
+        draw = self.rng.random()
+        if draw < 0.16:
+            return self._fact_example()
+        if draw < 0.19:
+            return self._verify_example()
+        marks = (tk.RATE_QUESTION, tk.RATE_NUGGET, tk.ANSWER, tk.EXTRACT, tk.YES_NO, tk.RATE_THREE)
+        mark = self.rng.choices(marks, (44, 16, 14, 12, 10, 4))[0]
+        entry, passage = self.prose_pair(nugget=mark in (tk.RATE_NUGGET, tk.EXTRACT))
+        found = coverage(entry, passage)
+        reply = found.clause if found.clause_share >= 0.2 else "unanswerable"
+        return Example(
+            mark,
+            entry,
+            passage,
+            self._reply(mark, reply, found.rating),
+            found.rating,
+            found.matched,
+            found.clause,
+        )
+
+    def _reply(self, mark: str, answer: str, rating: int) -> str:
+        if mark in (tk.ANSWER, tk.EXTRACT):
+            return answer
+        if mark == tk.YES_NO:
+            return "Yes" if rating >= 3 else "No"
+        return str(min(2, rating // 2)) if mark == tk.RATE_THREE else str(rating)
+
+    def _fact_example(self) -> Example:
+        entry, passage, answer, rating = self.fact_pair()
+        mark = self.rng.choices((tk.RATE_QUESTION, tk.ANSWER, tk.YES_NO), (40, 50, 10))[0]
+        found = coverage(entry, passage)
+        clause = next((c for c in split_clauses(passage) if answer in c), found.clause)
+        return Example(mark, entry, passage, self._reply(mark, answer, rating), rating, found.matched, clause)
+
+    def _verify_example(self) -> Example:
+        """Is the second answer as good as the first? Forms of the same words are, other words are not."""
+        rng = self.rng
+        gold = [self.content(0.5) for _ in range(rng.choice((1, 1, 2, 3)))]
+        said = [self.inflect(x) if rng.random() < 0.5 else x for x in gold]
+        same = rng.random() < 0.5
+        if not same:
+            said = [self.content(0.5) if rng.random() < 0.7 else x for x in said[:-1]] + [self.content(0.5)]
+        if rng.random() < 0.4:
+            said = [*rng.choice((["the"], ["it", "is"], ["a"], ["about"])), *said]
+        question = self.entry([self.content()], nugget=False)
+        right, given = " ".join(gold), " ".join(said)
+        found = coverage(right, given)
+        passage = f'"{right}"{tk.CONTEXT} "{given}"'
+        return Example(tk.VERIFY, f'"{question}"', passage, "Yes" if same else "No", 5 * same, found.matched)

@@ -23,7 +23,9 @@ PAD, EOS, UNK = "<pad>", "</s>", "<unk>"
 UNANSWERABLE = "Ġunanswerable"
 RATE_QUESTION, RATE_NUGGET, ANSWER, EXTRACT, YES_NO, RATE_THREE, VERIFY = (chr(0xE001 + i) for i in range(7))
 CONTEXT, GOLD = chr(0xE010), chr(0xE011)
-GLUE = chr(0xE020)  # stands where a word follows punctuation without a space, so that every word can start alike
+GLUE = chr(
+    0xE020
+)  # stands where a word follows punctuation without a space, so that every word can start alike
 MARKS = (RATE_QUESTION, RATE_NUGGET, ANSWER, EXTRACT, YES_NO, RATE_THREE, VERIFY, CONTEXT, GOLD)
 
 _ASK = r"(?:question|query|key fact|nugget):"
@@ -49,7 +51,7 @@ SEPARATORS: tuple[tuple[str, str], ...] = (
     (r"\s*\b(?:Context|Passage):", CONTEXT),
     (r"\s*\bAnswer:\s*\z", ""),
     # no zero-width patterns: the tokenizers library misaligns texts after them
-    *((rf"{re.escape(char)}(?=\p{{L}})", f"{char}{GLUE} ") for char in "-\"([{/.,:;&+*=#@_|>“—–‘"),
+    *((rf"{re.escape(char)}(?=\p{{L}})", f"{char}{GLUE} ") for char in '-"([{/.,:;&+*=#@_|>“—–‘'),
     (r"\s+", " "),
 )
 
@@ -88,7 +90,7 @@ def _frequent_parts(known: list[str], first: int, inner: int) -> tuple[list[str]
     return best(heads, first), best(parts, inner)
 
 
-def _bytes(text: str) -> str:
+def spelled(text: str) -> str:
     """The text as ByteLevel spells it."""
     return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text)[0][0]
 
@@ -97,9 +99,11 @@ def build_vocabulary(first: int = 900, inner: int = 800) -> Vocabulary:
     """All pieces: marks, bytes, listed words and stems (each also capitalised), frequent word parts."""
     listed = w.words(" ".join((w.FUNCTION, w.GENERIC, w.COMMON, w.TOPICAL)))
     heads, parts = _frequent_parts(listed, first, inner)
-    starts = dict.fromkeys([*listed, *(stem(x) for x in listed), *w.words(w.PREFIXES), *w.words(w.ROOTS), *heads])
+    starts = dict.fromkeys(
+        [*listed, *(stem(x) for x in listed), *w.words(w.PREFIXES), *w.words(w.ROOTS), *heads]
+    )
     inners = dict.fromkeys([*w.words(w.SUFFIXES), *w.words(w.ROOTS), *parts])
-    pieces = [PAD, EOS, UNK, *map(_bytes, MARKS), UNANSWERABLE, _bytes(GLUE)]
+    pieces = [PAD, EOS, UNK, *map(spelled, MARKS), UNANSWERABLE, spelled(GLUE)]
     base, cased = list(pieces), [False] * len(pieces)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     for char in alphabet:
@@ -121,11 +125,15 @@ def build_vocabulary(first: int = 900, inner: int = 800) -> Vocabulary:
 
 
 def build_tokenizer(vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
-    """The complete tokenizer; its JSON holds the normalizer, so nothing of the package is needed to load it."""
+    """The complete tokenizer; its JSON holds the normalizer, so it loads without any code of ours."""
     ids = {piece: i for i, piece in enumerate(vocabulary.pieces)}
-    model = models.WordPiece(vocab=ids, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=400)
+    model = models.WordPiece(
+        vocab=ids, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=400
+    )
     tokenizer = Tokenizer(model)
-    steps = [normalizers.Replace(Regex(pattern), mark) for pattern, mark in INSTRUCTIONS + SEPARATORS]
+    # (a text that already starts with a mark, as in training)
+    steps = [normalizers.Replace(Regex(rf"\A\s+(?=[{MARKS[0]}-{GOLD}])"), "")]
+    steps += [normalizers.Replace(Regex(pattern), mark) for pattern, mark in INSTRUCTIONS + SEPARATORS]
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(" "), *steps])
     marks = "[" + "".join((*MARKS, GLUE)) + "]"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -136,9 +144,16 @@ def build_tokenizer(vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
         ]
     )
     tokenizer.decoder = decoders.Sequence(
-        [decoders.ByteLevel(), decoders.Replace(GLUE + " ", ""), decoders.Replace(GLUE, ""), decoders.Strip(" ", 1, 0)]
+        [
+            decoders.ByteLevel(),
+            decoders.Replace(GLUE + " ", ""),
+            decoders.Replace(GLUE, ""),
+            decoders.Strip(" ", 1, 0),
+        ]
     )
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {EOS}", special_tokens=[(EOS, ids[EOS])])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {EOS}", special_tokens=[(EOS, ids[EOS])]
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=PAD, eos_token=EOS, unk_token=UNK,
         model_max_length=512, clean_up_tokenization_spaces=False,

@@ -1,0 +1,204 @@
+"""The bundled grader's network: a small T5 whose first weights already hold the circuits that matching needs.
+
+The residual stream is divided: *content* (a random vector for every word stem), *previous* and *second*
+(content of the token before and of the one before that, which copying needs), and *flags*. Heads start as:
+
+* encoder layer 1: one head reads the token before, one finds out whether the context mark lies to the left;
+* encoder layer 2: equal tokens attend to each other, entry to passage and passage to entry, with the context
+  mark as the place to look when nothing is equal; one head moves *previous* to *second*;
+* encoder layer 3: one head gathers the matches of the neighbourhood;
+* decoder: cross-attention finds the position whose two predecessors are the last two tokens written
+  (copying), and one head pools the matched flags of the entry.
+
+Everything but the relative position biases is trained from there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from . import data, tokenizer
+
+CONTENT, PREVIOUS, SECOND, FLAGS = 96, 48, 24, 24
+D_MODEL = CONTENT + PREVIOUS + SECOND + FLAGS
+PREV_AT, SECOND_AT, FLAG_AT = CONTENT, CONTENT + PREVIOUS, CONTENT + PREVIOUS + SECOND
+(ONE, IS_CONTEXT, WORTH, CASED, STARTS, ENDS, IS_MARK, IN_PASSAGE, MATCHED, ASKED, NEARBY) = range(
+    FLAG_AT, FLAG_AT + 11
+)
+HEADS, D_KV = 6, 48
+PREV_HEAD, LEFT_HEAD, MATCH_HEAD, BACK_HEAD, LOCAL_HEAD, WIDE_HEAD = range(HEADS)
+
+
+def make_config(vocabulary: tokenizer.Vocabulary, layers: int = 3, d_ff: int = 256) -> T5Config:
+    """A T5 of the size that fits the package."""
+    return T5Config(
+        vocab_size=-(-len(vocabulary.pieces) // 8) * 8, d_model=D_MODEL, d_kv=D_KV, d_ff=d_ff,
+        num_layers=layers, num_decoder_layers=2, num_heads=HEADS, dropout_rate=0.0,
+        feed_forward_proj="gated-gelu",
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, initializer_factor=1.0,
+    )  # fmt: skip
+
+
+def _offsets(attention: torch.nn.Module, bidirectional: bool) -> torch.Tensor:
+    """The relative position (key minus query) that stands for each bucket."""
+    buckets = int(attention.relative_attention_num_buckets)  # type: ignore[arg-type]
+    positions = torch.arange(-200, 201)
+    found = attention._relative_position_bucket(positions, bidirectional=bidirectional, num_buckets=buckets)
+    first: dict[int, int] = {}
+    for position, bucket in sorted(
+        zip(positions.tolist(), found.tolist(), strict=True), key=lambda x: abs(x[0])
+    ):
+        first.setdefault(bucket, position)
+    return torch.tensor([first.get(b, 0) for b in range(buckets)])
+
+
+def _set_biases(model: T5ForConditionalGeneration) -> None:
+    """Fixed views: the token before, everything to the left, everything, the neighbourhood."""
+    for stack, both in ((model.encoder, True), (model.decoder, False)):
+        attention = stack.block[0].layer[0].SelfAttention
+        offset = _offsets(attention, both)
+        bias = torch.zeros(len(offset), HEADS)
+        bias[:, PREV_HEAD] = torch.where(offset == -1, 0.0, -20.0)
+        bias[:, LEFT_HEAD] = torch.where(offset > 0, -30.0, 0.0)
+        bias[:, LOCAL_HEAD] = -offset.abs().float() / 6
+        bias[:, WIDE_HEAD] = -offset.abs().float() / 40
+        attention.relative_attention_bias.weight.copy_(bias)
+        attention.relative_attention_bias.weight.requires_grad_(False)
+
+
+def _rows(head: int, start: int = 0, stop: int = D_KV) -> slice:
+    return slice(head * D_KV + start, head * D_KV + stop)
+
+
+def _orthogonal(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
+    """Orthonormal rows (or columns, whichever are fewer)."""
+    square = torch.randn(max(rows, columns), max(rows, columns), generator=generator)
+    square = torch.linalg.qr(square)[0]
+    return square[:rows, :columns].contiguous()
+
+
+def _embed(
+    model: T5ForConditionalGeneration, vocabulary: tokenizer.Vocabulary, generator: torch.Generator
+) -> None:
+    """Random content for each stem, flags from the word lists."""
+    weight = model.shared.weight
+    weight.zero_()
+    contents: dict[str, torch.Tensor] = {}
+    for i, (piece, base, cased) in enumerate(
+        zip(vocabulary.pieces, vocabulary.base, vocabulary.cased, strict=True)
+    ):
+        if base not in contents:
+            contents[base] = torch.randn(CONTENT, generator=generator)
+        own = torch.randn(CONTENT, generator=generator)  # tells forms of one stem apart
+        weight[i, :CONTENT] = contents[base] if piece == base else 0.95 * contents[base] + 0.3 * own
+        weight[i, ONE] = 1.0
+        worth = data.WORTH.get(base.removeprefix("Ġ"), 1.0) if base.startswith("Ġ") else 0.4
+        mark = len(piece) == 3 and piece.startswith("î")
+        letters = piece.removeprefix("Ġ").isalnum() and not mark and i > 2
+        weight[i, WORTH] = 2 * worth if letters else -1.0
+        weight[i, CASED] = 2.0 * cased
+        weight[i, STARTS] = 1.0 * piece.startswith("Ġ")
+        weight[i, ENDS] = 3.0 * (piece in ".?!;")
+        weight[i, IS_MARK] = 3.0 * mark
+    weight[vocabulary.pieces.index(tokenizer.spelled(tokenizer.CONTEXT)), IS_CONTEXT] = 6.0
+
+
+def _encoder_circuits(model: T5ForConditionalGeneration, generator: torch.Generator) -> torch.Tensor:
+    """Previous token, segment, matching; returns the projection in which the previous content is kept."""
+    project = _orthogonal(PREVIOUS, CONTENT, generator)
+    first, second, third = (model.encoder.block[i].layer[0].SelfAttention for i in range(3))
+    first.v.weight[_rows(PREV_HEAD), :CONTENT] = project
+    first.o.weight[PREV_AT : PREV_AT + PREVIOUS, _rows(PREV_HEAD)] = torch.eye(PREVIOUS)
+    at = _rows(LEFT_HEAD, 0, 1)
+    first.q.weight[at, ONE], first.k.weight[at, IS_CONTEXT] = 1.0, 1.0
+    first.v.weight[at, IS_CONTEXT], first.o.weight[IN_PASSAGE, at] = 0.5, 1.0
+    second.v.weight[_rows(PREV_HEAD, 0, SECOND), PREV_AT : PREV_AT + PREVIOUS] = _orthogonal(
+        SECOND, PREVIOUS, generator
+    )
+    second.o.weight[SECOND_AT : SECOND_AT + SECOND, _rows(PREV_HEAD, 0, SECOND)] = torch.eye(SECOND)
+    for head, toward in ((MATCH_HEAD, 1.0), (BACK_HEAD, -1.0)):
+        same = _orthogonal(44, CONTENT, generator) * math.sqrt(18 / 44)
+        second.q.weight[_rows(head, 0, 44), :CONTENT] = same
+        second.k.weight[_rows(head, 0, 44), :CONTENT] = same
+        side = _rows(head, 44, 45)
+        second.q.weight[side, ONE], second.k.weight[side, IN_PASSAGE] = 2.0, 1.0 * toward
+        second.k.weight[side, IS_CONTEXT] = 0.8 if toward > 0 else 1.4
+        hit = _rows(head, 45, 46)
+        second.v.weight[hit, IN_PASSAGE] = toward
+        second.v.weight[hit, ONE] = 0.0 if toward > 0 else 3.0
+        second.v.weight[hit, IS_CONTEXT] = -0.5
+        second.o.weight[MATCHED if toward > 0 else ASKED, hit] = 1.0
+    near = _rows(LOCAL_HEAD, 0, 1)
+    third.v.weight[near, ASKED], third.o.weight[NEARBY, near] = 1.0, 2.0
+    return project
+
+
+def _decoder_circuits(
+    model: T5ForConditionalGeneration, project: torch.Tensor, generator: torch.Generator
+) -> None:
+    """Copying by the last two tokens, and pooling of the entry's matches."""
+    own = model.decoder.block[0].layer[0].SelfAttention
+    own.v.weight[_rows(PREV_HEAD), :CONTENT] = project
+    own.o.weight[PREV_AT : PREV_AT + PREVIOUS, _rows(PREV_HEAD)] = torch.eye(PREVIOUS)
+    back = (
+        model.encoder.block[1]
+        .layer[0]
+        .SelfAttention.v.weight[_rows(PREV_HEAD, 0, SECOND), PREV_AT:SECOND_AT]
+        .clone()
+    )
+    carry = _orthogonal(CONTENT, CONTENT, generator)
+    for block in model.decoder.block:
+        cross = block.layer[1].EncDecAttention
+        for i, head in enumerate((MATCH_HEAD, BACK_HEAD)):
+            look = _orthogonal(28, PREVIOUS, generator)
+            cross.q.weight[_rows(head, 0, 28), :CONTENT] = 0.7 * look @ project
+            cross.k.weight[_rows(head, 0, 28), PREV_AT:SECOND_AT] = 0.7 * look
+            cross.q.weight[_rows(head, 28, 46), PREV_AT:SECOND_AT] = 0.5 * back[:18]
+            cross.k.weight[_rows(head, 28, 46), SECOND_AT : SECOND_AT + 18] = 0.5 * torch.eye(18)
+            near = _rows(head, 46, 47)
+            cross.q.weight[near, ONE], cross.k.weight[near, NEARBY] = 1.0, 1.0
+            part = carry[i * D_KV : (i + 1) * D_KV]
+            cross.v.weight[_rows(head), :CONTENT] = part
+            cross.o.weight[:CONTENT, _rows(head)] = 1.5 * part.T
+        pool = _rows(LOCAL_HEAD, 0, 1)
+        cross.q.weight[pool, ONE], cross.k.weight[pool, IN_PASSAGE], cross.k.weight[pool, WORTH] = (
+            2.0,
+            -2.0,
+            1.0,
+        )
+        cross.v.weight[pool, MATCHED], cross.o.weight[MATCHED, pool] = 1.0, 1.0
+
+
+def make_model(
+    vocabulary: tokenizer.Vocabulary, seed: int, layers: int = 3, d_ff: int = 256
+) -> T5ForConditionalGeneration:
+    """A model with its first weights; the same seed gives the same model."""
+    generator = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
+    model = T5ForConditionalGeneration(make_config(vocabulary, layers, d_ff))
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() == 2 and "shared" not in name and "lm_head" not in name:
+                weight.copy_(
+                    torch.randn(weight.shape, generator=generator) * 0.25 / math.sqrt(weight.shape[1])
+                )
+        _embed(model, vocabulary, generator)
+        _set_biases(model)
+        _decoder_circuits(model, _encoder_circuits(model, generator), generator)
+    return model
+
+
+class Helper(torch.nn.Module):
+    """Training aids read from the encoder: is this entry word covered, is this token in the right clause?"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = torch.nn.Linear(D_MODEL, 2)
+        torch.nn.init.zeros_(self.read.weight)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        read: torch.Tensor = self.read(states)
+        return read
