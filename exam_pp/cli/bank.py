@@ -1,4 +1,4 @@
-"""``exam-pp bank``: test banks."""
+"""``exam-pp bank``: test banks from and to files of other tools."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.bank_edit import COMMANDS as EDITING
+
 log = logging.getLogger(__name__)
+
+_BANK = click.argument("bank", type=click.Path(path_type=Path, allow_dash=True))
+_OUTPUT = click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Test bank."
+)
 
 
 @click.group("bank")
 def command() -> None:
-    """Test banks: import."""
+    """Test banks: import, export, inspect, edit, and find bad questions."""
 
 
 @command.command("import")
@@ -21,25 +28,66 @@ def command() -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["tqa", "squad2"]),
+    type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge"]),
     required=True,
-    help="Lessons of Textbook Question Answering, or SQuAD2-style JSON.",
+    help="Lessons of Textbook Question Answering, SQuAD2-style JSON, CSV of `bank export`, question banks "
+    "by facet in their first shape, nuggets of AutoNuggetizer, nugget banks of AutoJudge.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Test bank."
-)
+@_OUTPUT
 @click.option(
     "--passages",
     type=click.Path(path_type=Path),
     help="With squad2: also write the paragraphs, as a passages file.",
 )
-def import_command(files: tuple[Path, ...], form: Any, output: Path, passages: Path | None) -> None:
-    """Make a test bank with gold answers from the FILES of a question answering collection.
+@click.option(
+    "--base",
+    type=click.Path(path_type=Path),
+    help="With csv: the bank that the spreadsheet was made from; keeps what it does not show.",
+)
+def import_command(
+    files: tuple[Path, ...], form: Any, output: Path, passages: Path | None, base: Path | None
+) -> None:
+    """Make a test bank from the FILES of another tool or collection.
 
     TQA: a query for each lesson, with its questions that need no diagram. SQuAD2: a query for each
-    paragraph; a question without an answer gets `gold_answers: []`: "unanswerable" is right.
+    paragraph; a question without an answer gets `gold_answers: []`: "unanswerable" is right. CSV: an entry
+    whose words were changed gets a new id, so that only it is graded anew. Published banks need no import.
     """
-    from exam_pp.phases.import_bank import import_bank
+    if passages is not None and form not in ("tqa", "squad2"):
+        raise click.UsageError("--passages goes with --format squad2.")
+    if base is not None and form != "csv":
+        raise click.UsageError("--base goes with --format csv.")
+    if form in ("tqa", "squad2"):
+        from exam_pp.phases.import_bank import import_bank
 
-    for line in import_bank(form, files, output, passages).lines():
+        for line in import_bank(form, files, output, passages).lines():
+            log.info("%s", line)
+        return
+    from exam_pp.phases.bank_formats import import_texts
+
+    for line in import_texts(form, files, output, base).lines():
         log.info("%s", line)
+
+
+@command.command("export")
+@_BANK
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "nuggetizer", "autojudge"]),
+    required=True,
+    help="CSV for spreadsheets, nuggets for AutoNuggetizer, nugget banks (v3) for AutoJudge.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="File to write."
+)
+def export_command(bank: Path, form: Any, output: Path) -> None:
+    """Write BANK in the format of a spreadsheet or of another tool."""
+    from exam_pp.phases.bank_formats import export_bank
+
+    for line in export_bank(bank, form, output).lines():
+        log.info("%s", line)
+
+
+for member in EDITING:
+    command.add_command(member)

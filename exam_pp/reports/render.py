@@ -1,4 +1,4 @@
-"""Renderers: a report as text, TSV, Markdown or JSON."""
+"""Renderers: a report as text, TSV, Markdown, JSON or HTML."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _text_table(table: Table) -> str:
     cells = [[show(cell, table.decimals) for cell in row] for row in table.rows]
     rows = [list(table.columns), *cells]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
-    numeric = [_is_numeric(table, i) for i in range(len(table.columns))]
+    numeric = [is_numeric(table, i) for i in range(len(table.columns))]
     lines = [
         "  ".join(_align(cell, w, n) for cell, w, n in zip(row, widths, numeric, strict=True)) for row in rows
     ]
@@ -58,7 +58,8 @@ def _text_table(table: Table) -> str:
     return "\n".join([*([table.title] if table.title else []), *(line.rstrip() for line in lines)])
 
 
-def _is_numeric(table: Table, column: int) -> bool:
+def is_numeric(table: Table, column: int) -> bool:
+    """Whether all cells of a column that are not empty are numbers."""
     cells = [row[column] for row in table.rows if row[column] is not None]
     return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
 
@@ -95,7 +96,7 @@ def _markdown_block(block: Block) -> str:
     match block:
         case Table():
             header, *rows = [[_markdown_cell(cell) for cell in row] for row in _shown(block)]
-            rule = ["---:" if _is_numeric(block, i) else "---" for i in range(len(header))]
+            rule = ["---:" if is_numeric(block, i) else "---" for i in range(len(header))]
             lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
             return "\n".join(([f"**{block.title}**", ""] if block.title else []) + lines)
         case Paragraph(words):
@@ -124,7 +125,14 @@ def json_document(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
+def _html() -> Renderer:
+    from exam_pp.reports.html import page  # noqa: PLC0415 - it builds on this module
+
+    return page
+
+
 RENDERERS.add("text", text)
 RENDERERS.add("tsv", tsv)
 RENDERERS.add("md", markdown)
 RENDERERS.add("json", json_document)
+RENDERERS.add_lazy("html", _html)

@@ -1,0 +1,79 @@
+"""Nuggets in the JSON lines of AutoNuggetizer (Pradeep et al., 2024): one line a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from exam_pp.data_model import Id, Record
+from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.validation import parse_record
+from exam_pp.test_bank import BankLine, Nugget, entry_id
+
+
+class NuggetText(Record):
+    """A nugget; other keys are kept."""
+
+    text: str = Field(min_length=1)
+    importance: str | None = None
+
+
+class NuggetLine(Record):
+    """The nuggets of a query."""
+
+    qid: Id
+    query: str = ""
+    nuggets: list[NuggetText]
+
+
+def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
+    """The lines as a bank. The file has no ids: they are made of query and text, as for generated nuggets.
+
+    Labels of importance that are neither vital nor okay occur, and stay. Raises :class:`DataError`.
+    """
+    for number, text in read_lines(path):
+        line = parse_record(NuggetLine, text, path, number)
+        yield BankLine(
+            query_id=line.qid,
+            query_text=line.query,
+            info={"prompt_target": "nuggets"},
+            items=[_nugget(line.qid, nugget) for nugget in line.nuggets],
+        )
+
+
+def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
+    values: dict[str, Any] = {
+        "query_id": query_id,
+        "nugget_id": entry_id(query_id, nugget.text),
+        "nugget_text": nugget.text,
+        **(nugget.model_extra or {}),
+    }
+    if nugget.importance is not None:
+        values["importance"] = nugget.importance
+    return Nugget(**values)
+
+
+def write_nuggetizer(
+    lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write nuggets, a line a query; facets of a query are united."""
+    united: dict[str, NuggetLine] = {}
+    for line in lines:
+        query = united.setdefault(
+            line.query_id, NuggetLine(query=line.query_text, qid=line.query_id, nuggets=[])
+        )
+        query.query = query.query or line.query_text
+        query.nuggets.extend(_text(item) for item in line.items if isinstance(item, Nugget))
+    with atomic_output(path, inputs=inputs) as stream:
+        for query in united.values():
+            # The tool's own order of keys.
+            dumped = NuggetLine.model_construct(query=query.query, qid=query.qid, nuggets=query.nuggets)
+            stream.write(dumped.model_dump_json(exclude_unset=True).encode() + b"\n")
+
+
+def _text(nugget: Nugget) -> NuggetText:
+    importance = {} if nugget.importance is None else {"importance": nugget.importance}
+    return NuggetText(text=nugget.nugget_text, **importance, **(nugget.model_extra or {}))
