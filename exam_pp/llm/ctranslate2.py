@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ LONGEST_REPLY = 256
 """Longer replies go to the reference engine: the two differ where a search runs into a length limit."""
 
 NEGLIGIBLE = 2e-5
-"""Where all complete hypotheses but this much probability are known, a label that is not among them
-cannot move the expected rating by more than 1e-4, and is not scored."""
+"""Where all replies that are not known have less than this part of the known labels' probability, a label
+that is not known cannot move the expected rating by more than 1e-4, and is not scored."""
 
 NEGLIGIBLE_LOGPROB = -100.0
 
@@ -92,34 +93,96 @@ class CTranslate2Engine:
             "dtype": self._compute_type,
             "device": self._device,
             "ctranslate2": self._version,
+            "transformers": version("transformers"),  # its tokenizers make the prompts
         }
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Queue a batch; workers take it up as they are free."""
         source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
-        futures = self._translator.translate_batch(
+        rows = self._label_rows(job.labels)
+        if rows and self._beams == 1:
+            alternatives = self._search_alternatives(source, rows)
+            return lambda: self._collect_alternatives(job, source, rows, _results(alternatives))
+        futures = self._search(source, job.max_new_tokens)
+        return lambda: self._collect(job, source, rows, _results(futures))
+
+    def _search(self, source: list[list[str]], max_new_tokens: int) -> Any:
+        return self._translator.translate_batch(
             source,
             asynchronous=True,
             beam_size=self._beams,
             num_hypotheses=self._beams,
             length_penalty=1,
             max_input_length=0,
-            max_decoding_length=min(job.max_new_tokens, LONGEST_REPLY),
+            max_decoding_length=min(max_new_tokens, LONGEST_REPLY),
             min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
         )
-        return lambda: self._collect(job, source, [future.result() for future in futures])
 
-    def _collect(self, job: Job, source: list[list[str]], results: list[Any]) -> list[Completion]:
+    def _search_alternatives(self, source: list[list[str]], rows: Sequence[Sequence[str]]) -> Any:
+        """The likeliest first tokens, each continued greedily to the length of a label.
+
+        Greedy search alone meets no label but its reply; this meets nearly all in the same encoder pass.
+        """
+        return self._translator.translate_batch(
+            source,
+            asynchronous=True,
+            beam_size=1,
+            return_alternatives=True,
+            num_hypotheses=len(rows),
+            length_penalty=0,  # the score is then the joint log-probability
+            max_input_length=0,
+            max_decoding_length=max(map(len, rows)),
+            min_decoding_length=0,
+            return_scores=True,
+            return_end_token=True,
+        )
+
+    def _collect(
+        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+    ) -> list[Completion]:
         ends = self._tokenizer.eos_token
         finished = [all(tokens and tokens[-1] == ends for tokens in result.hypotheses) for result in results]
-        likelihoods = self._label_logprobs(job, source, results)
+        known = [self._complete(result, lambda tokens: len(tokens)) for result in results] if rows else []
+        likelihoods = self._label_logprobs(source, rows, known) or [()] * len(results)
         repeated = iter(self._ask_reference(job, [index for index, done in enumerate(finished) if not done]))
         return [
             Completion(self._text(result.hypotheses[0]) if done else next(repeated), label_logprobs=logprobs)
             for result, logprobs, done in zip(results, likelihoods, finished, strict=True)
         ]
+
+    def _collect_alternatives(
+        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+    ) -> list[Completion]:
+        """The first alternative is greedy search's reply, if it is complete and the empty reply is unlikelier.
+
+        Alternatives do not include the empty reply; the other prompts are asked again.
+        """
+        known = [self._complete(result, lambda tokens: 1) for result in results]
+        likelihoods = self._label_logprobs(source, rows, known)
+        texts: dict[int, str] = {}
+        for index, (result, replies) in enumerate(zip(results, known, strict=True)):
+            logprob = replies.get(tuple(result.hypotheses[0]))
+            if logprob is not None and math.exp(logprob) > _unknown(replies):
+                texts[index] = self._text(result.hypotheses[0])
+        again = [index for index in range(len(results)) if index not in texts]
+        rest = Job([job.prompts[index] for index in again], (), job.max_new_tokens)
+        if again:
+            texts |= {i: done.text for i, done in zip(again, self.start(rest)(), strict=True)}
+        return [Completion(texts[index], label_logprobs=row) for index, row in enumerate(likelihoods)]
+
+    def _complete(self, result: Any, length: Callable[[Sequence[str]], int]) -> dict[tuple[str, ...], float]:
+        """Joint log-probabilities of the hypotheses that end; scores are means over ``length``."""
+        return {
+            tuple(tokens): score * length(tokens)
+            for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+            if tokens and tokens[-1] == self._tokenizer.eos_token
+        }
+
+    def _label_rows(self, labels: Sequence[str]) -> list[tuple[str, ...]]:
+        rows = label_rows(self._tokenizer, labels)
+        return [tuple(self._tokenizer.convert_ids_to_tokens(row)) for row in rows]
 
     def _text(self, tokens: list[str]) -> str:
         ids = self._tokenizer.convert_tokens_to_ids(tokens)
@@ -138,30 +201,22 @@ class CTranslate2Engine:
         return [completion.text for completion in self._reference.start(again)()]
 
     def _label_logprobs(
-        self, job: Job, source: list[list[str]], results: list[Any]
+        self,
+        source: list[list[str]],
+        rows: Sequence[tuple[str, ...]],
+        known: list[dict[tuple[str, ...], float]],
     ) -> list[tuple[float, ...]]:
         """Joint log-probabilities of the labels: from the search where it met them, else scored.
 
         A search shares its encoder pass only with the labels that it met; each other label costs a
         pass of its own.
         """
-        if not job.labels:
-            return [()] * len(results)
-        rows = [
-            tuple(self._tokenizer.convert_ids_to_tokens(row))
-            for row in label_rows(self._tokenizer, job.labels)
-        ]
         table: list[list[float]] = []
         missing: list[tuple[int, int]] = []
-        for index, result in enumerate(results):
-            met = {
-                tuple(tokens): score * len(tokens)
-                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
-                if tokens and tokens[-1] == self._tokenizer.eos_token
-            }
-            table.append([met.get(row, NEGLIGIBLE_LOGPROB) for row in rows])
-            if 1 - math.fsum(map(math.exp, met.values())) > NEGLIGIBLE:
-                missing += [(index, label) for label, row in enumerate(rows) if row not in met]
+        for index, replies in enumerate(known):
+            table.append([replies.get(row, NEGLIGIBLE_LOGPROB) for row in rows])
+            if _unknown(replies) > NEGLIGIBLE * math.fsum(map(math.exp, table[-1])):
+                missing += [(index, label) for label, row in enumerate(rows) if row not in replies]
         for (index, label), logprob in zip(missing, self._scores(source, rows, missing), strict=True):
             table[index][label] = logprob
         return [tuple(row) for row in table]
@@ -179,6 +234,15 @@ class CTranslate2Engine:
             max_input_length=0,
         )
         return [math.fsum(result.log_probs) for result in scored]
+
+
+def _results(futures: Any) -> list[Any]:
+    return [future.result() for future in futures]
+
+
+def _unknown(replies: dict[tuple[str, ...], float]) -> float:
+    """The probability of all replies but these."""
+    return 1 - math.fsum(map(math.exp, replies.values()))
 
 
 def _device(options: ModelOptions) -> str:
