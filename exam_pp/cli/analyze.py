@@ -146,6 +146,87 @@ def sweep_command(
         _emit(report, form, output, inputs)
 
 
+@command.command("agreement")
+@GRADED
+@click.option("--qrels", type=_FILE, help="Judgments, in place of those in GRADED.")
+@click.option("--bank", type=_FILE, help="Test bank: which entries count.")
+@click.option(
+    "--min-relevant-judgment",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Judgment from which a passage is relevant (TREC DL: 2).",
+)
+@click.option(
+    "--min-answers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Label by the k-th best rating; repeatable. [default: 1]",
+)
+@click.option(
+    "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
+@filter_options
+@format_option("text", "tsv", "json", "md", "latex")
+@output_option()
+def agreement_command(
+    *,
+    graded: Path,
+    qrels: Path | None,
+    bank: Path | None,
+    min_relevant_judgment: int,
+    min_answers: tuple[int, ...],
+    label_rule: str | None,
+    seed: int,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """How labels from grades agree with the judgments of people: tables of counts and Cohen's κ.
+
+    For ratings, the published tables: every grade (GRADED), merged grades (MERGE), relevant from grade 1
+    (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5).
+    """
+    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.phases.agreement import agreement, rated_passages
+
+    if label_rule is not None and min_answers:
+        raise click.UsageError("--label-rule replaces --min-answers.")
+    rule = None if label_rule is None else LabelRule.parse(label_rule)
+    passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=grade_filter(**criteria))
+    report = agreement(
+        passages, min_relevant=min_relevant_judgment, min_answers=min_answers or (1,), rule=rule, seed=seed
+    )
+    _emit(report, form, output, [graded, qrels, bank])
+
+
+@command.command("graders")
+@GRADED
+@click.option("--bank", type=_FILE, help="Test bank: which entries count.")
+@click.option(
+    "--label-rule",
+    help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
+)
+@filter_options
+@format_option("text", "tsv", "json", "md", "latex")
+@output_option()
+def graders_command(
+    *, graded: Path, bank: Path | None, label_rule: str | None, form: str, output: Path, **criteria: Any
+) -> None:
+    """How several graders in one file agree with each other, and with the judgments.
+
+    A grader is a model with a prompt class. Rows are pairs of graders with Cohen's κ, weighted κ and
+    Krippendorff's α; a second table has α over all of them.
+    """
+    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.phases.agreement import graders
+
+    rule = None if label_rule is None else LabelRule.parse(label_rule)
+    report = graders(graded, bank=bank, grade_filter=grade_filter(**criteria), labelling=rule)
+    _emit(report, form, output, [graded, bank])
+
+
 def _emit(report: Report, form: str, output: Path, inputs: list[Path | None]) -> None:
     """Write a report; notes that the format has no room for go to standard error."""
     from exam_pp.reports.document import Paragraph

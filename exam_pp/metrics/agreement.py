@@ -1,11 +1,15 @@
-"""How much two graders, or a grader and people, agree on single items: weighted κ, area under the curve."""
+"""How much graders and people agree on single items: κ, weighted κ, Krippendorff's α, area under curve."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from scipy.stats import rankdata
+
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.uncertainty import Interval, intervals
 
 
 def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 2) -> float | None:
@@ -48,3 +52,91 @@ def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float
     ranks = rankdata(np.asarray(scores, dtype=float))
     u = float(ranks[is_positive].sum()) - positives * (positives + 1) / 2
     return u / (positives * negatives)
+
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+def cohen_kappa(counts: Sequence[Sequence[float]]) -> float | None:
+    """Cohen's κ of a square table of counts: rows one grader's labels, columns the other's, in one order.
+
+    None where chance alone cannot disagree: no items, or one label throughout on both sides.
+
+    Source: Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
+    Measurement 20 (1960).
+    """
+    table = np.asarray(counts, dtype=float)
+    total = float(table.sum())
+    if not total:
+        return None
+    chance = float(table.sum(axis=1) @ table.sum(axis=0)) / total**2
+    return None if chance == 1 else (float(np.trace(table)) / total - chance) / (1 - chance)
+
+
+def confusion(first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
+    """Counts of pairs of grades, for :func:`cohen_kappa`; the grades of either list, ascending."""
+    position = {grade: index for index, grade in enumerate(sorted({*first, *second}))}
+    counts = [[0] * len(position) for _ in position]
+    for one, other in zip(first, second, strict=True):
+        counts[position[one]][position[other]] += 1
+    return counts
+
+
+def kappa_interval(
+    tables: Sequence[Sequence[Sequence[float]]],
+    *,
+    samples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """Percentile interval of Cohen's κ over resampled queries; one table of counts for each query.
+
+    None where no sample defines κ.
+    """
+    counts = np.asarray(tables, dtype=float)
+    queries = len(counts)
+    weights = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
+    drawn = np.tensordot(weights, counts, axes=1)
+    total = drawn.sum(axis=(1, 2))
+    agreed = np.trace(drawn, axis1=1, axis2=2) * total
+    chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
+    defined = total**2 > chance
+    if not defined.any():
+        return None
+    kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
+    return intervals(kappas[:, None], confidence)[0]
+
+
+def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:
+    """Krippendorff's α of any number of graders; a unit is the grades that one item got, however many.
+
+    Units with fewer than two grades say nothing. ``level`` is how grades differ: any two alike
+    (nominal), by the ranks between them (ordinal), or by their squared distance (interval). None where
+    nothing can disagree.
+
+    Source: Krippendorff, "Computing Krippendorff's alpha-reliability" (2011).
+    """
+    pairable = [unit for unit in units if len(unit) > 1]
+    grades = sorted({grade for unit in pairable for grade in unit})
+    position = {grade: index for index, grade in enumerate(grades)}
+    coincidences = np.zeros((len(grades), len(grades)))
+    for unit in pairable:
+        counts = np.bincount([position[grade] for grade in unit], minlength=len(grades))
+        coincidences += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    totals = coincidences.sum(axis=1)
+    distances = _distances(np.asarray(grades, dtype=float), totals, level)
+    expected = float(totals @ distances @ totals)
+    if not expected:
+        return None
+    return 1 - (float(totals.sum()) - 1) * float((coincidences * distances).sum()) / expected
+
+
+def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
+    match level:
+        case "nominal":
+            return 1.0 - np.eye(len(grades))
+        case "interval":
+            return np.asarray((grades[:, None] - grades[None, :]) ** 2)
+        case "ordinal":
+            middle = np.cumsum(totals) - totals / 2
+            return np.asarray((middle[:, None] - middle[None, :]) ** 2)

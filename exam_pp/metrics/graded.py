@@ -66,6 +66,15 @@ class GradedPassage:
         return mask
 
     @property
+    def ratings(self) -> list[int]:
+        """The grades of all graded entries, best first."""
+        return [
+            grade
+            for grade in sorted(self.levels, reverse=True)
+            for _ in range(self.levels[grade].bit_count())
+        ]
+
+    @property
     def best_grade(self) -> int | None:
         """The highest grade over all entries; None without any grade."""
         return max(self.levels, default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 Cell = str | int | float | None
@@ -11,12 +11,17 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under column names. ``decimals`` is how floats are shown to people (TSV and text alike)."""
+    """Rows under column names. ``decimals`` is how floats are shown to people (TSV and text alike).
+
+    ``boxed`` and ``bold`` are the (row, column) places of cells that stand out, where a format can show it.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     decimals: int = 3
+    boxed: Collection[tuple[int, int]] = ()
+    bold: Collection[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,13 @@ def _text_block(block: Block) -> str:
 
 
 def _text_table(table: Table) -> str:
-    cells = [[show(cell, table.decimals) for cell in row] for row in table.rows]
+    cells = [
+        [
+            f"[{text}]" if (i, j) in table.boxed else text
+            for j, text in enumerate(show(cell, table.decimals) for cell in row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
     rows = [list(table.columns), *cells]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
@@ -96,6 +102,10 @@ def _markdown_block(block: Block) -> str:
     match block:
         case Table():
             header, *rows = [[_markdown_cell(cell) for cell in row] for row in _shown(block)]
+            for i, j in block.bold:
+                rows[i][j] = f"**{rows[i][j]}**"
+            for i, j in block.boxed:
+                rows[i][j] = f"[{rows[i][j]}]"
             rule = ["---:" if is_numeric(block, i) else "---" for i in range(len(header))]
             lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
             return "\n".join(([f"**{block.title}**", ""] if block.title else []) + lines)
@@ -125,6 +135,12 @@ def json_document(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
+def _latex() -> Renderer:
+    from exam_pp.reports.latex import latex  # noqa: PLC0415 - it builds on this module
+
+    return latex
+
+
 def _html() -> Renderer:
     from exam_pp.reports.html import page  # noqa: PLC0415 - it builds on this module
 
@@ -135,4 +151,5 @@ RENDERERS.add("text", text)
 RENDERERS.add("tsv", tsv)
 RENDERERS.add("md", markdown)
 RENDERERS.add("json", json_document)
+RENDERERS.add_lazy("latex", _latex)
 RENDERERS.add_lazy("html", _html)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 
-from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
+from exam_pp.metrics.agreement import (
+    area_under_curve,
+    cohen_kappa,
+    confusion,
+    kappa_interval,
+    krippendorff_alpha,
+    weighted_kappa,
+)
 
 GRADES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40)
 
@@ -93,3 +102,78 @@ def test_area_of_opposite_labels_adds_up_to_one(items: list[tuple[int, bool]]) -
     assert (area is None) == (other is None)
     if area is not None and other is not None:
         assert area + other == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "kappa"), [([[998, 2377], [668, 7343]], 0.2488), ([[1211, 4095], [455, 5625]], 0.1604)]
+)
+def test_counts_of_the_workbench_paper(counts: list[list[int]], kappa: float) -> None:
+    """Table 5 of the workbench paper, which prints .25 and .16."""
+    assert cohen_kappa(counts) == pytest.approx(kappa, abs=5e-5)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=3, max_size=3))
+def test_kappa_is_symmetric(counts: list[list[int]]) -> None:
+    swapped = [list(column) for column in zip(*counts, strict=True)]
+    assert cohen_kappa(counts) == pytest.approx(cohen_kappa(swapped))
+
+
+def test_kappa_of_three_labels() -> None:
+    """scikit-learn 1.9.1: cohen_kappa_score([0,0,1,1,2,2,2,0], [0,1,1,1,2,0,2,0]) is 0.627906976744186."""
+    assert cohen_kappa([[2, 1, 0], [0, 2, 0], [1, 0, 2]]) == pytest.approx(0.627906976744186)
+
+
+def test_kappa_without_disagreement_by_chance() -> None:
+    assert cohen_kappa([[0, 0], [0, 0]]) is None
+    assert cohen_kappa([[5, 0], [0, 0]]) is None
+
+
+def test_one_query_gives_an_interval_without_width() -> None:
+    table = [[998, 2377], [668, 7343]]
+    kappa = cohen_kappa(table)
+    assert kappa_interval([table], samples=5) == pytest.approx((kappa, kappa))
+    assert kappa_interval([[[5, 0], [0, 0]]]) is None
+
+
+def test_interval_over_queries_is_scipy_s() -> None:
+    """scipy.stats.bootstrap over the queries' counts, percentile method; other random numbers."""
+    rng = np.random.default_rng(3)
+    tables = rng.integers(1, 30, (40, 2, 2))
+
+    def kappa_of(indices: np.ndarray) -> float:
+        return cohen_kappa(tables[indices].sum(axis=0).tolist()) or 0.0
+
+    theirs = bootstrap(
+        (np.arange(40),), kappa_of, n_resamples=2000, method="percentile", vectorized=False, rng=rng
+    ).confidence_interval
+    assert kappa_interval(tables.tolist()) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+def test_confusion() -> None:
+    assert confusion([0, 2, 2], [0, 0, 2]) == [[1, 0], [1, 1]]
+
+
+# Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), example C: four observers, twelve units.
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_krippendorff_s_example(level: str, alpha: float) -> None:
+    units = [[g for g in column if g is not None] for column in zip(*OBSERVERS, strict=True)]
+    assert krippendorff_alpha(units, level) == pytest.approx(alpha, abs=5e-4)  # type: ignore[arg-type]
+
+
+def test_alpha_where_nothing_can_disagree() -> None:
+    assert krippendorff_alpha([[1], [2]]) is None
+    assert krippendorff_alpha([[3, 3], [3, 3]]) is None
+
+
+@given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=30))
+def test_nominal_alpha_of_two_graders_ignores_who_is_who(units: list[list[int]]) -> None:
+    swapped = [unit[::-1] for unit in units]
+    assert krippendorff_alpha(units) == pytest.approx(krippendorff_alpha(swapped))

@@ -1,0 +1,73 @@
+"""From the ratings of a passage to its one label: the k-th best rating, or a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exam_pp.errors import SelectionError
+
+_CONDITION = re.compile(r"(\d+)(?:st|nd|rd|th)?\s*>=\s*(\d+)\s*:\s*(-?\d+)")
+_OTHERWISE = re.compile(r"else\s*:?\s*(-?\d+)")
+
+
+@dataclass(frozen=True)
+class KthBest:
+    """The k-th best rating, so a label needs k good answers; of fewer ratings, the lowest.
+
+    Source: "min-answers" of Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024.
+    """
+
+    k: int = 1
+
+    def __call__(self, ratings: Sequence[int]) -> int:
+        """The label of a passage with these ratings (at least one), best first."""
+        return ratings[min(self.k, len(ratings)) - 1]
+
+    def __str__(self) -> str:
+        return "best rating" if self.k == 1 else f"{self.k}{_ordinal(self.k)} best rating"
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """Conditions in order, the first that holds giving the label: k-th best rating ≥ threshold → label.
+
+    A condition on more ratings than there are does not hold.
+    """
+
+    conditions: tuple[tuple[int, int, int], ...]
+    otherwise: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> LabelRule:
+        """A rule such as ``2nd>=5:3, 2nd>=4:1, else 0``; raises :class:`SelectionError`."""
+        *conditions, last = [part.strip() for part in text.split(",")]
+        found = []
+        if otherwise := _OTHERWISE.fullmatch(last):
+            default = int(otherwise[1])
+        else:
+            conditions, default = [*conditions, last], 0
+        for part in conditions:
+            match = _CONDITION.fullmatch(part)
+            if match is None or match[1] == "0":
+                raise SelectionError(
+                    f"The label rule {part!r} is not understood; write it as '2nd>=5:3, 2nd>=4:1, else 0'."
+                )
+            found.append((int(match[1]), int(match[2]), int(match[3])))
+        return cls(tuple(found), default)
+
+    def __call__(self, ratings: Sequence[int]) -> int:
+        """The label of a passage with these ratings, best first."""
+        for k, threshold, label in self.conditions:
+            if len(ratings) >= k and ratings[k - 1] >= threshold:
+                return label
+        return self.otherwise
+
+    def __str__(self) -> str:
+        conditions = [f"{k}{_ordinal(k)}>={threshold}:{label}" for k, threshold, label in self.conditions]
+        return ", ".join([*conditions, f"else {self.otherwise}"])
+
+
+def _ordinal(k: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(k, "th")

@@ -1,0 +1,315 @@
+"""Analyze: how labels from grades agree with the judgments of people, and graders with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.agreement import (
+    cohen_kappa,
+    confusion,
+    kappa_interval,
+    krippendorff_alpha,
+    weighted_kappa,
+)
+from exam_pp.metrics.graded import gather
+from exam_pp.metrics.labels import KthBest, LabelRule
+from exam_pp.phases.evaluate import PathLike
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.store.banks import read_bank
+from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.trec import read_qrels
+
+Labelling = KthBest | LabelRule
+
+HUMAN = "people"
+_SCALE = range(6)
+_LOWEST = -2
+_SAMPLES = 2000
+
+
+class RatedPassage(NamedTuple):
+    """A passage that has grades and judgments; ``ratings`` are those of its entries, best first."""
+
+    query_id: str
+    ratings: Sequence[int]
+    judgments: frozenset[int]
+
+
+class LabelSet(NamedTuple):
+    """A row or column of an agreement table: its name, and which labels it holds."""
+
+    name: str
+    labels: frozenset[int]
+
+
+class Layout(NamedTuple):
+    """Rows (predicted), columns (judged), and for each row the column that it should agree with."""
+
+    name: str
+    rows: tuple[LabelSet, ...]
+    columns: tuple[LabelSet, ...]
+    boxes: tuple[int, ...]
+
+
+def rated_passages(
+    graded: PathLike,
+    *,
+    qrels: PathLike | None = None,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+) -> list[RatedPassage]:
+    """The passages that have both a selected grade and a judgment, of the file or of ``qrels``.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if there is none.
+    """
+    lines = list(read_passages_for_metrics(graded))
+    selector = GradeSelector(grade_filter or GradeFilter())
+    file = gather(lines, selector, read_bank(bank) if bank is not None else None)
+    selector.check(str(graded))
+    judgments: dict[tuple[str, str], set[int]] = {}
+    if qrels is not None:
+        for qrel in read_qrels(qrels):
+            judgments.setdefault((qrel.query_id, qrel.passage_id), set()).add(qrel.relevance)
+    else:
+        for line in lines:
+            for passage in line.passages:
+                if found := {judgment.relevance for judgment in passage.judgments}:
+                    judgments.setdefault((line.query_id, passage.passage_id), set()).update(found)
+    population = [
+        RatedPassage(query_id, passage.ratings, frozenset(judgments[query_id, passage.passage_id]))
+        for query_id, query in file.queries.items()
+        for passage in query.passages
+        if passage.levels and (query_id, passage.passage_id) in judgments
+    ]
+    if not population:
+        raise SelectionError(f"No passage of {graded} has both a judgment and a selected grade.")
+    return population
+
+
+def layouts(min_relevant: int, best_judgment: int, *, scale: Iterable[int] = _SCALE) -> list[Layout]:
+    """The published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
+
+    ``min_relevant`` is the judgment from which a passage is relevant; judgments reach from −2 to
+    ``best_judgment`` (at least 3). For grades of 0 and 1 only there is one table.
+    """
+    best = max(best_judgment, 3)
+    relevant = _labels(_span(min_relevant, best), range(min_relevant, best + 1))
+    other = _labels(_span(0, min_relevant - 1), range(_LOWEST, min_relevant))
+    singles = tuple(_labels(str(grade), [grade]) for grade in range(best, 0, -1))
+    zero = _labels("0", range(_LOWEST, 1))
+    grades = sorted(scale, reverse=True)
+    rows = tuple(_labels(str(grade), [grade]) for grade in grades)
+    if max(grades) == 1:
+        return [Layout("BINARY", rows, (relevant, other), (0, 1))]
+    middle = min(2, best) if min_relevant > 1 else 1
+    top = middle + 1
+    boxes = tuple(best - (top if grade >= 4 else middle if grade >= 1 else 0) for grade in grades)
+    high, mid, low = _labels("4–5", range(4, 6)), _labels("1–3", range(1, 4)), _labels("0", [0])
+    if min_relevant > 1:
+        merged = (
+            _labels(f"{best}", [best]),
+            _labels(_span(min_relevant, best - 1), range(min_relevant, best)),
+            other,
+        )
+    else:
+        merged = (_labels(f"2–{best}", range(2, best + 1)), _labels("1", [1]), zero)
+    return [
+        Layout("GRADED", rows, (*singles, zero), boxes),
+        Layout("MERGE", (high, mid, low), merged, (0, 1, 2)),
+        Layout("LENIENT", (_labels("1–5", range(1, 6)), low), (relevant, other), (0, 1)),
+        Layout("STRICT", (high, _labels("0–3", range(4))), (relevant, other), (0, 1)),
+    ]
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low}–{high}" if high > low else str(high)
+
+
+def _labels(name: str, labels: Iterable[int]) -> LabelSet:
+    return LabelSet(name, frozenset(labels))
+
+
+def agreement(
+    passages: Sequence[RatedPassage],
+    *,
+    min_relevant: int = 1,
+    min_answers: Sequence[int] = (1,),
+    rule: LabelRule | None = None,
+    seed: int = 0,
+) -> Report:
+    """Tables as table 5 of the workbench paper: predicted labels × judgments, Cohen's κ of every row.
+
+    κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
+    queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
+    published layouts; with one, every label is a row, and every judgment a column.
+    """
+    best = max(grade for passage in passages for grade in passage.judgments)
+    scale = range(2) if all(max(p.ratings) <= 1 for p in passages) else _SCALE
+    tables: list[Table] = []
+    labellings: list[Labelling] = [rule] if rule is not None else [KthBest(k) for k in min_answers]
+    for labelling in labellings:
+        chosen = layouts(min_relevant, best, scale=scale) if rule is None else [_confusion(passages, rule)]
+        tables += [_table(passages, labelling, layout, seed) for layout in chosen]
+    summary = _summary(passages, labellings)
+    queries = len({passage.query_id for passage in passages})
+    note = (
+        f"{len(passages)} passages of {queries} queries with a judgment and a grade. A judgment of "
+        f"{min_relevant} or more is relevant. κ: row against rest, its boxed column against the rest; "
+        f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
+    )
+    return Report("Agreement with judgments", [*tables, summary, Paragraph(note)])
+
+
+def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
+    """Every label of the rule against every judgment; a label's box is the equal judgment."""
+    labels = sorted({label for _, _, label in rule.conditions} | {rule.otherwise}, reverse=True)
+    judged = sorted(
+        {grade for passage in passages for grade in passage.judgments} | set(labels), reverse=True
+    )
+    return Layout(
+        "RULE",
+        tuple(_labels(str(label), [label]) for label in labels),
+        tuple(_labels(str(grade), [grade]) for grade in judged),
+        tuple(judged.index(label) for label in labels),
+    )
+
+
+def _table(passages: Sequence[RatedPassage], labelling: Labelling, layout: Layout, seed: int) -> Table:
+    labels = [labelling(passage.ratings) for passage in passages]
+    rows: list[list[Cell]] = []
+    kappas: list[float | None] = []
+    for row, box in zip(layout.rows, layout.boxes, strict=True):
+        inside = [p for p, label in zip(passages, labels, strict=True) if label in row.labels]
+        counts: list[Cell] = [sum(bool(p.judgments & c.labels) for p in inside) for c in layout.columns]
+        tables = _two_by_two(passages, labels, row.labels, layout.columns[box].labels)
+        kappas.append(cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]))
+        found = kappa_interval(tables, samples=_SAMPLES, seed=seed)
+        interval = "" if found is None else f"[{found.low:.2f}, {found.high:.2f}]"
+        rows.append([row.name, *counts, len(inside), kappas[-1], interval])
+    best = max((kappa for kappa in kappas if kappa is not None), default=None)
+    kappa_column = len(layout.columns) + 2
+    return Table(
+        ["label", *(column.name for column in layout.columns), "Total", "κ", "interval"],
+        rows,
+        title=f"{layout.name}, {labelling}",
+        boxed={(row, box + 1) for row, box in enumerate(layout.boxes)},
+        bold={(row, kappa_column) for row, kappa in enumerate(kappas) if kappa is not None and kappa == best},
+        decimals=2,
+    )
+
+
+def _two_by_two(
+    passages: Sequence[RatedPassage], labels: Sequence[int], row: frozenset[int], column: frozenset[int]
+) -> list[list[list[int]]]:
+    """For each query: in the row or not × judged to be in the column or not."""
+    tables: dict[str, list[list[int]]] = {}
+    for passage, label in zip(passages, labels, strict=True):
+        table = tables.setdefault(passage.query_id, [[0, 0], [0, 0]])
+        table[label not in row][not passage.judgments & column] += 1
+    return list(tables.values())
+
+
+def _summary(passages: Sequence[RatedPassage], labellings: Sequence[Labelling]) -> Table:
+    """Coefficients of the whole scales; of several judgments, the highest counts."""
+    judged = [max(passage.judgments) for passage in passages]
+    rows: list[list[Cell]] = []
+    for labelling in labellings:
+        labels = [labelling(passage.ratings) for passage in passages]
+        rows.append([str(labelling), *_coefficients(labels, judged)])
+    return Table(["labels", *_COEFFICIENTS], rows, title="Labels and judgments as numbers", decimals=3)
+
+
+_COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
+
+
+def _coefficients(first: Sequence[int], second: Sequence[int]) -> list[float | None]:
+    return [
+        cohen_kappa(confusion(first, second)),
+        weighted_kappa(first, second, power=1),
+        weighted_kappa(first, second),
+        krippendorff_alpha(zip(first, second, strict=True), "ordinal"),
+    ]
+
+
+def graders(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    labelling: Labelling | None = None,
+) -> Report:
+    """How several sets of grades in one file, and people, agree on the labels of passages.
+
+    Every model and prompt class that the filter lets pass is a grader; judgments (the highest of several)
+    are another. One row for every two graders over the passages that both have, and Krippendorff's α of
+    all. Raises :class:`~exam_pp.errors.SelectionError` for fewer than two graders.
+    """
+    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), labelling or KthBest()))
+    if len(labels) < 2:
+        raise SelectionError(f"{graded} holds {len(labels)} grader (and no judgments): nothing to compare.")
+    rows: list[list[Cell]] = []
+    for first, second in combinations(labels, 2):
+        common = labels[first].keys() & labels[second].keys()
+        pairs = (
+            [labels[first][passage] for passage in common],
+            [labels[second][passage] for passage in common],
+        )
+        rows.append([first, second, len(common), *_coefficients(*pairs)])
+    units: dict[tuple[str, str], list[int]] = {}
+    for of_grader in labels.values():
+        for passage, label in of_grader.items():
+            units.setdefault(passage, []).append(label)
+    alphas = [krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")]
+    pairs_table = Table(
+        ["grader", "other grader", "passages", *_COEFFICIENTS], rows, title="Every two graders"
+    )
+    all_table = Table(
+        ["graders", "passages", "α (nominal)", "α (ordinal)", "α (interval)"],
+        [[len(labels), sum(len(unit) > 1 for unit in units.values()), *alphas]],
+        title="Krippendorff's α of all graders",
+    )
+    return Report("Agreement of graders", [pairs_table, all_table])
+
+
+def _labels_by_grader(
+    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling
+) -> Iterator[tuple[str, Mapping[tuple[str, str], int]]]:
+    bank = read_bank(bank_path) if bank_path is not None else None
+    lines = list(read_passages_for_metrics(graded))
+    found = GradeSelector(criteria)
+    judged: dict[tuple[str, str], int] = {}
+    for line in lines:
+        for passage in line.passages:
+            found.select(passage)
+            if passage.judgments:
+                judged[line.query_id, passage.passage_id] = max(j.relevance for j in passage.judgments)
+    if not found.selected:
+        found.check(str(graded))
+    name = _naming(list(found.selected))
+    for key in sorted(found.selected):
+        selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+        file = gather(lines, selector, bank)
+        labels = {
+            (query_id, passage.passage_id): labelling(passage.ratings)
+            for query_id, query in file.queries.items()
+            for passage in query.passages
+            if passage.levels
+        }
+        if labels:
+            yield name(key), labels
+    if judged:
+        yield HUMAN, judged
+
+
+def _naming(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
+    """What tells the graders apart: the prompt class, the model, or both."""
+    if len({key.model for key in keys}) == 1:
+        return lambda key: key.prompt_class
+    if len({key.prompt_class for key in keys}) == 1:
+        return lambda key: key.model
+    return lambda key: f"{key.model} {key.prompt_class}"

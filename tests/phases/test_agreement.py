@@ -1,0 +1,152 @@
+"""Agreement with judgments as tables: the published layouts, real data."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.labels import LabelRule
+from exam_pp.phases.agreement import RatedPassage, agreement, graders, layouts, rated_passages
+from exam_pp.reports.document import Report, Table
+from exam_pp.reports.render import render
+from tests.conftest import passage, rubric
+
+
+def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
+    return [RatedPassage(f"q{n % 5}", [rating, 0], frozenset({judgment})) for n in range(count)]
+
+
+# Table 5 of the workbench paper, questions: rows 4-5 and 0-3, judgments 2-3 and 0-1.
+TABLE_5 = [*rated(998, 5, 3), *rated(2377, 4, 1), *rated(668, 2, 2), *rated(7343, 0, 0)]
+
+
+def tables_of(report: Report) -> dict[str, Table]:
+    return {block.title: block for block in report.blocks if isinstance(block, Table)}
+
+
+def test_table_5() -> None:
+    strict = tables_of(agreement(TABLE_5, min_relevant=2))["STRICT, best rating"]
+
+    assert strict.columns == ["label", "2–3", "0–1", "Total", "κ", "interval"]
+    assert [list(row[:4]) for row in strict.rows] == [["4–5", 998, 2377, 3375], ["0–3", 668, 7343, 8011]]
+    assert [row[4] for row in strict.rows] == [pytest.approx(0.2488, abs=5e-5)] * 2
+
+
+def test_boxes_are_the_published_ones() -> None:
+    """GRADED: 5 and 4 to judgment 2, 3 to 1 to judgment 1; one higher if judgment 1 is not relevant."""
+
+    def boxes(min_relevant: int) -> dict[str, str]:
+        layout = layouts(min_relevant, 3)[0]
+        return {
+            row.name: layout.columns[box].name for row, box in zip(layout.rows, layout.boxes, strict=True)
+        }
+
+    assert boxes(1) == {"5": "2", "4": "2", "3": "1", "2": "1", "1": "1", "0": "0"}
+    assert boxes(2) == {"5": "3", "4": "3", "3": "2", "2": "2", "1": "2", "0": "0"}
+    assert [column.name for column in layouts(1, 3)[1].columns] == ["2–3", "1", "0"]
+    assert [column.name for column in layouts(2, 3)[1].columns] == ["3", "2", "0–1"]
+
+
+def test_min_answers_takes_the_kth_best_rating() -> None:
+    """Every second rating is 0, so nobody has two good answers."""
+    tables = tables_of(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2]))
+
+    assert tables["STRICT, 2nd best rating"].rows[0][:4] == ["4–5", 0, 0, 0]
+
+
+def test_several_judgments_count_in_every_column_that_has_one() -> None:
+    table = tables_of(agreement([RatedPassage("q", [5], frozenset({0, 3}))]))["STRICT, best rating"]
+
+    assert list(table.rows[0][:4]) == ["4–5", 1, 1, 1]
+
+
+def test_a_rule_gives_a_confusion_matrix() -> None:
+    passages = [RatedPassage("q", [5, 5], frozenset({3})), RatedPassage("r", [5, 1], frozenset({1}))]
+    report = agreement(passages, rule=LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0"))
+    table = next(iter(tables_of(report).values()))
+
+    assert table.columns[:5] == ["label", "3", "1", "0", "Total"]
+    assert [list(row[:5]) for row in table.rows] == [["3", 1, 0, 0, 1], ["1", 0, 0, 0, 0], ["0", 0, 1, 0, 1]]
+
+
+def test_grades_of_right_and_wrong_have_one_table() -> None:
+    passages = [RatedPassage("q", [1], frozenset({2})), RatedPassage("r", [0], frozenset({0}))]
+
+    assert next(iter(tables_of(agreement(passages)))) == "BINARY, best rating"
+
+
+def test_judgments_of_a_qrels_file(tiny_passages: Path, tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels"
+    qrels.write_text("q1 0 p2 2\n007 0 p3 0\n007 0 other 1\n")
+
+    assert rated_passages(tiny_passages, qrels=qrels) == [
+        RatedPassage("q1", [4, 1], frozenset({2})), RatedPassage("007", [2], frozenset({0})),
+    ]  # fmt: skip
+    qrels.write_text("q9 0 p 2\n")
+    with pytest.raises(SelectionError, match="both a judgment and a selected grade"):
+        rated_passages(tiny_passages, qrels=qrels)
+
+
+def test_graders_of_one_file(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    def two(passage_id: str, first: int, second: int) -> dict[str, Any]:
+        return passage(passage_id, exam_grades=[rubric({"q/a": first}), rubric({"q/a": second}, llm="other")])
+
+    path = write_jsonl("two.jsonl", [["q", [two("p1", 5, 5), two("p2", 0, 0), two("p3", 4, 4)]]])
+    tables = tables_of(graders(path))
+
+    assert list(tables["Every two graders"].rows[0]) == [
+        "google/flan-t5-large",
+        "other",
+        3,
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+    ]
+    with pytest.raises(SelectionError, match="nothing to compare"):
+        graders(path, grade_filter=GradeFilter(model="other"))
+
+
+def test_real_judgments(shared_data: Path) -> None:
+    """FLAN-T5-large on the LLMJudge development set: better than chance for questions."""
+    passages = rated_passages(
+        shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz",
+        grade_filter=GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"),
+    )
+    table = tables_of(agreement(passages, min_relevant=2))["STRICT, best rating"]
+
+    assert sum(row[3] for row in table.rows if isinstance(row[3], int)) == len(passages) == 7263
+    kappa = table.rows[0][4]
+    assert isinstance(kappa, float)
+    assert 0.1 < kappa < 0.6
+
+
+def test_latex_compiles(tmp_path: Path) -> None:
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("no pdflatex")
+    body = render(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), "latex")
+    (tmp_path / "t.tex").write_text(
+        f"\\documentclass{{article}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
+    )
+    done = subprocess.run(
+        [program, "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_latex_escapes_and_boxes() -> None:
+    text = render(agreement(TABLE_5, min_relevant=2), "latex")
+
+    assert r"4--5 & \fbox{998} & 2377 & 3375" in text
+    assert r"\textbf{0.25}" in text
+    assert r"95 \%" in text
+    assert "κ" not in text
