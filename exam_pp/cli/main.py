@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify", "Reports for people who check how the model graded."),
     "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
     "analyze": ("analyze", "Compare leaderboards."),
+    "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
     "export": ("export", "Write run files from the rankings of a passages file."),
     "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
     "list": ("list_", "List prompts and models."),

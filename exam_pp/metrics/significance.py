@@ -73,6 +73,17 @@ def holm_matrix(p_values: Floats) -> Floats:
     return adjusted
 
 
+def paired_test(first: Sequence[float], second: Sequence[float], *, samples: int = 10_000) -> float:
+    """p-value of :func:`randomisation_tests` for two lists of scores of the same queries."""
+    return float(randomisation_tests(np.array([first, second], dtype=float), samples=samples)[0, 1])
+
+
+def significant_pairs(values: Sequence[Sequence[float]], *, alpha: float = 0.05) -> set[tuple[int, int]]:
+    """The pairs (larger index first) of rows that differ significantly after Holm's correction."""
+    different = holm_matrix(randomisation_tests(np.array(values, dtype=float))) <= alpha
+    return {(int(i), int(j)) for i, j in zip(*np.nonzero(np.tril(different, k=-1)), strict=True)}
+
+
 def letters(different: NDArray[np.bool_]) -> list[str]:
     """Letters for each system: two systems share one exactly if they are not significantly different.
 

@@ -38,6 +38,13 @@ class ScoreMatrix:
         """Whether every system has a score for every query."""
         return not np.isnan(self.values).any()
 
+    def by_system(self) -> dict[str, dict[str, float]]:
+        """System to query to score, without the cells that have none."""
+        return {
+            system: {q: v for q, v in zip(self.query_ids, row, strict=True) if not np.isnan(v)}
+            for system, row in zip(self.systems, self.values.tolist(), strict=True)
+        }
+
 
 def score_matrices(scores: Iterable[Score]) -> dict[str, ScoreMatrix]:
     """Metric to matrix, systems and queries in order of appearance; totals over queries are left out."""

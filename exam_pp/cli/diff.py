@@ -1,0 +1,65 @@
+"""``exam-pp diff``: two gradings compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.options import emit, filter_options, format_option, grade_filter, output_option
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command("diff")
+@click.argument("before", type=_FILE)
+@click.argument("after", type=_FILE)
+@click.option("--bank", type=_FILE, help="Test bank of BEFORE: only its entries count there.")
+@click.option("--bank-after", type=_FILE, help="Test bank of AFTER, if it is another.")
+@click.option("--model-after", help="Grades by this model in AFTER, where --model is that of BEFORE.")
+@click.option("--prompt-class-after", help="Grades made with this prompt in AFTER.")
+@click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
+@click.option(
+    "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+)
+@filter_options
+@format_option("text", "tsv", "json", "md", "latex")
+@output_option()
+def command(
+    *,
+    before: Path,
+    after: Path,
+    bank: Path | None,
+    bank_after: Path | None,
+    model_after: str | None,
+    prompt_class_after: str | None,
+    labels: bool,
+    label_rule: str | None,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """What changes from the grades in BEFORE to those in AFTER: grades, labels, the order of systems.
+
+    Both may be the same file, with another model or prompt. After an edit of the bank, --bank and
+    --bank-after with --labels list the passages whose label the edit changes.
+    """
+    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.phases.diff import Grading, diff, diff_report, labels_report
+    from exam_pp.prompts import PROMPTS
+    from exam_pp.reports.render import render
+
+    chosen = grade_filter(**criteria)
+    if prompt_class_after is not None and prompt_class_after in PROMPTS:
+        prompt_class_after = PROMPTS.get(prompt_class_after).name
+    other = replace(
+        chosen,
+        model=model_after or chosen.model,
+        prompt_class=prompt_class_after or chosen.prompt_class,
+    )
+    sides = Grading(before, chosen, bank), Grading(after, other, bank_after or bank)
+    found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
+    report = labels_report(found.labels) if labels else diff_report(*sides, found)
+    emit(render(report, form), output, [before, after, bank, bank_after])

@@ -1,0 +1,139 @@
+"""Two gradings compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.labels import LabelRule
+from exam_pp.phases.diff import Grading, LabelChange, diff, diff_report
+from exam_pp.reports.document import Paragraph, Report, Table
+from tests.conftest import passage, rubric
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+
+
+def ranked(query_id: str, number: int, ratings: dict[str, int], systems: dict[str, int]) -> dict[str, Any]:
+    passage_id = f"{query_id}p{number}"
+    rankings = [
+        {"method": s, "paragraphId": passage_id, "queryId": query_id, "rank": rank, "score": 1 / rank}
+        for s, rank in systems.items()
+    ]
+    return passage(
+        passage_id,
+        paragraph_data={"judgments": [], "rankings": rankings},
+        exam_grades=[rubric({f"{query_id}/{e}": grade for e, grade in ratings.items()})],
+    )
+
+
+def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: dict[str, int]) -> Grading:
+    """Twelve queries; system one has the first passage, system two the second."""
+    lines = [
+        [q, [ranked(q, 1, first, {"one": 1}), ranked(q, 2, second, {"two": 1})]]
+        for q in (f"q{n}" for n in range(12))
+    ]
+    return Grading(write_jsonl(name, lines))
+
+
+def tables_of(report: Report) -> dict[str, Table]:
+    return {block.title: block for block in report.blocks if isinstance(block, Table)}
+
+
+@pytest.fixture
+def before(write_jsonl: WriteJsonl) -> Grading:
+    return grading(write_jsonl, "before.jsonl", {"a": 5, "b": 5}, {"a": 0, "b": 0})
+
+
+@pytest.fixture
+def after(write_jsonl: WriteJsonl) -> Grading:
+    return grading(write_jsonl, "after.jsonl", {"a": 1}, {"a": 4, "b": 0})
+
+
+def test_transitions_and_labels(before: Grading, after: Grading) -> None:
+    found = diff(before, after)
+
+    assert found.transitions == {(5, 1): 12, (5, None): 12, (0, 4): 12, (0, 0): 12}
+    assert found.entries["q0", "q0/a"] == (1, 1)
+    assert found.labels[:2] == [LabelChange("q0", "q0p1", 5, 1), LabelChange("q0", "q0p2", 0, 4)]
+
+
+def test_a_grading_equals_itself(before: Grading) -> None:
+    found = diff(before, before)
+    report = diff_report(before, before, found)
+
+    assert all(old == new for old, new in found.transitions)
+    assert found.labels == []
+    assert "No two systems change places." in [b.text for b in report.blocks if isinstance(b, Paragraph)]
+
+
+def test_systems_that_change_places_significantly(before: Grading, after: Grading) -> None:
+    report = diff_report(before, after, diff(before, after))
+    title = "Systems by Cover(min_grade=4)@20 on the 12 queries of both files"
+
+    assert [list(row) for row in tables_of(report)[title].rows] == [
+        ["two", 0.0, 0.5, 0.5, pytest.approx(2 * 2 / 2**12), 2.0, 1.0, "▲ 1"],
+        ["one", 1.0, 0.0, -1.0, pytest.approx(2 * 2 / 2**12), 1.0, 2.0, "▼ 1"],
+    ]
+    text = " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+    assert "1 pairs of systems change places; 1 of them differ significantly" in text
+
+
+def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:
+    """Removing an entry: the same grades, other labels."""
+
+    def bank(name: str, entries: str) -> Path:
+        return write_jsonl(
+            name,
+            [
+                {
+                    "query_id": f"q{n}", "test_collection": "t", "query_text": "",
+                    "items": [
+                        {"query_id": f"q{n}", "question_id": f"q{n}/{e}", "question_text": e} for e in entries
+                    ],
+                }
+                for n in range(12)
+            ],
+        )  # fmt: skip
+
+    both, one = (
+        Grading(before.file, bank=bank("ab.jsonl", "ab")),
+        Grading(before.file, bank=bank("a.jsonl", "a")),
+    )
+    rule = LabelRule.parse("2nd>=5:3, 1st>=5:2, else 0")
+
+    assert diff(both, one).labels == []
+    changed = diff(both, one, labelling=rule).labels
+    assert len(changed) == 12
+    assert changed[0] == LabelChange("q0", "q0p1", 3, 2)
+
+
+def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
+    with pytest.raises(SelectionError, match="no graded passage in common"):
+        diff(before, Grading(tiny_passages))
+
+
+def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diff", str(before.file), str(after.file), "--labels", "--format", "tsv"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[:2] == ["query_id\tpassage_id\tbefore\tafter", "q0\tq0p1\t5\t1"]
+    main(["diff", str(before.file), str(after.file)])
+    assert "[12]" in capsys.readouterr().out
+
+
+def test_two_prompts_in_one_file(shared_data: Path) -> None:
+    """FLAN-T5-large rated questions and nuggets of the same passages: other entries, so labels compare."""
+    file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    questions = Grading(file, GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"))
+    nuggets = Grading(file, GradeFilter(prompt_class="NuggetSelfRatedPrompt"))
+    found = diff(questions, nuggets)
+
+    assert found.passages == 7263
+    assert not found.entries
+    assert 0 < len(found.labels) <= 7263
