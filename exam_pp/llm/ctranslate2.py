@@ -101,42 +101,35 @@ class CTranslate2Engine:
         source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
         rows = self._label_rows(job.labels)
         if rows and self._beams == 1:
-            alternatives = self._search_alternatives(source, rows)
-            return lambda: self._collect_alternatives(job, source, rows, _results(alternatives))
-        futures = self._search(source, job.max_new_tokens)
-        return lambda: self._collect(job, source, rows, _results(futures))
-
-    def _search(self, source: list[list[str]], max_new_tokens: int) -> Any:
-        return self._translator.translate_batch(
+            # Greedy search meets no label but its reply. The likeliest first tokens, each continued
+            # greedily to the length of a label, are nearly all labels, in the same encoder pass.
+            futures = self._search(
+                source,
+                beam_size=1,
+                return_alternatives=True,
+                num_hypotheses=len(rows),
+                length_penalty=0,  # the score is then the joint log-probability
+                max_decoding_length=min(job.max_new_tokens, max(map(len, rows))),
+            )
+            return lambda: self._collect_alternatives(job, source, rows, [f.result() for f in futures])
+        futures = self._search(
             source,
-            asynchronous=True,
             beam_size=self._beams,
             num_hypotheses=self._beams,
             length_penalty=1,
-            max_input_length=0,
-            max_decoding_length=min(max_new_tokens, LONGEST_REPLY),
-            min_decoding_length=0,
-            return_scores=True,
-            return_end_token=True,
+            max_decoding_length=min(job.max_new_tokens, LONGEST_REPLY),
         )
+        return lambda: self._collect(job, source, rows, [f.result() for f in futures])
 
-    def _search_alternatives(self, source: list[list[str]], rows: Sequence[Sequence[str]]) -> Any:
-        """The likeliest first tokens, each continued greedily to the length of a label.
-
-        Greedy search alone meets no label but its reply; this meets nearly all in the same encoder pass.
-        """
+    def _search(self, source: list[list[str]], **options: Any) -> Any:
         return self._translator.translate_batch(
             source,
             asynchronous=True,
-            beam_size=1,
-            return_alternatives=True,
-            num_hypotheses=len(rows),
-            length_penalty=0,  # the score is then the joint log-probability
             max_input_length=0,
-            max_decoding_length=max(map(len, rows)),
             min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
+            **options,
         )
 
     def _collect(
@@ -144,7 +137,7 @@ class CTranslate2Engine:
     ) -> list[Completion]:
         ends = self._tokenizer.eos_token
         finished = [all(tokens and tokens[-1] == ends for tokens in result.hypotheses) for result in results]
-        known = [self._complete(result, lambda tokens: len(tokens)) for result in results] if rows else []
+        known = [self._complete(result, len) for result in results] if rows else []
         likelihoods = self._label_logprobs(source, rows, known) or [()] * len(results)
         repeated = iter(self._ask_reference(job, [index for index, done in enumerate(finished) if not done]))
         return [
@@ -155,9 +148,9 @@ class CTranslate2Engine:
     def _collect_alternatives(
         self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
-        """The first alternative is greedy search's reply, if it is complete and the empty reply is unlikelier.
+        """The first alternative is greedy search's reply if it is complete; else the prompt is asked again.
 
-        Alternatives do not include the empty reply; the other prompts are asked again.
+        Alternatives do not include the empty reply: it must be unlikelier.
         """
         known = [self._complete(result, lambda tokens: 1) for result in results]
         likelihoods = self._label_logprobs(source, rows, known)
@@ -234,10 +227,6 @@ class CTranslate2Engine:
             max_input_length=0,
         )
         return [math.fsum(result.log_probs) for result in scored]
-
-
-def _results(futures: Any) -> list[Any]:
-    return [future.result() for future in futures]
 
 
 def _unknown(replies: dict[tuple[str, ...], float]) -> float:

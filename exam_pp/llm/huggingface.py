@@ -181,26 +181,29 @@ class TransformersEngine:
         if not labels:
             return [()] * mask.shape[0]
         torch = self._torch
-        rows = label_rows(self._tokenizer, labels)
-        targets = torch.full((len(rows), max(map(len, rows))), -100, dtype=torch.long, device=self._device)
-        for row, ids in enumerate(rows):
-            targets[row, : len(ids)] = torch.tensor(ids, device=self._device)
-        inputs = torch.full_like(targets, self._start_token)
-        inputs[:, 1:] = targets[:, :-1].clamp(min=0)
+        first, cache = self._step([self._start_token], states, mask, None)
         columns = []
-        for label_inputs, label_targets in zip(inputs, targets, strict=True):
-            logits = self._model(
-                encoder_outputs=states,
-                attention_mask=mask,
-                decoder_input_ids=label_inputs.expand(mask.shape[0], -1),
-                use_cache=False,
-            ).logits.float()
-            known = label_targets >= 0
-            scores = logits.log_softmax(-1)[:, known].gather(
-                -1, label_targets[known].expand(mask.shape[0], -1).unsqueeze(-1)
-            )
-            columns.append(scores.squeeze(-1).sum(-1))
+        for row in label_rows(self._tokenizer, labels):
+            rest, cache = self._step(row[:-1], states, mask, cache)
+            cache.crop(1 - len(row))  # back to behind the start token, for the next label
+            columns.append(first[:, 0, row[0]] + rest[:, range(len(row) - 1), row[1:]].sum(-1))
         return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
+
+    def _step(
+        self, tokens: list[int], states: Any, mask: torch.Tensor, cache: Any
+    ) -> tuple[torch.Tensor, Any]:
+        """Log-probabilities after each of the same tokens for every row, and the grown cache.
+
+        The cache holds the prompts' keys and values, the larger part of the work.
+        """
+        output = self._model(
+            encoder_outputs=states,
+            attention_mask=mask,
+            decoder_input_ids=self._torch.tensor([tokens], device=self._device).expand(mask.shape[0], -1),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        return output.logits.float().log_softmax(-1), output.past_key_values
 
 
 def _rows(states: Any, rows: Any) -> Any:
