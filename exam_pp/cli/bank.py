@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.bank_clinic import COMMANDS as CLINIC
 from exam_pp.cli.bank_edit import COMMANDS as EDITING
 
 log = logging.getLogger(__name__)
@@ -89,5 +90,5 @@ def export_command(bank: Path, form: Any, output: Path) -> None:
         log.info("%s", line)
 
 
-for member in EDITING:
+for member in (*EDITING, *CLINIC):
     command.add_command(member)

@@ -13,7 +13,7 @@ from exam_pp.errors import ExamError
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
     "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
-    "bank": ("bank", "Test banks: import."),
+    "bank": ("bank", "Test banks: import, export, inspect, edit, and find bad questions."),
     "grade": ("grade", "Let a model grade every passage against every bank entry."),
     "verify-answers": ("verify_answers", "Let a model verify extracted answers against the gold answers."),
     "reread": ("reread", "Read stored replies again, without a model."),

@@ -1,0 +1,258 @@
+"""Which entries of a bank are bad: item analysis over the grades of passages.
+
+Every entry is an item of an exam that the passages sit; an item passes where the grade reaches the
+threshold. Source of the item statistics: classical test theory (Crocker and Algina, Introduction to
+Classical and Modern Test Theory, 1986, chapter 14).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from exam_pp.metrics.duplicates import near_duplicates
+from exam_pp.metrics.graded import GradedFile, GradedQuery
+from exam_pp.results import ALL_QUERIES
+
+
+@dataclass(frozen=True)
+class EntryHealth:
+    """What the grades say about a bank entry.
+
+    ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold;
+    ``non_relevant`` those of ``passing`` that people judged non-relevant, ``judged`` those with a
+    judgment. ``discrimination`` is the point-biserial correlation of passing this entry with the number
+    of other entries passed (None if one of them never varies). ``entropy`` is that of the grades, in bits.
+    ``systems`` counts systems that cover the entry within the cutoff. ``tau`` is Kendall's τ-b of the
+    leaderboard without the entry against the whole one. ``closed_book`` is the grade without a passage.
+    """
+
+    query_id: str
+    entry_id: str
+    asked: int
+    passing: int
+    judged: int
+    non_relevant: int
+    discrimination: float | None
+    entropy: float | None
+    systems: int
+    tau: float | None
+    closed_book: int | None = None
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Share of the graded passages that pass."""
+        return self.passing / self.asked if self.asked else None
+
+
+class EntryPair(NamedTuple):
+    """Two entries of a query that are alike: in words (0 to 1), or in the passages that pass (Jaccard)."""
+
+    query_id: str
+    first: str
+    second: str
+    similarity: float | None
+    behaviour: float | None
+
+
+class CurvePoint(NamedTuple):
+    """τ-b of the leaderboard of ``size`` random entries a query against the full bank's, over samples."""
+
+    query_id: str
+    size: int
+    tau: float
+    lowest: float
+    samples: int
+
+
+Judged = Mapping[str, Mapping[str, bool]]
+"""Query id to passage id to whether the passage was judged relevant; unjudged passages are absent."""
+
+
+def entry_health(
+    file: GradedFile,
+    min_grade: int,
+    cutoff: int,
+    judged: Judged,
+    closed_book: Mapping[str, Mapping[str, int]] | None = None,
+) -> Iterator[EntryHealth]:
+    """One value for every entry of the queries that have graded passages."""
+    without = _taus_without(file, min_grade, cutoff)
+    for query in _graded(file):
+        passes, asked = _matrix(query, min_grade)
+        passages = [passage.passage_id for passage in query.passages]
+        judgments = judged.get(query.query_id, {})
+        known = np.array([passage_id in judgments for passage_id in passages], dtype=bool)
+        bad = np.array([judgments.get(passage_id) is False for passage_id in passages], dtype=bool)
+        covered = _covered(file, query, min_grade, cutoff)
+        by_heart = (closed_book or {}).get(query.query_id, {})
+        for entry_id, bit in query.entries.items():
+            passing = passes[:, bit]
+            yield EntryHealth(
+                query.query_id,
+                entry_id,
+                asked=int(asked[:, bit].sum()),
+                passing=int(passing.sum()),
+                judged=int((passing & known).sum()),
+                non_relevant=int((passing & bad).sum()),
+                discrimination=_discrimination(passes, asked, bit),
+                entropy=_entropy(query, bit),
+                systems=sum(mask >> bit & 1 for mask in covered.values()),
+                tau=without.get((query.query_id, entry_id)),
+                closed_book=by_heart.get(entry_id),
+            )
+
+
+def alike(
+    file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]], behaviour: float = 0.95
+) -> Iterator[EntryPair]:
+    """Pairs of entries that are alike in words, or in behaviour (at least 5 passages passing either)."""
+    for query in _graded(file):
+        passes, _ = _matrix(query, min_grade)
+        words = {(p.first, p.second): p.similarity for p in near_duplicates(texts.get(query.query_id, {}))}
+        ids = list(query.entries)
+        for first, one in enumerate(ids):
+            for other in ids[first + 1 :]:
+                a, b = passes[:, query.entries[one]], passes[:, query.entries[other]]
+                either = int((a | b).sum())
+                jaccard = int((a & b).sum()) / either if either >= 5 else None
+                similarity = words.get((one, other), words.get((other, one)))
+                if similarity is not None or (jaccard is not None and jaccard >= behaviour):
+                    yield EntryPair(query.query_id, one, other, similarity, jaccard)
+
+
+def bank_size_curve(
+    file: GradedFile, min_grade: int, cutoff: int, samples: int = 20, seed: int = 0
+) -> Iterator[CurvePoint]:
+    """τ-b of k random entries against the full bank, for each query and for all queries together.
+
+    Entries count alike, whatever their weights. A query's draws depend on the seed and the query alone;
+    samples in which all systems tie are left out, and points without samples too.
+    """
+    queries = list(_graded(file))
+    systems = list(file.first_ranks)
+    largest = max((len(query.entries) for query in queries), default=0)
+    # Shares of different sizes are added as whole numbers, so that ties stay ties.
+    scale = math.lcm(*range(1, largest + 1)) if largest else 1
+    totals = {size: [[0] * len(systems) for _ in range(samples)] for size in range(1, largest)}
+    full = [0] * len(systems)
+    for query in queries:
+        masks = [_covered(file, query, min_grade, cutoff)[system] for system in systems]
+        count = len(query.entries)
+        whole = [mask.bit_count() for mask in masks]
+        full = [total + share * (scale // count) for total, share in zip(full, whole, strict=True)]
+        draw = random.Random(f"{seed}/{query.query_id}")
+        for size in range(1, largest):
+            taus = []
+            for sample in range(samples):
+                kept = sum(1 << bit for bit in draw.sample(range(count), min(size, count)))
+                part = [(mask & kept).bit_count() for mask in masks]
+                unit = scale // min(size, count)
+                totals[size][sample] = [
+                    total + share * unit for total, share in zip(totals[size][sample], part, strict=True)
+                ]
+                if size < count:
+                    taus.append(tau(part, whole))
+            yield from _point(query.query_id, size, taus)
+    for size, sums in totals.items():
+        yield from _point(ALL_QUERIES, size, [tau(part, full) for part in sums])
+
+
+def _point(query_id: str, size: int, taus: Iterable[float | None]) -> Iterator[CurvePoint]:
+    known = [value for value in taus if value is not None]
+    if known:
+        yield CurvePoint(query_id, size, fmean(known), min(known), len(known))
+
+
+def tau(ours: Sequence[float], others: Sequence[float]) -> float | None:
+    """Kendall's τ-b; None where one side ties everything."""
+    if len(set(ours)) < 2 or len(set(others)) < 2:
+        return None
+    # Equal orders are 1, not 1 minus the noise of a square root.
+    return round(float(kendalltau(ours, others, variant="b").statistic), 12)
+
+
+def _graded(file: GradedFile) -> Iterator[GradedQuery]:
+    """Queries with entries and with at least one graded passage."""
+    return (query for query in file.queries.values() if query.entries and query.asked)
+
+
+def _matrix(query: GradedQuery, min_grade: int) -> tuple[np.ndarray, np.ndarray]:
+    """Passages × entries: whether the entry passes, and whether it has a grade."""
+    entries = range(len(query.entries))
+    masks = [(passage.reaching(min_grade), sum(passage.levels.values())) for passage in query.passages]
+    passes = [[mask >> bit & 1 for bit in entries] for mask, _ in masks]
+    asked = [[mask >> bit & 1 for bit in entries] for _, mask in masks]
+    return np.array(passes, dtype=bool), np.array(asked, dtype=bool)
+
+
+def _discrimination(passes: np.ndarray, asked: np.ndarray, bit: int) -> float | None:
+    rows = asked[:, bit]
+    item = passes[rows, bit].astype(float)
+    rest = passes[rows].sum(axis=1) - item
+    if len(item) < 3 or item.std() == 0 or rest.std() == 0:
+        return None
+    return float(np.corrcoef(item, rest)[0, 1])
+
+
+def _entropy(query: GradedQuery, bit: int) -> float | None:
+    counts: dict[int, int] = {}
+    for passage in query.passages:
+        for grade, mask in passage.levels.items():
+            if mask >> bit & 1:
+                counts[grade] = counts.get(grade, 0) + 1
+    total = sum(counts.values())
+    if not total:
+        return None
+    return -sum(n / total * math.log2(n / total) for n in counts.values()) + 0.0
+
+
+def _covered(file: GradedFile, query: GradedQuery, min_grade: int, cutoff: int) -> dict[str, int]:
+    """System to the mask of the entries that it covers within the cutoff."""
+    reached = [passage.reaching(min_grade) for passage in query.passages]
+    covered = dict.fromkeys(file.first_ranks, 0)
+    for system, first_rank in file.first_ranks.items():
+        for index in query.top(system, first_rank, cutoff):
+            covered[system] |= reached[index]
+    return covered
+
+
+def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[str, str], float | None]:
+    """τ-b of the Cover leaderboard without an entry against the whole; empty for fewer than two systems.
+
+    All queries weigh the same; a query whose only entry is left out is left out with it.
+    """
+    if len(file.first_ranks) < 2:
+        return {}
+    covered = {query.query_id: _covered(file, query, min_grade, cutoff) for query in _graded(file)}
+    share = {
+        query.query_id: [_share(query, mask, query.everything) for mask in covered[query.query_id].values()]
+        for query in _graded(file)
+    }
+    totals = [sum(column, Fraction(0)) for column in zip(*share.values(), strict=True)]
+    whole = [float(total) for total in totals]
+    taus = {}
+    for query in _graded(file):
+        for entry_id, bit in query.entries.items():
+            left = query.everything & ~(1 << bit)
+            new = [_share(query, mask & left, left) for mask in covered[query.query_id].values()]
+            sums = [
+                total - old + part
+                for total, old, part in zip(totals, share[query.query_id], new, strict=True)
+            ]
+            # Equal fractions are equal floats: ties stay exact.
+            taus[query.query_id, entry_id] = tau([float(value) for value in sums], whole)
+    return taus
+
+
+def _share(query: GradedQuery, mask: int, of: int) -> Fraction:
+    whole = Fraction(query.size(of))
+    return Fraction(query.size(mask)) / whole if whole else Fraction(0)
