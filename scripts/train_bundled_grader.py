@@ -1,6 +1,6 @@
 """Train the bundled grader from scratch on generated data (no downloads, no outside text).
 
-python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled
+python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --threads 1
 python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --resume
 python scripts/train_bundled_grader.py --smoke --work-dir /tmp/w --out /tmp/checkpoint
 """
@@ -17,9 +17,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait give th
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bundled_grader import training
+from scripts.bundled_grader import training
 
 log = logging.getLogger("bundled_grader")
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
 CUTS = (0.15, 0.27, 0.40, 0.55, 0.70)
-MAX_CLAUSE_WORDS = 18
+MAX_CLAUSE_WORDS = 32
 PROMPTS: dict[str, str] = {
     tk.RATE_QUESTION: "rate_question",
     tk.RATE_NUGGET: "rate_nugget",

@@ -1,14 +1,15 @@
 """The bundled grader's network: a small T5 whose first weights already hold the circuits that matching needs.
 
-The residual stream is divided: *content* (a random vector for every word stem), *previous* and *second*
-(content of the token before and of the one before that, which copying needs), and *flags*. Heads start as:
+The residual stream is divided: *content* (a random vector for every word stem), *trail* (the fading sum of
+the contents of the tokens before, which copying needs), and *flags*. Heads start as:
 
-* encoder layer 1: one head reads the token before, one finds out whether the context mark lies to the left;
+* encoder layer 1: one head sums up the trail, one finds out whether the context mark lies to the left;
 * encoder layer 2: equal tokens attend to each other, entry to passage and passage to entry, with the context
-  mark as the place to look when nothing is equal; one head moves *previous* to *second*;
+  mark as the place to look when nothing is equal;
 * encoder layer 3: one head gathers the matches of the neighbourhood;
-* decoder: cross-attention finds the position whose two predecessors are the last two tokens written
-  (copying), and one head pools the matched flags of the entry.
+* decoder: self-attention sums up the trail of what was written, cross-attention finds the position with that
+  trail (copying: long repetitions in a passage do not confuse it as they would confuse a look at the last
+  token or two), and one head pools the matched flags of the entry.
 
 Everything but the relative position biases is trained from there.
 """
@@ -16,20 +17,22 @@ Everything but the relative position biases is trained from there.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from . import data, tokenizer
 
-CONTENT, PREVIOUS, SECOND, FLAGS = 96, 48, 24, 24
-D_MODEL = CONTENT + PREVIOUS + SECOND + FLAGS
-PREV_AT, SECOND_AT, FLAG_AT = CONTENT, CONTENT + PREVIOUS, CONTENT + PREVIOUS + SECOND
+CONTENT, TRAIL, FLAGS = 96, 72, 24
+D_MODEL = CONTENT + TRAIL + FLAGS
+FLAG_AT = CONTENT + TRAIL
 (ONE, IS_CONTEXT, WORTH, CASED, STARTS, ENDS, IS_MARK, IN_PASSAGE, MATCHED, ASKED, NEARBY) = range(
     FLAG_AT, FLAG_AT + 11
 )
-HEADS, D_KV = 6, 48
-PREV_HEAD, LEFT_HEAD, MATCH_HEAD, BACK_HEAD, LOCAL_HEAD, WIDE_HEAD = range(HEADS)
+HEADS, D_KV = 5, 72
+TRAIL_HEAD, LEFT_HEAD, MATCH_HEAD, BACK_HEAD, LOCAL_HEAD = range(HEADS)
+FADE = 0.75  # what a token counts in the trail, compared with the one after it
 
 
 def make_config(vocabulary: tokenizer.Vocabulary, layers: int = 3, d_ff: int = 256) -> T5Config:
@@ -42,9 +45,9 @@ def make_config(vocabulary: tokenizer.Vocabulary, layers: int = 3, d_ff: int = 2
     )  # fmt: skip
 
 
-def _offsets(attention: torch.nn.Module, bidirectional: bool) -> torch.Tensor:
+def _offsets(attention: Any, bidirectional: bool) -> torch.Tensor:
     """The relative position (key minus query) that stands for each bucket."""
-    buckets = int(attention.relative_attention_num_buckets)  # type: ignore[arg-type]
+    buckets: int = attention.relative_attention_num_buckets
     positions = torch.arange(-200, 201)
     found = attention._relative_position_bucket(positions, bidirectional=bidirectional, num_buckets=buckets)
     first: dict[int, int] = {}
@@ -56,15 +59,15 @@ def _offsets(attention: torch.nn.Module, bidirectional: bool) -> torch.Tensor:
 
 
 def _set_biases(model: T5ForConditionalGeneration) -> None:
-    """Fixed views: the token before, everything to the left, everything, the neighbourhood."""
+    """Fixed views: the fading left, everything to the left, everything (twice), the neighbourhood."""
     for stack, both in ((model.encoder, True), (model.decoder, False)):
         attention = stack.block[0].layer[0].SelfAttention
         offset = _offsets(attention, both)
         bias = torch.zeros(len(offset), HEADS)
-        bias[:, PREV_HEAD] = torch.where(offset == -1, 0.0, -20.0)
+        last = -1 if both else 0  # a decoder position holds the token before the one that it predicts
+        bias[:, TRAIL_HEAD] = torch.where(offset > last, -30.0, (last - offset) * math.log(FADE))
         bias[:, LEFT_HEAD] = torch.where(offset > 0, -30.0, 0.0)
         bias[:, LOCAL_HEAD] = -offset.abs().float() / 6
-        bias[:, WIDE_HEAD] = -offset.abs().float() / 40
         attention.relative_attention_bias.weight.copy_(bias)
         attention.relative_attention_bias.weight.requires_grad_(False)
 
@@ -76,8 +79,8 @@ def _rows(head: int, start: int = 0, stop: int = D_KV) -> slice:
 def _orthogonal(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
     """Orthonormal rows (or columns, whichever are fewer)."""
     square = torch.randn(max(rows, columns), max(rows, columns), generator=generator)
-    square = torch.linalg.qr(square)[0]
-    return square[:rows, :columns].contiguous()
+    basis: torch.Tensor = torch.linalg.qr(square)[0]
+    return basis[:rows, :columns].contiguous()
 
 
 def _embed(
@@ -93,13 +96,15 @@ def _embed(
         if base not in contents:
             contents[base] = torch.randn(CONTENT, generator=generator)
         own = torch.randn(CONTENT, generator=generator)  # tells forms of one stem apart
-        weight[i, :CONTENT] = contents[base] if piece == base else 0.95 * contents[base] + 0.3 * own
+        weight[i, :CONTENT] = contents[base] if piece == base else 0.9 * contents[base] + 0.45 * own
+        if piece == tokenizer.PAD:  # also what the decoder starts with: nothing was written yet
+            weight[i, :CONTENT] = 0.0
         weight[i, ONE] = 1.0
         worth = data.WORTH.get(base.removeprefix("Ġ"), 1.0) if base.startswith("Ġ") else 0.4
         mark = len(piece) == 3 and piece.startswith("î")
         letters = piece.removeprefix("Ġ").isalnum() and not mark and i > 2
         weight[i, WORTH] = 2 * worth if letters else -1.0
-        weight[i, CASED] = 2.0 * cased
+        weight[i, CASED] = 1.5 if cased else -1.0
         weight[i, STARTS] = 1.0 * piece.startswith("Ġ")
         weight[i, ENDS] = 3.0 * (piece in ".?!;")
         weight[i, IS_MARK] = 3.0 * mark
@@ -107,26 +112,23 @@ def _embed(
 
 
 def _encoder_circuits(model: T5ForConditionalGeneration, generator: torch.Generator) -> torch.Tensor:
-    """Previous token, segment, matching; returns the projection in which the previous content is kept."""
-    project = _orthogonal(PREVIOUS, CONTENT, generator)
+    """Trail, segment, matching; returns the projection in which the trail is kept."""
+    project = _orthogonal(TRAIL, CONTENT, generator)
     first, second, third = (model.encoder.block[i].layer[0].SelfAttention for i in range(3))
-    first.v.weight[_rows(PREV_HEAD), :CONTENT] = project
-    first.o.weight[PREV_AT : PREV_AT + PREVIOUS, _rows(PREV_HEAD)] = torch.eye(PREVIOUS)
+    first.q.weight[_rows(TRAIL_HEAD)] *= 0.1
+    first.v.weight[_rows(TRAIL_HEAD), :CONTENT] = 1.5 * project
+    first.o.weight[CONTENT:FLAG_AT, _rows(TRAIL_HEAD)] = torch.eye(TRAIL)
     at = _rows(LEFT_HEAD, 0, 1)
     first.q.weight[at, ONE], first.k.weight[at, IS_CONTEXT] = 1.0, 1.0
     first.v.weight[at, IS_CONTEXT], first.o.weight[IN_PASSAGE, at] = 0.5, 1.0
-    second.v.weight[_rows(PREV_HEAD, 0, SECOND), PREV_AT : PREV_AT + PREVIOUS] = _orthogonal(
-        SECOND, PREVIOUS, generator
-    )
-    second.o.weight[SECOND_AT : SECOND_AT + SECOND, _rows(PREV_HEAD, 0, SECOND)] = torch.eye(SECOND)
     for head, toward in ((MATCH_HEAD, 1.0), (BACK_HEAD, -1.0)):
-        same = _orthogonal(44, CONTENT, generator) * math.sqrt(18 / 44)
-        second.q.weight[_rows(head, 0, 44), :CONTENT] = same
-        second.k.weight[_rows(head, 0, 44), :CONTENT] = same
-        side = _rows(head, 44, 45)
+        same = _orthogonal(68, CONTENT, generator) * math.sqrt(18 / 68)
+        second.q.weight[_rows(head, 0, 68), :CONTENT] = same
+        second.k.weight[_rows(head, 0, 68), :CONTENT] = same
+        side = _rows(head, 68, 69)
         second.q.weight[side, ONE], second.k.weight[side, IN_PASSAGE] = 2.0, 1.0 * toward
         second.k.weight[side, IS_CONTEXT] = 0.8 if toward > 0 else 1.4
-        hit = _rows(head, 45, 46)
+        hit = _rows(head, 69, 70)
         second.v.weight[hit, IN_PASSAGE] = toward
         second.v.weight[hit, ONE] = 0.0 if toward > 0 else 3.0
         second.v.weight[hit, IS_CONTEXT] = -0.5
@@ -139,30 +141,27 @@ def _encoder_circuits(model: T5ForConditionalGeneration, generator: torch.Genera
 def _decoder_circuits(
     model: T5ForConditionalGeneration, project: torch.Tensor, generator: torch.Generator
 ) -> None:
-    """Copying by the last two tokens, and pooling of the entry's matches."""
+    """Copying by the trail, and pooling of the entry's matches."""
     own = model.decoder.block[0].layer[0].SelfAttention
-    own.v.weight[_rows(PREV_HEAD), :CONTENT] = project
-    own.o.weight[PREV_AT : PREV_AT + PREVIOUS, _rows(PREV_HEAD)] = torch.eye(PREVIOUS)
-    back = (
-        model.encoder.block[1]
-        .layer[0]
-        .SelfAttention.v.weight[_rows(PREV_HEAD, 0, SECOND), PREV_AT:SECOND_AT]
-        .clone()
-    )
+    own.q.weight[_rows(TRAIL_HEAD)] *= 0.1
+    own.v.weight[_rows(TRAIL_HEAD), :CONTENT] = 1.5 * project
+    own.o.weight[CONTENT:FLAG_AT, _rows(TRAIL_HEAD)] = torch.eye(TRAIL)
     carry = _orthogonal(CONTENT, CONTENT, generator)
     for block in model.decoder.block:
         cross = block.layer[1].EncDecAttention
         for i, head in enumerate((MATCH_HEAD, BACK_HEAD)):
-            look = _orthogonal(28, PREVIOUS, generator)
-            cross.q.weight[_rows(head, 0, 28), :CONTENT] = 0.7 * look @ project
-            cross.k.weight[_rows(head, 0, 28), PREV_AT:SECOND_AT] = 0.7 * look
-            cross.q.weight[_rows(head, 28, 46), PREV_AT:SECOND_AT] = 0.5 * back[:18]
-            cross.k.weight[_rows(head, 28, 46), SECOND_AT : SECOND_AT + 18] = 0.5 * torch.eye(18)
-            near = _rows(head, 46, 47)
+            look = _rows(head, 0, 70)
+            cross.q.weight[look], cross.k.weight[look] = 0.0, 0.0
+            cross.q.weight[look, CONTENT : CONTENT + 70] = 2.0 * torch.eye(70)
+            cross.k.weight[look, CONTENT : CONTENT + 70] = 1.5 * torch.eye(70)
+            near = _rows(head, 70, 71)
             cross.q.weight[near, ONE], cross.k.weight[near, NEARBY] = 1.0, 1.0
-            part = carry[i * D_KV : (i + 1) * D_KV]
-            cross.v.weight[_rows(head), :CONTENT] = part
-            cross.o.weight[:CONTENT, _rows(head)] = 1.5 * part.T
+            part = carry[i * CONTENT // 2 : (i + 1) * CONTENT // 2]
+            cross.v.weight[_rows(head, 0, CONTENT // 2), :CONTENT] = part
+            cross.o.weight[:CONTENT, _rows(head, 0, CONTENT // 2)] = 2.5 * part.T
+            form = _rows(head, CONTENT // 2, CONTENT // 2 + 2)
+            cross.v.weight[form, CASED : STARTS + 1] = torch.eye(2)
+            cross.o.weight[CASED : STARTS + 1, form] = 5.0 * torch.eye(2)
         pool = _rows(LOCAL_HEAD, 0, 1)
         cross.q.weight[pool, ONE], cross.k.weight[pool, IN_PASSAGE], cross.k.weight[pool, WORTH] = (
             2.0,
@@ -183,12 +182,42 @@ def make_model(
         for name, weight in model.named_parameters():
             if weight.dim() == 2 and "shared" not in name and "lm_head" not in name:
                 weight.copy_(
-                    torch.randn(weight.shape, generator=generator) * 0.25 / math.sqrt(weight.shape[1])
+                    torch.randn(weight.shape, generator=generator) * 0.2 / math.sqrt(weight.shape[1])
                 )
         _embed(model, vocabulary, generator)
         _set_biases(model)
         _decoder_circuits(model, _encoder_circuits(model, generator), generator)
     return model
+
+
+def _keep(weight: torch.Tensor, rows: slice | None = None, columns: slice | None = None) -> None:
+    """Never change these rows or columns (a momentum step keeps the zeros of a gradient)."""
+
+    def mask(gradient: torch.Tensor) -> torch.Tensor:
+        gradient = gradient.clone()
+        if rows is not None:
+            gradient[rows] = 0.0
+        if columns is not None:
+            gradient[:, columns] = 0.0
+        return gradient
+
+    weight.register_hook(mask)  # type: ignore[no-untyped-call]
+
+
+def protect_copying(model: T5ForConditionalGeneration) -> None:
+    """Keep the copying circuit as made: its attention is sharp, and small steps of all weights blunt it."""
+    for stack in (model.encoder, model.decoder):
+        own = stack.block[0].layer[0].SelfAttention
+        for matrix in (own.q, own.k, own.v):
+            _keep(matrix.weight, rows=_rows(TRAIL_HEAD))
+        _keep(own.o.weight, columns=_rows(TRAIL_HEAD))
+    for block in model.decoder.block:
+        cross = block.layer[1].EncDecAttention
+        for head in (MATCH_HEAD, BACK_HEAD):
+            for matrix in (cross.q, cross.k):
+                _keep(matrix.weight, rows=_rows(head, 0, 70))
+            _keep(cross.v.weight, rows=_rows(head))
+            _keep(cross.o.weight, columns=_rows(head))
 
 
 class Helper(torch.nn.Module):
@@ -200,5 +229,5 @@ class Helper(torch.nn.Module):
         torch.nn.init.zeros_(self.read.weight)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        read: torch.Tensor = self.read(states)
-        return read
+        scores: torch.Tensor = self.read(states)
+        return scores

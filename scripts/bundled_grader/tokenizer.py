@@ -86,8 +86,12 @@ def _frequent_parts(known: list[str], first: int, inner: int) -> tuple[list[str]
         parts.update(word[i : i + n] for i in range(1, len(word)) for n in range(2, 5) if i + n <= len(word))
     heads = Counter({k: v * (len(k) - 1) for k, v in heads.items() if v > 1})
     parts = Counter({k: v * (len(k) - 1) for k, v in parts.items() if v > 1})
-    best = lambda c, n: [k for k, _ in sorted(c.items(), key=lambda x: (-x[1], x[0]))[:n]]  # noqa: E731
-    return best(heads, first), best(parts, inner)
+    return _most_common(heads, first), _most_common(parts, inner)
+
+
+def _most_common(counts: Counter[str], number: int) -> list[str]:
+    """The keys of the highest counts; equal counts in alphabetical order."""
+    return sorted(counts, key=lambda key: (-counts[key], key))[:number]
 
 
 def spelled(text: str) -> str:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import torch
 from torch.nn import functional
-from transformers import PreTrainedTokenizerFast, T5ForConditionalGeneration
+from transformers import GenerationConfig, PreTrainedTokenizerFast, T5ForConditionalGeneration
 
 from . import data, tokenizer
-from .model import Helper, make_model
+from .model import Helper, make_model, protect_copying
 
 log = logging.getLogger("bundled_grader")
 IGNORE = -100
+LONGEST_REPLY = 64
 CHUNK = 2048  # examples made at once; batches are cut from a chunk sorted by length
 
 
@@ -29,9 +30,9 @@ class Settings:
     """What decides the result."""
 
     seed: int = 7
-    steps: int = 1125
+    steps: int = 1700
     batch_tokens: int = 3500
-    matrix_rate: float = 0.003
+    matrix_rate: float = 0.002
     rate: float = 0.001
     warm_up: int = 60
     layers: int = 3
@@ -92,7 +93,7 @@ def make_chunk(
     examples = [made.example() for _ in range(count)]
     tok = _tokenizer()
     sources = tok([x.source for x in examples], truncation=True, max_length=320).input_ids
-    targets = tok([x.reply for x in examples], truncation=True, max_length=64).input_ids
+    targets = tok([x.reply for x in examples], truncation=True, max_length=LONGEST_REPLY).input_ids
     clauses = tok([x.clause for x in examples], add_special_tokens=False).input_ids
     marks = {tok.convert_tokens_to_ids(tokenizer.spelled(m)) for m in (tokenizer.CONTEXT, tokenizer.GOLD)}
     rows: list[tuple[list[int], ...]] = []
@@ -142,7 +143,7 @@ def stream(settings: Settings, skip: int = 0) -> Iterator[Batch]:
 
 def _orthogonalise(gradients: torch.Tensor) -> torch.Tensor:
     """Nearest semi-orthogonal matrices of a stack, by five Newton-Schulz steps."""
-    x = gradients / (gradients.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    x: torch.Tensor = gradients / (gradients.norm(dim=(1, 2), keepdim=True) + 1e-7)
     flip = x.shape[1] > x.shape[2]
     x = x.mT.contiguous() if flip else x
     for _ in range(5):
@@ -152,7 +153,7 @@ def _orthogonalise(gradients: torch.Tensor) -> torch.Tensor:
 
 
 class MatrixMomentum(torch.optim.Optimizer):
-    """Momentum with orthogonalised steps, for the matrices inside the network; equal shapes go together."""
+    """Momentum whose steps are orthogonalised, for the inner matrices; equal shapes go together."""
 
     def __init__(self, parameters: list[torch.nn.Parameter], lr: float, momentum: float = 0.95) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum})
@@ -188,7 +189,7 @@ def losses(
     ).last_hidden_state
     logits = functional.linear(hidden[known] * model.model_dim**-0.5, model.shared.weight)
     each = functional.cross_entropy(logits, batch.target[known], reduction="none")
-    # the tokens of a reply of n tokens weigh n ** -0.5 each: long copies count more than ratings, not n times
+    # each token of a reply of n tokens weighs n ** -0.5: long copies count more than ratings, not n times
     lengths = known.sum(1, keepdim=True).expand_as(known)[known]
     main = (each * lengths.float().rsqrt()).sum() / len(known)
     aid = helper(states)
@@ -215,6 +216,7 @@ class Trainer:
     def __post_init__(self) -> None:
         s = self.settings
         self.model = make_model(tokenizer.build_vocabulary(), s.seed, s.layers, s.d_ff)
+        protect_copying(self.model)
         self.helper = Helper()
         inside = [
             p for n, p in self.model.named_parameters()
@@ -304,7 +306,9 @@ def save_checkpoint(model: T5ForConditionalGeneration, out: Path) -> None:
     copy = T5ForConditionalGeneration(model.config)
     copy.load_state_dict(model.state_dict())
     copy.half()
-    copy.generation_config.update(num_beams=1, max_length=512)
+    copy.generation_config = GenerationConfig(
+        decoder_start_token_id=0, eos_token_id=1, pad_token_id=0, max_new_tokens=LONGEST_REPLY
+    )
     copy.save_pretrained(temporary)
     _tokenizer().save_pretrained(temporary)
     config = json.loads((temporary / "config.json").read_text())
