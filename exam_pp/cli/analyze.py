@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.options import (
+    GRADED,
+    emit,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+    plot_option,
+)
 
 if TYPE_CHECKING:
     from exam_pp.reports.document import Report
@@ -48,6 +56,7 @@ def command() -> None:
     is_flag=True,
     help="One row for every query too; both files were written with --per-query.",
 )
+@plot_option("the first measure against the official ranks")
 @format_option()
 @output_option()
 def correlation_command(
@@ -59,6 +68,7 @@ def correlation_command(
     samples: int,
     seed: int,
     per_query: bool,
+    plot: Path | None,
     form: str,
     output: Path,
 ) -> None:
@@ -84,6 +94,13 @@ def correlation_command(
             samples=samples,
             seed=seed,
         )
+    if plot is not None:
+        from exam_pp.phases.analyze import boards
+        from exam_pp.phases.figures import rank_figure, write_figure
+
+        scores, ranks = boards(leaderboard, official)
+        measure = next(iter(scores))
+        write_figure(rank_figure(scores[measure], ranks, measure), plot, [leaderboard, official])
     _emit(report, form, output, [leaderboard, official])
 
 
@@ -108,6 +125,7 @@ def correlation_command(
 @filter_options
 @format_option("text", "tsv", "json", "md", "published")
 @output_option()
+@plot_option("Kendall's tau-b over thresholds")
 def sweep_command(
     *,
     graded: Path,
@@ -117,6 +135,7 @@ def sweep_command(
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
     cutoff: int,
+    plot: Path | None,
     form: str,
     output: Path,
     **criteria: Any,
@@ -139,6 +158,10 @@ def sweep_command(
         cutoff=cutoff,
     )
     inputs = [graded, official, bank]
+    if plot is not None:
+        from exam_pp.phases.figures import sweep_figure, write_figure
+
+        write_figure(sweep_figure(settings), plot, inputs)
     if form == "published":
         emit(published_sweep(settings, official), output, inputs)
     else:
@@ -211,8 +234,16 @@ def agreement_command(
 @filter_options
 @format_option("text", "tsv", "json", "md", "latex")
 @output_option()
+@plot_option("weighted κ of every two graders")
 def graders_command(
-    *, graded: Path, bank: Path | None, label_rule: str | None, form: str, output: Path, **criteria: Any
+    *,
+    graded: Path,
+    bank: Path | None,
+    label_rule: str | None,
+    plot: Path | None,
+    form: str,
+    output: Path,
+    **criteria: Any,
 ) -> None:
     """How several graders in one file agree with each other, and with the judgments.
 
@@ -224,6 +255,10 @@ def graders_command(
 
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     report = graders(graded, bank=bank, grade_filter=grade_filter(**criteria), labelling=rule)
+    if plot is not None:
+        from exam_pp.phases.figures import graders_figure, write_figure
+
+        write_figure(graders_figure(report), plot, [graded, bank])
     _emit(report, form, output, [graded, bank])
 
 

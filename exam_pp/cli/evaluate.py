@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.options import (
+    GRADED,
+    emit,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+    plot_option,
+)
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluate import Evaluation
@@ -138,6 +146,7 @@ def command() -> None:
 @click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
 @_PER_QUERY
 @_statistics_options
+@plot_option("the first measure with its intervals")
 @filter_options
 @format_option("text", "tsv", "json", "md", "published")
 @output_option()
@@ -151,6 +160,7 @@ def cover_command(
     missing_queries: Any,
     soft: bool,
     per_query: bool,
+    plot: Path | None,
     form: str,
     output: Path,
     **options: Any,
@@ -179,6 +189,7 @@ def cover_command(
     inputs = [graded, bank, queries]
     if form == "published":
         _log_notes(evaluation.notes)
+        _plot(evaluation, plot, statistics, inputs)
         emit(published_cover(evaluation), output, inputs)
     else:
         _emit_leaderboard(
@@ -189,6 +200,7 @@ def cover_command(
             output=output,
             inputs=inputs,
             statistics=statistics,
+            plot=plot,
         )
 
 
@@ -214,6 +226,7 @@ def cover_command(
 )
 @_PER_QUERY
 @_statistics_options
+@plot_option("the first measure with its intervals")
 @filter_options
 @format_option()
 @output_option("Write the qrels (with --runs: the leaderboard) here instead of standard output.")
@@ -229,6 +242,7 @@ def qrels_command(
     run_name: Any,
     qrels_output: Path | None,
     per_query: bool,
+    plot: Path | None,
     form: str,
     output: Path,
     **options: Any,
@@ -241,8 +255,8 @@ def qrels_command(
     from exam_pp.store.trec import write_qrels
 
     statistics, criteria = _split(options)
-    if runs is None and (measures or qrels_output or per_query):
-        raise click.UsageError("-m, --qrels and --per-query go with --runs.")
+    if runs is None and (measures or qrels_output or per_query or plot):
+        raise click.UsageError("-m, --qrels, --plot and --per-query go with --runs.")
     if qrels_output is not None and qrels_output == output:
         raise click.UsageError("--qrels and -o name the same file.")
     inputs = [path for path in (graded, bank, queries) if path is not None]
@@ -276,6 +290,7 @@ def qrels_command(
         output=output,
         inputs=inputs,
         statistics=statistics,
+        plot=plot,
     )
 
 
@@ -286,6 +301,7 @@ def qrels_command(
 @_run_options(required=True)
 @_PER_QUERY
 @_statistics_options
+@plot_option("the first measure with its intervals")
 @format_option("text", "tsv", "json", "md", "official")
 @output_option()
 def judgments_command(
@@ -297,6 +313,7 @@ def judgments_command(
     measures: tuple[str, ...],
     run_name: Any,
     per_query: bool,
+    plot: Path | None,
     form: str,
     output: Path,
     **options: Any,
@@ -323,6 +340,7 @@ def judgments_command(
     inputs = [source, queries, *run_files(runs)]
     if form == "official":
         _log_notes(evaluation.notes)
+        _plot(evaluation, plot, statistics, inputs)
         emit(official_json(evaluation), output, inputs)
     else:
         _emit_leaderboard(
@@ -333,7 +351,75 @@ def judgments_command(
             output=output,
             inputs=inputs,
             statistics=statistics,
+            plot=plot,
         )
+
+
+@command.command("report")
+@GRADED
+@click.option("--bank", type=_FILE, help="Test bank: which entries and queries count.")
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
+@click.option("--official", type=_FILE, help="Official ranks. [default: by the judgments, with --runs]")
+@click.option("--qrels", type=_FILE, help="Manual judgments, in place of those in GRADED.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure on the runs; repeatable. [default: nDCG@10, RR]",
+)
+@click.option("--min-grade", type=int, help="Grade from which an entry is covered.")
+@click.option(
+    "--min-relevant-judgment",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Judgment from which a passage is relevant (TREC DL: 2).",
+)
+@click.option(
+    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
+@filter_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder."
+)
+def report_command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    runs: Path | None,
+    official: Path | None,
+    qrels: Path | None,
+    measures: tuple[str, ...],
+    min_grade: int | None,
+    min_relevant_judgment: int,
+    cutoff: int,
+    seed: int,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """The whole evaluation in a folder: leaderboards, letters, correlation, agreement, figures.
+
+    Start with its index.html. What GRADED, --runs and --official do not allow is left out.
+    """
+    from exam_pp.phases.evaluation_folder import Sources, write_evaluation
+    from exam_pp.phases.uncertainty import Statistics
+
+    sources = Sources(
+        graded,
+        bank,
+        runs,
+        official,
+        qrels,
+        grade_filter(**criteria),
+        measures or ("nDCG@10", "RR"),
+        min_grade,
+        min_relevant_judgment,
+        cutoff,
+    )
+    index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
+    log.info("Written: %s", index)
 
 
 def _emit_leaderboard(
@@ -343,8 +429,9 @@ def _emit_leaderboard(
     form: str,
     per_query: bool,
     output: Path,
-    inputs: Iterable[Path | None],
+    inputs: Sequence[Path | None],
     statistics: Statistics,
+    plot: Path | None,
 ) -> None:
     from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
     from exam_pp.reports.render import render
@@ -357,7 +444,17 @@ def _emit_leaderboard(
         report = leaderboard_report(
             evaluation, title, for_people=form in ("text", "md"), statistics=statistics
         )
+    _plot(evaluation, plot, statistics, inputs)
     emit(render(report, form), output, inputs)
+
+
+def _plot(
+    evaluation: Evaluation, plot: Path | None, statistics: Statistics, inputs: Sequence[Path | None]
+) -> None:
+    if plot is not None:
+        from exam_pp.phases.figures import leaderboard_figure, write_figure
+
+        write_figure(leaderboard_figure(evaluation, statistics), plot, inputs)
 
 
 def _log_notes(notes: list[str]) -> None:

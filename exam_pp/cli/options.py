@@ -91,6 +91,11 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
     )
 
 
+def plot_option(what: str) -> Callable[[F], F]:
+    """``--plot FILE``, for a figure beside the report."""
+    return click.option("--plot", type=click.Path(path_type=Path), help=f"Also draw {what} (.png or .svg).")
+
+
 def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a finished text to the output, atomically."""
     from exam_pp.store.files import write_text

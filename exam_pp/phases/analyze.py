@@ -163,6 +163,11 @@ def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
     return boards
 
 
+def boards(leaderboard: PathLike, official: PathLike) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Measure to system to score, and system to official rank, as :func:`correlation` reads them."""
+    return _by_measure(leaderboard), _official(official)[0]
+
+
 def _official(path: PathLike) -> tuple[dict[str, float], list[str]]:
     if not holds_scores(path):
         return read_ranks(path), []

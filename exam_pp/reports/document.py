@@ -47,7 +47,23 @@ class Heading:
     level: int = 1
 
 
-Block = Table | Paragraph | Quote | Heading
+@dataclass(frozen=True)
+class Link:
+    """The way to another file, by a path relative to where the report is written."""
+
+    text: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """A figure as the bytes of a PNG; formats without pictures show its caption."""
+
+    png: bytes
+    caption: str
+
+
+Block = Table | Paragraph | Quote | Heading | Link | Image
 
 
 @dataclass(frozen=True)

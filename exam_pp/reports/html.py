@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from html import escape
+from urllib.parse import quote
 
-from exam_pp.reports.document import Block, Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import is_numeric, show
 
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
@@ -22,6 +25,7 @@ table {{ border-collapse: collapse; margin: 1rem 0; }}
 caption {{ text-align: left; font-weight: 600; }}
 th, td {{ border-bottom: 1px solid #8886; padding: .25rem .6rem; text-align: left; vertical-align: top; }}
 td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+figure {{ margin: 1rem 0; }} img {{ max-width: 100%; background: #fff; }}
 blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; white-space: pre-wrap; }}
 </style>
 </head>
@@ -49,6 +53,14 @@ def _block(block: Block) -> str:
         case Heading(words, level):
             tag = f"h{min(level, 5) + 1}"
             return f"<{tag}>{escape(words)}</{tag}>"
+        case Link(words, target):
+            return f'<p><a href="{escape(quote(target))}">{escape(words)}</a></p>'
+        case Image(png, caption):
+            data = b64encode(png).decode()
+            return (
+                f'<figure><img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
+                f"<figcaption>{escape(caption)}</figcaption></figure>"
+            )
 
 
 def _table(table: Table) -> str:

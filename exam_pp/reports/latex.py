@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exam_pp.reports.document import Block, Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import show
 
 _SPECIAL = {
@@ -37,6 +37,10 @@ def _block(block: Block) -> str:
             return f"{lead}\\begin{{quote}}\n{escape(words)}\n\\end{{quote}}"
         case Heading(words, level):
             return f"\\{'sub' * (level - 1)}section*{{{escape(words)}}}"
+        case Link(words, target):
+            return f"{escape(words)}: \\texttt{{{escape(target)}}}"
+        case Image(_, caption):
+            return f"% figure: {caption}"
 
 
 def _table(table: Table) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textwrap import fill, indent
 
 from exam_pp.registry import Registry
-from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 Renderer = Callable[[Report], str]
 RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
@@ -44,6 +44,10 @@ def _text_block(block: Block) -> str:
             return (f"{label}\n" if label else "") + indent(fill(words, _WIDTH - 4), "    ")
         case Heading(words, level):
             return f"{words}\n{('=' if level == 1 else '-') * min(len(words), _WIDTH)}"
+        case Link(words, target):
+            return f"{words}: {target}"
+        case Image(_, caption):
+            return f"[figure: {caption}]"
 
 
 def _text_table(table: Table) -> str:
@@ -75,9 +79,17 @@ def _align(cell: str, width: int, numeric: bool) -> str:
 
 
 def tsv(report: Report) -> str:
-    """The report's tables, tab separated, one header line each, a blank line between tables."""
+    """The report's tables, tab separated, one header line each.
+
+    Several tables have a blank line between them, and their titles as lines that start with ``#``.
+    """
     tables = [block for block in report.blocks if isinstance(block, Table)]
-    return "\n".join("".join(_tsv_row(row) for row in _shown(table)) for table in tables)
+    titled = len(tables) > 1
+    return "\n".join(
+        (f"# {table.title}\n" if titled and table.title else "")
+        + "".join(_tsv_row(row) for row in _shown(table))
+        for table in tables
+    )
 
 
 def _shown(table: Table) -> list[list[str]]:
@@ -117,6 +129,10 @@ def _markdown_block(block: Block) -> str:
             )
         case Heading(words, level):
             return f"{'#' * (level + 1)} {words}"
+        case Link(words, target):
+            return f"[{words}](<{target}>)"
+        case Image(_, caption):
+            return f"*Figure: {caption}*"
 
 
 def _markdown_cell(cell: str) -> str:

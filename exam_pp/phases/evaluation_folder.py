@@ -1,0 +1,228 @@
+"""Evaluate: everything that grades, runs and official ranks allow, in one folder with an index page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.errors import OutputError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases import evaluate
+from exam_pp.phases.agreement import agreement, graders, rated_passages
+from exam_pp.phases.analyze import correlation
+from exam_pp.phases.evaluate import Evaluation, PathLike
+from exam_pp.phases.figures import (
+    Drawing,
+    compared_figure,
+    graders_figure,
+    leaderboard_figure,
+    length_report,
+    png,
+    rank_figure,
+    response_lengths,
+    sweep_figure,
+)
+from exam_pp.phases.leaderboards import leaderboard_report, official_json, per_query_report
+from exam_pp.phases.score_runs import score_runs
+from exam_pp.phases.sweep import sweep, sweep_report
+from exam_pp.phases.uncertainty import Statistics
+from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.files import atomic_output, write_text
+from exam_pp.store.leaderboards import read_ranks
+from exam_pp.store.trec import write_qrels
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What an evaluation is made from; only the graded file is needed."""
+
+    graded: PathLike
+    bank: PathLike | None = None
+    runs: PathLike | None = None
+    official: PathLike | None = None
+    qrels: PathLike | None = None
+    grade_filter: GradeFilter = field(default_factory=GradeFilter)
+    measures: Sequence[str] = ("nDCG@10", "RR")
+    min_grade: int | None = None
+    min_relevant: int = 1
+    cutoff: int = 20
+
+
+@dataclass
+class _Folder:
+    """Collects the index page while files are written."""
+
+    path: Path
+    inputs: list[PathLike]
+    blocks: list[Block] = field(default_factory=list)
+    boards: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def text(self, name: str, text: str, about: str) -> Path:
+        write_text(self.path / name, text, inputs=self.inputs)
+        self.blocks.append(Link(f"{name}: {about}", name))
+        return self.path / name
+
+    def show(self, report: Report) -> None:
+        self.blocks += report.blocks
+
+    def figure(self, name: str, drawing: Drawing, caption: str) -> None:
+        data = png(drawing)
+        with atomic_output(self.path / name, inputs=self.inputs) as stream:
+            stream.write(data)
+        self.blocks += [Image(data, caption), Link(name, name)]
+
+    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
+        """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
+        self.blocks.append(Heading(title))
+        self.show(leaderboard_report(evaluation, title, statistics=statistics))
+        self.figure(f"{name}.png", leaderboard_figure(evaluation, statistics), f"{title}, 95 % intervals")
+        board = leaderboard_report(evaluation, title, for_people=False, statistics=statistics)
+        self.text(f"{name}.tsv", render(board, "tsv"), "the leaderboard")
+        for row in standings(evaluation.scores):
+            if row.system != OVERALL_SYSTEM:
+                self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
+        per_query = render(per_query_report(evaluation, title), "tsv")
+        return self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
+
+
+def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
+    """Write leaderboards, correlations, agreement and figures; returns the path of the index page.
+
+    Sections that the sources do not allow are left out: Rubric-Qrels and manual judgments need runs,
+    agreement needs judgments, correlations need official ranks (given, or from judgments and runs by the
+    first measure). The folder is made if it is missing; files in it with the same names are replaced.
+    Raises :class:`~exam_pp.errors.ExamError`.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be made a folder: {error.strerror}.") from error
+    inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
+    out = _Folder(path, inputs)
+    asked = statistics or Statistics("nested", significance=True)
+    queries = [_cover(out, sources, asked)]
+    official = sources.official
+    if sources.runs is not None:
+        over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
+        queries.append(_rubric_qrels(out, sources, over_queries))
+        if official is None:
+            official = _judged(out, sources, over_queries)
+    if official is not None:
+        _correlations(out, sources, official, queries)
+    _agreement(out, sources)
+    title = f"Evaluation of {Path(sources.graded).name}"
+    index = path / "index.html"
+    write_text(index, render(Report(title, out.blocks), "html"), inputs=inputs)
+    return index
+
+
+def _cover(out: _Folder, sources: Sources, statistics: Statistics) -> Path:
+    evaluation = evaluate.cover(
+        sources.graded,
+        bank=sources.bank,
+        grade_filter=sources.grade_filter,
+        min_grade=sources.min_grade,
+        cutoff=sources.cutoff,
+    )
+    per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
+    lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
+    if len(lengths) > 1:
+        report, drawing = length_report(evaluation, lengths)
+        out.blocks.append(Heading(report.title, level=2))
+        out.show(report)
+        out.figure("length.png", drawing, "Rubric-Cover against response length")
+        out.text("length.tsv", render(report, "tsv"), "words and scores")
+    return per_query
+
+
+def _rubric_qrels(out: _Folder, sources: Sources, statistics: Statistics) -> Path:
+    assert sources.runs is not None
+    labels = evaluate.qrels(sources.graded, bank=sources.bank, grade_filter=sources.grade_filter)
+    evaluation = score_runs(labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade)
+    evaluation.notes[:0] = labels.notes
+    per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
+    write_qrels(labels.qrels, out.path / "rubric.qrels", inputs=out.inputs)
+    out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
+    return per_query
+
+
+def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | None:
+    """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
+    assert sources.runs is not None
+    try:
+        judgments = evaluate.judgments(sources.qrels or sources.graded)
+    except SelectionError:
+        return None
+    evaluation = score_runs(judgments, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
+    first = evaluation.scores[0].metric
+    ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
+    return out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+
+
+def _correlations(out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path]) -> None:
+    out.blocks.append(Heading("Correlation with the official leaderboard"))
+    ranks = read_ranks(official)
+    for path in per_query:
+        try:
+            report = correlation(path, official, intervals="systems", decimals=3)
+        except SelectionError as error:
+            out.blocks.append(Paragraph(str(error)))
+            continue
+        out.show(report)
+        name = path.name.replace("-per-query.tsv", "-correlation.tsv")
+        out.text(name, render(report, "tsv"), "the same for scripts")
+    boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
+    ours = {name: board for name, board in boards.items() if board.keys() & ranks.keys()}
+    for name, board in ours.items():
+        short = name.replace(": ", "-").translate({ord(c): "_" for c in "()=@,/ "})
+        out.figure(
+            f"ranks-{short}.png", rank_figure(board, ranks, name), f"{name} against the official ranks"
+        )
+    if len(ours) > 1:
+        order = sorted(ranks, key=lambda system: (ranks[system], system))
+        out.figure("compared.png", compared_figure(ours, order), "Leaderboards, min–max scaled")
+    try:
+        settings = sweep(
+            sources.graded,
+            official,
+            runs=sources.runs,
+            bank=sources.bank,
+            grade_filter=sources.grade_filter,
+            measures=sources.measures,
+            cutoff=sources.cutoff,
+        )
+    except SelectionError:
+        return
+    report = sweep_report(settings, official)
+    out.blocks.append(Heading(report.title, level=2))
+    out.show(report)
+    out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
+    out.text("sweep.tsv", render(report, "tsv"), "the same for scripts")
+
+
+def _agreement(out: _Folder, sources: Sources) -> None:
+    try:
+        passages = rated_passages(
+            sources.graded, qrels=sources.qrels, bank=sources.bank, grade_filter=sources.grade_filter
+        )
+    except SelectionError:
+        return
+    report = agreement(passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5))
+    out.blocks.append(Heading(report.title))
+    out.show(report)
+    out.text("agreement.tsv", render(report, "tsv"), "the tables")
+    out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
+    try:
+        report = graders(sources.graded, bank=sources.bank)
+    except SelectionError:
+        return
+    out.blocks.append(Heading(report.title))
+    out.show(report)
+    out.figure("graders.png", graders_figure(report), "Weighted κ of every two graders")
+    out.text("graders.tsv", render(report, "tsv"), "the same for scripts")

@@ -1,0 +1,83 @@
+"""The whole evaluation in a folder, and figures of commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases import evaluate
+from exam_pp.phases.evaluation_folder import Sources, write_evaluation
+from exam_pp.phases.figures import length_report, response_lengths
+from exam_pp.phases.uncertainty import Statistics
+from exam_pp.store.scores import read_scores
+
+pytest.importorskip("matplotlib")
+QUICK = Statistics("nested", significance=True, samples=100)
+
+
+def test_what_the_sources_do_not_allow_is_left_out(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path
+) -> None:
+    index = write_evaluation(Sources(tiny_passages, tiny_bank), tmp_path / "new" / "out", QUICK)
+    page = index.read_text()
+
+    assert "Rubric-Cover" in page
+    assert "Agreement with judgments" in page
+    assert "Rubric-Qrels" not in page
+    for target in re.findall(r'href="([^"]+)"', page):
+        assert (index.parent / unquote(target)).stat().st_size
+
+
+def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
+    """TREC DL 2019: every section, figures inside the page, no connection to elsewhere."""
+    folder = shared_data / "dl19-gpt4"
+    sources = Sources(
+        folder / "dl19-graded.jsonl.gz",
+        folder / "dl19-gpt4-questions.jsonl.gz",
+        folder / "runs",
+        min_relevant=2,
+    )
+    index = write_evaluation(sources, tmp_path, QUICK)
+    page = index.read_text()
+
+    for title in ("Rubric-Cover", "Rubric-Qrels", "Manual judgments", "Correlation with", "Agreement with"):
+        assert f">{title}" in page
+    assert "http:" not in re.sub(r"data:image/png;base64,[^\"]*", "", page)
+    assert "https:" not in page
+    assert page.count("<img") >= 8
+    assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
+    assert {score.metric for score in read_scores(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
+
+
+def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
+    """bm25 has one passage of three words for one of two queries."""
+    lengths = response_lengths(tiny_passages)
+    assert lengths == {"bm25": 1.5}
+
+    evaluation = evaluate.cover(tiny_passages)
+    report, _ = length_report(evaluation, lengths)
+    mean = next(row.mean for row in standings(evaluation.scores))
+    assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
+
+
+def test_plot_options(tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    board, official = tmp_path / "board.tsv", tmp_path / "official.json"
+    main(["evaluate", "cover", str(tiny_passages), "--plot", str(tmp_path / "a.svg"), "--format", "tsv"])
+    board.write_text("system\tm\na\t1\nb\t2\n")
+    official.write_text('{"a": 1, "b": 2}')
+    main(
+        ["analyze", "correlation", str(board), "--official", str(official), "--plot", str(tmp_path / "b.png")]
+    )
+    capsys.readouterr()
+
+    assert b"bm25" in (tmp_path / "a.svg").read_bytes()
+    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit):
+        main(["evaluate", "cover", str(tiny_passages), "--plot", str(tmp_path / "a.pdf")])
+    assert ".png or .svg" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""Figures: made of data alone, the same bytes every time, readable without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import pytest
+
+from exam_pp.errors import OutputError
+from exam_pp.reports import plots
+
+SCORES = {"a_b": 0.9, "$5": 0.5, "new": 0.4}
+FIGURES: dict[str, Callable[[], plots.Figure]] = {
+    "leaderboard": lambda: plots.leaderboard([plots.Bar("a_b", 0.9, 0.8, 1.0), plots.Bar("$5", 0.5)], "RR")[
+        0
+    ],
+    "plain": lambda: plots.leaderboard([plots.Bar("a_b", 0.9)], "RR")[0],
+    "ranks": lambda: plots.against_ranks(SCORES, {"a_b": 1, "$5": 2}, {"new": 2}, "RR"),
+    "length": lambda: plots.against_length({"a_b": (10, 0.9), "$5": (20, 0.5)}, ["a_b"], "RR"),
+    "curves": lambda: plots.curves({f"a_b {n}": [(1, 0.5), (2, 0.6)] for n in range(9)}, "grade", "tau"),
+    "compared": lambda: plots.compared({"one": SCORES, "two": SCORES}, list(SCORES)),
+    "heat map": lambda: plots.heat_map(["a_b", "$5"], {("a_b", "$5"): None}, "κ"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _needs_matplotlib() -> None:
+    pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_the_same_every_time(name: str) -> None:
+    first, second = (plots.draw(FIGURES[name](), "svg") for _ in range(2))
+
+    assert first == second
+    ElementTree.fromstring(first)
+    assert b"a_b" in first
+
+
+def test_png() -> None:
+    assert plots.draw(FIGURES["ranks"](), "png").startswith(b"\x89PNG")
+
+
+def test_other_formats_are_refused() -> None:
+    assert plots.figure_format("a.SVG") == "svg"
+    with pytest.raises(OutputError, match=r"png or \.svg"):
+        plots.figure_format("a.pdf")
