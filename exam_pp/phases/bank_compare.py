@@ -129,7 +129,9 @@ def _united(first: BankLine, second: BankLine, fresh: Sequence[Entry]) -> BankLi
     """The line of the first bank with the new entries; a different ``info`` of the second is kept in it."""
     update: dict[str, Any] = {"items": [*first.items, *fresh]}
     if fresh and second.info not in (None, first.info):
-        info = first.info if isinstance(first.info, dict) else {"info": first.info}
+        info = (
+            first.info if isinstance(first.info, dict) else {} if first.info is None else {"info": first.info}
+        )
         update["info"] = {**info, "merged": [*info.get("merged", []), second.info]}
     return first.model_copy(update=update)
 

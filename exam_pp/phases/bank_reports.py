@@ -66,7 +66,11 @@ def stats_report(bank: Path) -> Report:
     entries = [entry for query in read for entry in query.entries.values()]
     sizes = [len(query.entries) for query in read]
     words = [len(entry.text.split()) for entry in entries]
-    importance = Counter(entry.importance for entry in entries if entry.importance is not None)
+    importance = Counter(
+        label if label in ("vital", "okay") else "of another name"
+        for label in (entry.importance for entry in entries)
+        if label is not None
+    )
     golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
     rows: list[tuple[str, Cell]] = [
         ("queries", len(sizes)),

@@ -223,7 +223,7 @@ def _findings(
                 pair.query_id,
                 pair.second,
                 "duplicate",
-                f"shares {pair.similarity:.0%} of its words with {words!r}{like}",
+                f"shares {pair.similarity:.0%} of the words with {words!r}{like}",
             )
 
 

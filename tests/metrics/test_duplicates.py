@@ -1,0 +1,30 @@
+"""Entries that say nearly the same, and entries that only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.metrics.duplicates import near_duplicates
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "similarity"),
+    [
+        ("Who wrote the text?", "who wrote  the text", 1.0),
+        ("Mississippi has income tax.", "Income tax in Mississippi.", 0.99),
+        ("Public access to naturalization records.", "Access to naturalization records.", 6 / 7),
+        ("Birthdate of Vanessa Redgrave", "Vanessa Redgrave's birthdate", 0.99),
+        ("Carnitine production", "Elvis Presley", None),
+        ("Men clients", "Women clients", None),
+        (
+            "What type of accommodations are typically offered in a hotel?",
+            "What type of accommodations are typically offered in a motel?",
+            None,
+        ),
+        ("Who won the war of independence in 1969?", "Who won the war of independence in 1970?", None),
+        ("the", "of", None),
+    ],
+)
+def test_pairs(first: str, second: str, similarity: float | None) -> None:
+    found = near_duplicates({"a": first, "b": second})
+    assert [pair.similarity for pair in found] == pytest.approx([] if similarity is None else [similarity])
