@@ -68,6 +68,9 @@ def _run_options(required: bool) -> Callable[[F], F]:
     return decorate
 
 
+_OFFICIAL = click.option(
+    "--official", type=_FILE, help="Official ranks (JSON or TSV): a column of them, and correlations."
+)
 _PER_QUERY = click.option("--per-query", is_flag=True, help="One row for each system, query and measure.")
 
 
@@ -145,6 +148,7 @@ def command() -> None:
 )
 @click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
 @_PER_QUERY
+@_OFFICIAL
 @_statistics_options
 @plot_option("the first measure with its intervals")
 @filter_options
@@ -160,6 +164,7 @@ def cover_command(
     missing_queries: Any,
     soft: bool,
     per_query: bool,
+    official: Path | None,
     plot: Path | None,
     form: str,
     output: Path,
@@ -186,8 +191,8 @@ def cover_command(
         missing_queries=missing_queries,
         soft=soft,
     )
-    inputs = [graded, bank, queries]
-    if form == "published":
+    inputs = [graded, bank, queries, official]
+    if form == "published" and official is None:
         _log_notes(evaluation.notes)
         _plot(evaluation, plot, statistics, inputs)
         emit(published_cover(evaluation), output, inputs)
@@ -201,6 +206,7 @@ def cover_command(
             inputs=inputs,
             statistics=statistics,
             plot=plot,
+            official=official,
         )
 
 
@@ -225,10 +231,11 @@ def cover_command(
     "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
 )
 @_PER_QUERY
+@_OFFICIAL
 @_statistics_options
 @plot_option("the first measure with its intervals")
 @filter_options
-@format_option()
+@format_option("text", "tsv", "json", "md", "published")
 @output_option("Write the qrels (with --runs: the leaderboard) here instead of standard output.")
 def qrels_command(
     *,
@@ -242,6 +249,7 @@ def qrels_command(
     run_name: Any,
     qrels_output: Path | None,
     per_query: bool,
+    official: Path | None,
     plot: Path | None,
     form: str,
     output: Path,
@@ -255,11 +263,15 @@ def qrels_command(
     from exam_pp.store.trec import write_qrels
 
     statistics, criteria = _split(options)
-    if runs is None and (measures or qrels_output or per_query or plot):
-        raise click.UsageError("-m, --qrels, --plot and --per-query go with --runs.")
+    if runs is None and (measures or qrels_output or per_query or plot or official):
+        raise click.UsageError("-m, --qrels, --official, --plot and --per-query go with --runs.")
+    if form == "published" and (per_query or runs is None):
+        raise click.UsageError(
+            "--format published is the layout of a leaderboard: with --runs, not --per-query."
+        )
     if qrels_output is not None and qrels_output == output:
         raise click.UsageError("--qrels and -o name the same file.")
-    inputs = [path for path in (graded, bank, queries) if path is not None]
+    inputs = [path for path in (graded, bank, queries, official) if path is not None]
     labels = evaluate.qrels(
         graded,
         bank=bank,
@@ -291,6 +303,7 @@ def qrels_command(
         inputs=inputs,
         statistics=statistics,
         plot=plot,
+        official=official,
     )
 
 
@@ -432,9 +445,23 @@ def _emit_leaderboard(
     inputs: Sequence[Path | None],
     statistics: Statistics,
     plot: Path | None,
+    official: Path | None = None,
 ) -> None:
     from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
     from exam_pp.reports.render import render
+
+    ranks: dict[str, float] = {}
+    if official is not None:
+        from exam_pp.store.leaderboards import read_ranks
+
+        ranks = read_ranks(official)
+    if form == "published":
+        from exam_pp.phases.published import published_correlation
+
+        _log_notes(evaluation.notes)
+        _plot(evaluation, plot, statistics, inputs)
+        emit(published_correlation(evaluation, ranks), output, inputs)
+        return
 
     if form == "tsv":
         _log_notes(evaluation.notes)
@@ -444,6 +471,10 @@ def _emit_leaderboard(
         report = leaderboard_report(
             evaluation, title, for_people=form in ("text", "md"), statistics=statistics
         )
+        if ranks:
+            from exam_pp.phases.published import with_official_ranks
+
+            report = with_official_ranks(report, evaluation, ranks)
     _plot(evaluation, plot, statistics, inputs)
     emit(render(report, form), output, inputs)
 

@@ -1,0 +1,87 @@
+"""Leaderboards beside official ranks: the published layouts, and approximate ranks for who has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from exam_pp.metrics.correlation import approximate_ranks, correlate, ranks_of
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM
+
+_COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
+
+
+def published_correlation(evaluation: Evaluation, ranks: Mapping[str, float]) -> str:
+    """The published ``*.correlation.tsv`` of one leaderboard: scores, official ranks, ρ and τ below.
+
+    Rubric-Cover has the nine columns of the published board, of which the last is the system's rank by
+    the first measure; other measures have three columns each. Systems are sorted by name.
+    """
+    rows = standings(evaluation.scores)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    by_key = {(row.system, row.metric): row for row in rows}
+    boards = {m: _board(evaluation, m) for m in metrics}
+    own = ranks_of(boards[metrics[0]])
+    is_cover = "Cover" in metrics[0]
+    header = ["method"]
+    for metric in metrics:
+        name, error = _COVER_COLUMNS.get(metric.partition("(")[0], (metric, "std-err"))
+        header += [name, "+/-", error]
+    header += ["orig_TREC_leaderboard_rank", *(["orig_EXAM_leaderboard_rank"] if is_cover else [])]
+    lines = [header]
+    for system in sorted({row.system for row in rows}):
+        line = [system]
+        for metric in metrics:
+            row = by_key.get((system, metric))
+            error = "" if row is None or row.stderr is None else f"{row.stderr:.3f}"
+            line += ["" if row is None else f"{row.mean:.3f}", "+/-", error]
+        line += [_shown(ranks.get(system)), *([_shown(own.get(system))] if is_cover else [])]
+        lines.append(line)
+    found = [correlate(board, ranks) for board in boards.values()]
+    for name, figures in (
+        ("spearman", [one.spearman for one in found]),
+        ("kendall", [one.kendall for one in found]),
+    ):
+        line = [name]
+        for figure in figures:
+            line += ["" if figure is None else f"{figure:.3f}", "", ""]
+        lines.append([*line, *[""] * (1 + is_cover)])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def with_official_ranks(report: Report, evaluation: Evaluation, ranks: Mapping[str, float]) -> Report:
+    """A leaderboard with the column ``official rank``, and the correlations below.
+
+    Systems without one get the rank of the ranked system just above them by the first measure, marked ≈, as
+    in the workbench paper's table 4.
+    """
+    table, *rest = report.blocks
+    assert isinstance(table, Table)
+    metrics = list(dict.fromkeys(score.metric for score in evaluation.scores))
+    boards = {metric: _board(evaluation, metric) for metric in metrics}
+    near = approximate_ranks(boards[metrics[0]], ranks)
+    rows: list[list[Cell]] = [
+        [*row, _shown(ranks.get(str(row[0]))) or (f"≈{near[str(row[0])]:g}" if str(row[0]) in near else "")]
+        for row in table.rows
+    ]
+    notes = []
+    for metric, board in boards.items():
+        found = correlate(board, ranks)
+        if found.spearman is not None and found.kendall is not None:
+            notes.append(f"{metric}: Spearman {found.spearman:.3f}, Kendall tau-b {found.kendall:.3f}")
+    words = f"With the official ranks of {len(boards[metrics[0]].keys() & ranks.keys())} systems: "
+    extended = Table([*table.columns, "official rank"], rows, table.title, table.decimals)
+    return Report(
+        report.title, [extended, *([Paragraph(words + "; ".join(notes) + ".")] if notes else []), *rest]
+    )
+
+
+def _board(evaluation: Evaluation, metric: str) -> dict[str, float]:
+    rows = standings(score for score in evaluation.scores if score.metric == metric)
+    return {row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM}
+
+
+def _shown(rank: float | None) -> str:
+    return "" if rank is None else f"{rank:g}"

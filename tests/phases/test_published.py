@@ -1,0 +1,57 @@
+"""Leaderboards beside official ranks."""
+
+from __future__ import annotations
+
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.leaderboards import leaderboard_report
+from exam_pp.phases.published import published_correlation, with_official_ranks
+from exam_pp.reports.document import Paragraph, Table
+from exam_pp.results import OVERALL_SYSTEM, Score
+
+RANKS = {"a": 1.0, "b": 2.0, "c": 3.5}
+VALUES = {"a": 0.9, "b": 0.5, "c": 0.4, "new": 0.7, OVERALL_SYSTEM: 1.0}
+
+
+def board(*metrics: str) -> Evaluation:
+    return Evaluation(
+        [
+            Score(s, q, m, v + d)
+            for m in metrics
+            for s, v in VALUES.items()
+            for q, d in (("1", 0.1), ("2", -0.1))
+        ]
+    )
+
+
+def test_nine_columns_and_the_correlations() -> None:
+    """The layout of the published board of cover with correlations."""
+    text = published_correlation(board("Cover(min_grade=4)@20", "nCover(min_grade=4)@20"), RANKS)
+    lines = [line.split("\t") for line in text.splitlines()]
+
+    assert lines[0] == [
+        "method", "exam", "+/-", "exam-std", "n-exam", "+/-", "n-exam-std",
+        "orig_TREC_leaderboard_rank", "orig_EXAM_leaderboard_rank",
+    ]  # fmt: skip
+    assert lines[2] == ["a", "0.900", "+/-", "0.100", "0.900", "+/-", "0.100", "1", "1"]
+    assert [line[0] for line in lines[1:]] == ["_overall_", "a", "b", "c", "new", "spearman", "kendall"]
+    assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
+
+
+def test_measures_on_runs() -> None:
+    lines = published_correlation(board("RR"), RANKS).splitlines()
+
+    assert lines[0] == "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank"
+    assert lines[4] == "c\t0.400\t+/-\t0.100\t3.5"
+
+
+def test_systems_without_official_rank_are_placed_approximately() -> None:
+    evaluation = board("RR")
+    report = with_official_ranks(leaderboard_report(evaluation, "t"), evaluation, RANKS)
+    table, note = report.blocks[:2]
+    assert isinstance(table, Table)
+    assert isinstance(note, Paragraph)
+
+    assert [(row[0], row[-1]) for row in table.rows] == [
+        ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
+    ]  # fmt: skip
+    assert note.text == "With the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
