@@ -40,6 +40,7 @@ GOOD = {
     "runs/a.run": "q1 Q0 p1 1 2.0 a\nq1 Q0 p2 2 1.0 a\n",
     "runs/b.run": "q1 Q0 p2 1 2.0 b\nq1 Q0 p1 2 1.0 b\n",
     "board.tsv": "system\tnDCG@10\na\t0.9\nb\t0.5\n",
+    "edits.json": '{"format": "exam_pp.edits.v1", "bank": []}\n',
     "official.json": '{"a": 1, "b": 2}\n',
 }
 
@@ -47,6 +48,9 @@ COMMANDS = {
     "import": "import --runs runs --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out.jsonl.gz",
     "grade": "grade graded.jsonl -o out.jsonl.gz --bank bank.jsonl --model fake "
     "--prompt-class QuestionSelfRatedUnanswerablePromptWithChoices",
+    "generate": "generate questions queries.tsv -o out.jsonl --model fake",
+    "apply": "bank apply bank.jsonl edits.json -o out.jsonl",
+    "clinic": "bank clinic graded.jsonl --bank bank.jsonl -o out.txt",
     "verify": "verify grading graded.jsonl -o out.txt",
     "cover": "evaluate cover graded.jsonl --bank bank.jsonl -o out.tsv",
     "qrels": "evaluate qrels graded.jsonl -o out.qrels",

@@ -24,5 +24,6 @@ def make_grader(
         return DirectGrader(prompt, model, options, unparsed, soft)
     if prompt.kind in ("question", "nugget"):
         return RubricGrader(prompt, model, options, unparsed, soft)
-    hint = "; `exam-pp verify-answers` uses it" if prompt.kind == "verification" else ""
+    users = {"verification": "verify-answers", "generate": "generate"}
+    hint = f"; `exam-pp {users[prompt.kind]}` uses it" if prompt.kind in users else ""
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")
