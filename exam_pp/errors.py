@@ -6,7 +6,9 @@
     ├── DataError             a file says something we cannot use (file, line, field)
     ├── OutputError           an output cannot be written, or is also an input
     ├── SelectionError        a filter matches no grades, or several sets of them
-    └── ModelError            a model cannot be loaded or does not fit the request
+    ├── ModelError            a model cannot be loaded or does not fit the request
+    ├── TeamError             another process of a grading has gone
+    └── StoppedError          SIGTERM came (exit code 143)
 
 Anything else that is raised is a bug and keeps its traceback.
 """
@@ -16,6 +18,8 @@ from __future__ import annotations
 
 class ExamError(Exception):
     """A problem that the user can solve; its text is one sentence for the terminal."""
+
+    exit_code = 1
 
 
 class UnknownNameError(ExamError):
@@ -53,3 +57,13 @@ class SelectionError(ExamError):
 
 class ModelError(ExamError):
     """A model cannot be loaded, or cannot do what is asked of it."""
+
+
+class TeamError(ExamError):
+    """Another process of a grading by several has gone; nothing is lost."""
+
+
+class StoppedError(ExamError):
+    """The scheduler asked to stop; the same command continues."""
+
+    exit_code = 143

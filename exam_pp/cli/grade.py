@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import prompt_file_option
+from exam_pp.cli.options import emit, format_option, prompt_file_option
 from exam_pp.cli.progress import progress
+from exam_pp.cli.status import status
+
+if TYPE_CHECKING:
+    from exam_pp.llm import ModelOptions
+    from exam_pp.phases.grade import GradeOptions
+    from exam_pp.phases.grade_file import GradeFiles
+    from exam_pp.phases.shares import Shard
 
 log = logging.getLogger(__name__)
+
+NOTHING_TO_ASK = 3
+"""Exit code of ``--plan`` where every pair is answered."""
 
 
 @click.command("grade")
@@ -41,12 +51,28 @@ log = logging.getLogger(__name__)
 )
 @click.option("--regrade", is_flag=True, help="Ask again what the file already answers.")
 @click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
-@click.option("--max-queries", type=click.IntRange(1), help="Only the first queries.")
-@click.option("--max-paragraphs", type=click.IntRange(1), help="Only the first passages of each query.")
+@click.option("--max-queries", type=click.IntRange(1), help="Only the first queries; OUTPUT holds no others.")
+@click.option(
+    "--max-paragraphs",
+    type=click.IntRange(1),
+    help="Only the first passages of each query; OUTPUT holds no others.",
+)
 @click.option(
     "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
 )
 @click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+@click.option(
+    "--shard", "shard_text", metavar="I/N",
+    help="Grade and write the I-th of N parts of about equal work; unite them with `exam-pp merge`.",
+)  # fmt: skip
+@click.option(
+    "--status", "status_file", type=click.Path(path_type=Path), help="Keep a JSON file for dashboards there."
+)
+@click.option(
+    "--plan", "planned", is_flag=True,
+    help="Only count what is to be asked, time a sample, and tell how long it will take.",
+)  # fmt: skip
+@format_option()
 def command(
     passages: Path, output: Path, bank: Path | None, prompt_classes: tuple[str, ...], **options: Any
 ) -> None:
@@ -54,10 +80,17 @@ def command(
 
     Grades of earlier runs are kept, and pairs that they answer are not asked again. A run that was
     interrupted, however it ended, continues when the same command is given again.
+
+    Several GPUs and machines work together under `accelerate launch -m exam_pp grade ...`: the output is
+    that of one process.
+
+    --plan writes nothing but its report (in the form of --format), and ends with exit code 0 if there is
+    something to ask, 3 if there is nothing.
     """
     from exam_pp.phases.grade import GradeOptions
-    from exam_pp.phases.grade_file import GradeFiles, grade_file
+    from exam_pp.phases.grade_file import GradeFiles
     from exam_pp.phases.prompt_files import choose_prompts
+    from exam_pp.phases.shares import Shard
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
@@ -79,7 +112,40 @@ def command(
         options["retry_failed"],
         options["queries"],
     )
-    with progress("Grading", "pairs") as advance:
-        summary = grade_file(where, model, what, advance)
+    shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
+    if options["planned"]:
+        _plan(where, model, what, shard, options["form"])
+    else:
+        _grade(where, model, what, shard, options["status_file"])
+
+
+def _grade(
+    files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, status_file: Path | None
+) -> None:
+    from exam_pp.phases.grade_file import grade_file
+    from exam_pp.phases.stop import STOP
+    from exam_pp.phases.team import team_from_environment
+
+    with STOP.on_sigterm(), team_from_environment() as team:
+        if not team.leads:
+            logging.getLogger().setLevel(logging.WARNING)
+            status_file = None
+        with progress("Grading", "pairs") as bar, status(status_file, "Grading", "pairs") as report:
+
+            def advance(steps: int, total: int | None) -> None:
+                bar(steps, total)
+                report(steps, total)
+
+            summary = grade_file(files, model, what, advance, shard=shard, team=team)
     for line in summary.lines():
         log.info("%s", line)
+
+
+def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:
+    from exam_pp.phases.plan import plan_grading
+    from exam_pp.reports.render import render
+
+    plan = plan_grading(files, model, what, shard=shard)
+    emit(render(plan.report(), form), Path("-"))
+    if not plan.requests:
+        raise click.exceptions.Exit(NOTHING_TO_ASK)

@@ -12,6 +12,7 @@ from exam_pp.errors import ExamError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
+    "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
     "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
     "bank": ("bank", "Test banks: import, export, inspect, edit, and find bad questions."),
     "grade": ("grade", "Let a model grade every passage against every bank entry."),
@@ -66,7 +67,10 @@ def cli(quiet: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; exit code 0, 1 for a problem that the user can solve, 2 for wrong usage."""
+    """Run a command; exit code 0, 1 for a problem that the user can solve, 2 for wrong usage.
+
+    143 is a run that SIGTERM stopped; a command may have further codes of its own.
+    """
     try:
         cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -82,4 +86,4 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(141)
     except ExamError as error:
         click.echo(f"exam-pp: {error}", err=True)
-        sys.exit(1)
+        sys.exit(error.exit_code)

@@ -33,6 +33,11 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ... (default: by device)."
         ),
         click.option("--device", help="cpu, cuda, cuda:1 ... (default: the first GPU, else the CPU)."),
+        click.option(
+            "--device-map",
+            type=click.Choice(["auto"]),
+            help="Spread a model that is larger than one GPU over all of them (transformers only).",
+        ),
         click.option("--dtype", type=click.Choice(_DTYPES), default="auto", show_default=True),
         click.option(
             "--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch (default: by device)."
@@ -77,6 +82,7 @@ def take_model_options(options: dict[str, Any]) -> ModelOptions:
         pipeline=options.pop("model_pipeline"),
         revision=options.pop("revision"),
         device=options.pop("device"),
+        device_map=options.pop("device_map"),
         dtype=options.pop("dtype"),
         engine=options.pop("engine"),
         compute_type=options.pop("compute_type"),

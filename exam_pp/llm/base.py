@@ -33,6 +33,7 @@ class ModelOptions:
     ``batch_tokens`` bounds the padded tokens of a batch (None: chosen for the device).
     ``num_beams`` is the beam size, 1 for greedy decoding (None: :attr:`beams` says).
     ``max_input_tokens`` bounds a prompt (None: what the model was made for).
+    ``device_map="auto"`` spreads a model over all GPUs of the machine (and its memory).
     ``base_url``, ``timeout`` (seconds a call) and ``concurrency`` (calls at a time) are for endpoints.
     """
 
@@ -40,6 +41,7 @@ class ModelOptions:
     pipeline: str = "text2text"
     revision: str | None = None
     device: str | None = None
+    device_map: str | None = None
     dtype: Dtype = "auto"
     engine: Engine = "auto"
     compute_type: str | None = None

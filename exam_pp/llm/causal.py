@@ -10,7 +10,7 @@ from exam_pp import __version__
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import CausalEncoder
-from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, load_failed, pick_device, pick_dtype
+from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.labels import label_pieces
 from exam_pp.messages import Completion, Request
@@ -65,10 +65,7 @@ class CausalLLM(BatchedLLM[Encoded]):
         self._dtype = pick_dtype(options, self._device)
         if options.threads:
             torch.set_num_threads(options.threads)
-        try:
-            self._model = checkpoint.model(getattr(torch, self._dtype)).to(self._device)
-        except RuntimeError as error:
-            raise load_failed(options, error) from error
+        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
         ends = checkpoint.ends(self._model)
         self._encoder = CausalEncoder(
             options.model, self._tokenizer, checkpoint.context, options.max_input_tokens, ends

@@ -63,7 +63,7 @@ def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
     causes = {type(cause).__name__ for cause in _chain(error)}
     if causes & _GATED or "gated repo" in str(error):
         return ModelError(
-            f"The model {name!r} is gated: accept its terms at https://huggingface.co/{name} and log in "
+            f"The model {name!r} is gated: accept its terms on its page of the Hugging Face Hub and log in "
             "(`hf auth login`, or the environment variable HF_TOKEN)."
         )
     if "RevisionNotFoundError" in causes:
@@ -113,6 +113,10 @@ class ModelCheckpoint:
                 f"CTranslate2 (--engine, --compute-type) is for text2text models: {self.pipeline} runs on "
                 "transformers."
             )
+        if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
+            raise ModelError(
+                "--device-map is for transformers: leave out --engine ctranslate2 and --compute-type."
+            )
         self.options = options
         self.path = checkpoint_path(options)
         try:
@@ -123,14 +127,29 @@ class ModelCheckpoint:
         self.tokenizer: Any = self._load_tokenizer()
         self.identity = identity(self.path, self.config)
 
-    def model(self, dtype: Any) -> Any:
-        """The weights in ``dtype``, ready for inference on the CPU."""
+    def placed_model(self, dtype: Any, device: str) -> Any:
+        """The weights in ``dtype`` on the device, or spread over all of them (``device_map``)."""
+        model = self.model(dtype, self.options.device_map)
+        if self.options.device_map:
+            return model
+        try:
+            return model.to(device)
+        except (RuntimeError, AssertionError) as error:  # torch asserts that it was built for the device
+            raise load_failed(self.options, error) from error
+
+    def model(self, dtype: Any, device_map: str | None = None) -> Any:
+        """The weights in ``dtype``, ready for inference on the CPU, or where the device map puts them."""
         transformers = import_transformers()
+        from safetensors import SafetensorError
+
+        where = {"device_map": device_map} if device_map else {}
         loader = getattr(transformers, _LOADERS[self.pipeline][0])
         try:
             with quiet_loading(transformers):
-                model = loader.from_pretrained(self.path, revision=self.options.revision, dtype=dtype)
-        except _LOAD_ERRORS as error:
+                model = loader.from_pretrained(
+                    self.path, revision=self.options.revision, dtype=dtype, **where
+                )
+        except (*_LOAD_ERRORS, SafetensorError) as error:
             raise load_failed(self.options, error) from error
         return model.eval()
 
@@ -198,6 +217,8 @@ def pick_device(options: ModelOptions) -> str:
     """The asked device, else the first GPU, else the CPU."""
     import torch
 
+    if options.device_map and options.device:
+        raise ModelError("--device-map chooses the devices itself: leave out --device.")
     return options.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
 

@@ -47,15 +47,16 @@ _LOOSE_TOLERANCE = 1.0
 def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
     """The engine, or None where it is not installed or cannot run this checkpoint.
 
-    With ``--engine ctranslate2`` the reason is raised instead.
+    Where the options ask for it (``--engine ctranslate2``, ``--compute-type``), the reason is raised.
     """
+    wanted = options.engine == "ctranslate2" or options.compute_type is not None
     try:
         return CTranslate2Engine(options, checkpoint)
     except ImportError as error:
-        if options.engine == "ctranslate2":
+        if wanted:
             raise MissingExtraError("The engine ctranslate2", "fast") from error
-    except (ValueError, RuntimeError, NotImplementedError, ModelError) as error:
-        if options.engine == "ctranslate2":
+    except (OSError, ValueError, RuntimeError, NotImplementedError, ModelError) as error:
+        if wanted:
             raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
         log.warning("CTranslate2 cannot run %s (%s): using transformers", options.model, error)
     return None
@@ -78,6 +79,7 @@ class CTranslate2Engine:
         self._translator = ctranslate2.Translator(
             str(_converted(checkpoint, self._compute_type)),
             device=self._device,
+            device_index=_device_index(options),
             compute_type=self._compute_type,
             inter_threads=workers,
             intra_threads=threads,
@@ -241,6 +243,12 @@ def _device(options: ModelOptions) -> str:
     if wanted == "auto":
         return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
     return wanted
+
+
+def _device_index(options: ModelOptions) -> int:
+    """The 1 of ``cuda:1``."""
+    number = (options.device or "").partition(":")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _compute_type(options: ModelOptions, device: str) -> str:

@@ -15,7 +15,7 @@ from exam_pp import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, load_failed, pick_device, pick_dtype
+from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded, clean
 from exam_pp.messages import Completion, Request
 
@@ -74,10 +74,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         self._dtype = pick_dtype(options, self._device)
         if options.threads:
             torch.set_num_threads(options.threads)
-        try:
-            self._model = checkpoint.model(getattr(torch, self._dtype)).to(self._device)
-        except RuntimeError as error:
-            raise load_failed(options, error) from error
+        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
         longest = getattr(checkpoint.config, "max_position_embeddings", None) or MAX_WINDOW
         longest = min(longest, self._tokenizer.model_max_length, MAX_WINDOW)
         self._window = min(longest, options.max_input_tokens or longest)

@@ -9,7 +9,6 @@ from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.checkpoint import (
     ModelCheckpoint,
     import_transformers,
-    load_failed,
     pick_device,
     pick_dtype,
 )
@@ -38,7 +37,7 @@ def load_seq2seq(options: ModelOptions) -> LLM:
     checkpoint = Checkpoint(options)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
     engine: Seq2SeqEngine | None = None
-    if options.engine != "transformers":
+    if options.engine != "transformers" and not options.device_map:
         engine = start_ctranslate2(options, checkpoint)
     engine = engine or TransformersEngine(options, checkpoint)
     return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
@@ -90,10 +89,7 @@ class TransformersEngine:
         self._start_token = checkpoint.start_token
         if options.threads:
             torch.set_num_threads(options.threads)
-        try:
-            self._model = checkpoint.model(getattr(torch, self._dtype)).to(self._device)
-        except RuntimeError as error:
-            raise load_failed(options, error) from error
+        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
         self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
         self._pad = _first(self._tokenizer.pad_token_id, self._eos)
         # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.

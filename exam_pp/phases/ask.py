@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages, RubricGrades
+from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
-from exam_pp.llm.base import LLM
+from exam_pp.llm.base import LLM, Batch
 from exam_pp.messages import Completion, Request
+from exam_pp.phases.shares import share_out
+from exam_pp.phases.stop import STOP
+from exam_pp.phases.team import ALONE, Team
 from exam_pp.store.journal import Journal
 
 R = TypeVar("R")
 OnReplies = Callable[[int], None]
+"""Called with the number of grades that are answered, asked now or known before."""
 Answer = Callable[[Sequence[Request]], list[Completion]]
 AnyGrades = RubricGrades | DirectGrade
 
@@ -29,44 +35,94 @@ class Answerer:
     The batches are planned from all requests before the journal is read, and an unfinished batch is
     asked again whole: so a run that continues after a kill forms the batches of an uninterrupted one.
     What is used is always what the journal holds, the first reply of each request.
+
+    In a team all processes call with the same requests and plan the same batches. Rank 0 knows what was
+    answered before; the others' journals keep what they answer until rank 0 has it. SIGTERM is heard
+    between batches (:class:`exam_pp.errors.StoppedError`).
     """
 
-    def __init__(self, llm: LLM, journal: Journal, on_replies: OnReplies = lambda _count: None) -> None:
+    def __init__(
+        self,
+        llm: LLM,
+        journal: Journal,
+        on_replies: OnReplies = lambda _count: None,
+        team: Team = ALONE,
+    ) -> None:
         self.llm = llm
         self.asked = 0
         self._journal = journal
         self._on_replies = on_replies
+        self._team = team
         identity = json.dumps([llm.name, llm.provenance()], sort_keys=True)
         self._model = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        if len(set(team.gather(identity))) > 1:
+            raise ModelError(
+                "The processes would answer with different models, devices or versions, which would show in "
+                f"the grades (this one: {identity})."
+            )
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
         """One completion a request, in order."""
-        keys = [f"{self._model}/{request.key()}" for request in requests]
+        keys = self._keys(requests)
         unique = dict(zip(keys, requests, strict=True))
         order = list(unique)
-        replies = self._ask(order, [unique[key] for key in order])
+        replies = self._ask(order, [unique[key] for key in order], Counter(keys))
         return [replies[key] for key in keys]
 
-    def _ask(self, keys: list[str], requests: list[Request]) -> dict[str, Completion]:
+    def answered(self, requests: Sequence[Request]) -> set[str]:
+        """The keys (:meth:`Request.key`) of the requests that the journal answers."""
+        found = self._journal.get(self._keys(requests))
+        return {key.partition("/")[2] for key in found}
+
+    def _keys(self, requests: Sequence[Request]) -> list[str]:
+        return [f"{self._model}/{request.key()}" for request in requests]
+
+    def _ask(self, keys: list[str], requests: list[Request], wanted: Counter[str]) -> dict[str, Completion]:
         batches = self.llm.batches(requests)
-        known = self._journal.get(keys)
+        known = self._team.broadcast(self._journal.get(keys) if self._team.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
-        self._on_replies(sum(len(batch) for batch in batches) - sum(len(batch) for batch in todo))
+        self._on_replies(wanted.total() - sum(wanted[keys[index]] for batch in todo for index in batch))
+        weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
+        mine = share_out(weights, self._team.size)[self._team.rank]
+        answered = self._answer([todo[number] for number in mine], keys, requests, wanted)
+        # Keys that were known keep their first reply, here as in the journal.
+        return self._exchange(answered, wanted) | known
+
+    def _answer(
+        self, todo: list[Batch], keys: list[str], requests: list[Request], wanted: Counter[str]
+    ) -> dict[str, Completion]:
+        """The replies of this process's batches, each batch in the journal as soon as it is done."""
+        answered: dict[str, Completion] = {}
         waiting = {index: number for number, batch in enumerate(todo) for index in batch}
         missing = [len(batch) for batch in todo]
         done: list[dict[str, Completion]] = [{} for _ in todo]
-        for index, completion in self.llm.generate(requests, todo):
-            number = waiting[index]
-            done[number][keys[index]] = completion
-            missing[number] -= 1
-            if not missing[number]:
-                self._journal.add(done[number])
-                self.asked += len(done[number])
-                self._on_replies(len(done[number]))
-                # Keys that were known keep their first reply, here as in the journal.
-                known = done[number] | known
-                done[number] = {}
-        return known
+        with STOP.after_batches():
+            for index, completion in self.llm.generate(requests, todo):
+                number = waiting[index]
+                done[number][keys[index]] = completion
+                missing[number] -= 1
+                if not missing[number]:
+                    self._journal.add(done[number])
+                    self._count(done[number], wanted)
+                    answered |= done[number]
+                    done[number] = {}
+                    STOP.check()
+        return answered
+
+    def _exchange(self, answered: dict[str, Completion], wanted: Counter[str]) -> dict[str, Completion]:
+        """What all processes answered; rank 0 adds it to its journal."""
+        for rank, replies in enumerate(self._team.gather(answered)):
+            if rank != self._team.rank:
+                if self._team.leads:
+                    self._journal.add(replies)
+                self._count(replies, wanted)
+                answered = answered | replies
+        return answered
+
+    def _count(self, replies: Iterable[str], wanted: Counter[str]) -> None:
+        keys = list(replies)
+        self.asked += len(keys)
+        self._on_replies(sum(wanted[key] for key in keys))
 
 
 @dataclass(frozen=True)

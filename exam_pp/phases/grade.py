@@ -22,7 +22,8 @@ class GradeOptions:
     """What to grade, and how replies are read.
 
     Entries that the file already answers for the same model and prompt are not asked again, unless
-    ``regrade``. ``max_queries`` and ``max_paragraphs`` keep the first of each.
+    ``regrade``. ``max_queries`` and ``max_paragraphs`` keep the first of each; of these, ``positions``
+    (counted from 0) are the queries of this shard, None for all.
     """
 
     prompts: Sequence[Prompt]
@@ -31,6 +32,7 @@ class GradeOptions:
     regrade: bool = False
     max_queries: int | None = None
     max_paragraphs: int | None = None
+    positions: frozenset[int] | None = None
 
 
 @dataclass
@@ -70,8 +72,10 @@ class GradeSummary:
 
 
 def select(queries: Iterable[QueryPassages], options: GradeOptions) -> Iterator[QueryPassages]:
-    """The first ``max_queries`` queries with their first ``max_paragraphs`` passages."""
-    for query in islice(queries, options.max_queries):
+    """The first ``max_queries`` queries with their first ``max_paragraphs`` passages, or a shard of them."""
+    for position, query in enumerate(islice(queries, options.max_queries)):
+        if options.positions is not None and position not in options.positions:
+            continue
         yield QueryPassages(query.query_id, query.passages[: options.max_paragraphs])
 
 
@@ -151,17 +155,34 @@ def grade(
     Grades that are in the input stay as they are. ``query_texts`` come before those of the bank. Queries
     without a bank entry (for direct prompts: without a text) pass through and are counted in ``summary``.
     """
-    exam = Exam(bank, query_texts or {})
     counts = summary if summary is not None else GradeSummary()
+    work = grading_jobs(
+        queries,
+        Exam(bank, query_texts or {}),
+        model=model,
+        provenance=provenance,
+        options=options,
+        summary=counts,
+    )
+    return answer_in_windows(work, answer, counts.add, window_requests)
+
+
+def grading_jobs(
+    queries: Iterable[QueryPassages],
+    exam: Exam,
+    *,
+    model: str,
+    provenance: dict[str, Any],
+    options: GradeOptions,
+    summary: GradeSummary,
+) -> Iterator[tuple[QueryPassages, list[Job]]]:
+    """Every selected query with what is to be asked about it, counted in ``summary``."""
     graders = [
         (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft))
         for prompt in options.prompts
     ]
-    work = (
-        (query, list(_jobs(query, exam, graders, model, options, counts)))
-        for query in select(queries, options)
-    )
-    return answer_in_windows(work, answer, counts.add, window_requests)
+    for query in select(queries, options):
+        yield query, list(_jobs(query, exam, graders, model, options, summary))
 
 
 def _jobs(

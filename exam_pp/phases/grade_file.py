@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, ExamError, SelectionError
 from exam_pp.graders.make import make_grader
-from exam_pp.llm.base import LearnsFromPassages, ModelOptions, load_llm
+from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm
+from exam_pp.messages import Completion
 from exam_pp.phases.ask import Answerer
-from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
+from exam_pp.phases.shares import Shard
+from exam_pp.phases.team import ALONE, Team
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
-from exam_pp.store.journal import Journal, journal_path
+from exam_pp.store.journal import Journal, journal_path, rank_journal, rank_journals
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries
 from exam_pp.test_bank import TestBank
@@ -87,66 +91,130 @@ def grade_file(
     model: ModelOptions,
     options: GradeOptions,
     advance: Advance = lambda _steps, _total: None,
+    *,
+    shard: Shard | None = None,
+    team: Team = ALONE,
 ) -> FileSummary:
     """Grade a passages file into another; returns the counts.
 
     Replies are kept in a journal next to the output until the output stands. Everything that can be
-    wrong with the files is found before the model is loaded. Raises :class:`exam_pp.errors.ExamError`.
+    wrong with the files is found before the model is loaded. With ``shard`` only its queries are graded
+    and written. In a team every process calls this, and rank 0 writes what one process would write.
+    Raises :class:`exam_pp.errors.ExamError`.
     """
+    exam = check_files(files, options)
+    streamed = str(files.passages) == STDIO
+    if streamed and (shard or team.size > 1):
+        raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
+    options = in_shard(options, shard, files, exam)
+    if not streamed:
+        advance(0, count_pairs(read_passages(files.passages), exam, model.model, options))
+    llm = prepare_llm(team.place(model), files)
+    summary = FileSummary(output=str(files.output))
+    with open_journal(files, team) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None), team)
+        graded = grade(
+            read_passages(files.passages),
+            exam.bank,
+            answer,
+            model=llm.name,
+            provenance=llm.provenance(),
+            options=options,
+            summary=summary,
+            query_texts=exam.query_texts,
+        )
+        with _writer(files, team) as write:
+            for query in graded:
+                write(query)
+            _check_queries(summary, files, shard)
+        summary.asked = answer.asked
+    return summary
+
+
+def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
+    """The bank and the texts that passages are graded against, once everything about the files fits."""
     check_output(files.output, files.inputs)
     _check_prompts(files, options)
     bank = TestBank({}) if files.bank is None else read_bank(files.bank)
     _check_kinds(bank, options)
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)
-    texts = _query_texts(files)
-    streamed = str(files.passages) == STDIO
-    if not streamed:
-        advance(0, count_pairs(read_passages(files.passages), Exam(bank, texts), model.model, options))
+    return Exam(bank, _query_texts(files))
+
+
+def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam: Exam) -> GradeOptions:
+    """The options for the queries of a shard alone."""
+    if shard is None:
+        return options
+    queries = select(read_passages(files.passages), options)
+    return replace(options, positions=shard.positions(queries, exam.bank))
+
+
+def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
+    """The loaded model, which has seen all passages if it is one that learns from them."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
-        if streamed:
+        if str(files.passages) == STDIO:
             raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file, not '-'.")
         llm.learn(passage.text for query in read_passages(files.passages) for passage in query.passages)
-    summary = FileSummary(output=str(files.output))
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
-        with passages_writer(files.output, inputs=files.inputs) as writer:
-            graded = grade(
-                read_passages(files.passages),
-                bank,
-                answer,
-                model=llm.name,
-                provenance=llm.provenance(),
-                options=options,
-                summary=summary,
-                query_texts=texts,
-            )
-            for query in graded:
-                writer.write(query)
-            _check_queries(summary, files)
-        summary.asked = answer.asked
-    return summary
+    return llm
 
 
 @contextmanager
-def open_journal(files: GradeFiles) -> Iterator[Journal]:
-    """The journal of an output; it goes when the block ends without an error."""
-    on_stdout = str(files.output) == STDIO
-    path = files.journal or (None if on_stdout else journal_path(files.output))
+def _writer(files: GradeFiles, team: Team) -> Iterator[Callable[[QueryPassages], None]]:
+    """Writes the output; in all processes of a team but the first, does nothing."""
+    if not team.leads:
+        yield lambda _query: None
+        return
+    with passages_writer(files.output, inputs=files.inputs) as writer:
+        yield writer.write
+
+
+def journal_of(files: GradeFiles) -> Path | None:
+    """Where the journal of a grading lies; None where it is kept in memory."""
+    if files.journal is None:
+        return None if str(files.output) == STDIO else journal_path(files.output)
+    return files.journal
+
+
+@contextmanager
+def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
+    """The journal of an output; it goes when the block ends without an error.
+
+    In a team every process gets a journal of its own, and rank 0 takes over what an earlier run's
+    processes left, however many they were.
+    """
+    main = journal_of(files)
+    path = main and rank_journal(main, team.rank)
+    if not team.leads:
+        team.gather(None)  # rank 0 first clears what an earlier run left
     with Journal(path) as journal:
-        if path is not None and len(journal):
+        if team.leads:
+            _take_over(journal, team)
+        else:
+            team.gather(journal.everything())  # on a machine with a disk of its own
+        if team.leads and path is not None and len(journal):
             log.info("Continuing: %d replies are in %s", len(journal), path)
-        if files.retry_failed:
+        if team.leads and files.retry_failed:
             log.info("%d failed requests will be asked again", journal.forget_failures())
         try:
             yield journal
+            team.gather(None)  # the output stands
         except ExamError:
             if not len(journal):  # nothing to continue with
                 journal.remove()
             raise
-        if not files.keep_journal:
+        if not (files.keep_journal and team.leads):
             journal.remove()
+
+
+def _take_over(journal: Journal, team: Team) -> None:
+    for leftover in rank_journals(journal.path) if journal.path else ():
+        journal.take_over(leftover)
+    team.gather(None)
+    nothing: dict[str, Completion] = {}
+    for replies in team.gather(nothing)[1:]:
+        journal.add(replies)
 
 
 def _query_texts(files: GradeFiles) -> dict[str, str]:
@@ -191,7 +259,9 @@ def check_answer_keys(bank: TestBank, file: Path) -> None:
         )  # fmt: skip
 
 
-def _check_queries(summary: GradeSummary, files: GradeFiles) -> None:
+def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None) -> None:
+    if shard:  # there may be more shards than queries, and a shard without a bank entry says nothing
+        return
     if not summary.queries:
         raise DataError("holds no queries with passages.", file=str(files.passages))
     if summary.queries and len(summary.without_bank) == summary.queries:

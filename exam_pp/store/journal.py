@@ -7,8 +7,9 @@ and by everything about the model that decides the reply.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -22,6 +23,17 @@ def journal_path(output: str | Path) -> Path:
     """Where the journal of an output lies: next to it."""
     path = Path(output)
     return path.with_name(path.name + _SUFFIX)
+
+
+def rank_journals(journal: Path) -> list[Path]:
+    """The journals that the other processes of a grading left beside the first one's."""
+    pattern = re.compile(re.escape(journal.name) + r"\.rank\d+")
+    return sorted(path for path in journal.parent.iterdir() if pattern.fullmatch(path.name))
+
+
+def rank_journal(journal: Path, rank: int) -> Path:
+    """Where a process of a grading keeps what it answers; rank 0 writes the journal itself."""
+    return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
 
 class Journal:
@@ -70,15 +82,29 @@ class Journal:
                 found[key] = _decode(row[0])
         return found
 
+    def everything(self) -> dict[str, Completion]:
+        """All replies."""
+        return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
+
     def add(self, replies: Mapping[str, Completion]) -> None:
         """Append the replies of one batch, all or none; keys that are known keep their first reply."""
-        rows = [(key, _encode(reply)) for key, reply in replies.items()]
+        self._insert([(key, _encode(reply)) for key, reply in replies.items()])
+
+    def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
         try:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?)", rows)
             self._db.execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise OutputError(_reason(self.path, error)) from error
+
+    def take_over(self, other: Path) -> int:
+        """Add what another journal holds and delete that one; returns how many replies it held."""
+        with Journal(other) as source:
+            rows = source._db.execute("SELECT key, reply FROM replies").fetchall()
+            self._insert(rows)
+            source.remove()
+        return len(rows)
 
     def forget_failures(self) -> int:
         """Remove replies that are errors, so that they are asked again; returns how many."""

@@ -1,0 +1,32 @@
+"""``exam-pp merge``."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+log = logging.getLogger(__name__)
+
+
+@click.command("merge")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="United file.")
+@click.option(
+    "--like", type=click.Path(path_type=Path),
+    help="Put queries and passages in the order of this file; every query of it must be there.",
+)  # fmt: skip
+def command(files: tuple[Path, ...], output: Path, like: Path | None) -> None:
+    """Unite passages files: the shards of one grading, or gradings of the same passages.
+
+    Passages are united by query and id. Their grades, rankings and judgments come in the order of the
+    FILES, equal ones once. Two different texts for one passage id are refused.
+    """
+    from exam_pp.phases.merge import merge_files
+
+    summary = merge_files(files, output, like)
+    log.info(
+        "%d files united: %d queries, %d passages. Written: %s",
+        summary.files, summary.queries, summary.passages, output,
+    )  # fmt: skip

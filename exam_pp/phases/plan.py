@@ -1,0 +1,236 @@
+"""What a grading will ask, and how long that will take: counted on everything, timed on a sample."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from exam_pp.errors import SelectionError
+from exam_pp.llm.base import LLM, Batch, ModelOptions
+from exam_pp.llm.batched import BatchedLLM
+from exam_pp.messages import Request
+from exam_pp.phases.ask import WINDOW_REQUESTS, Answerer
+from exam_pp.phases.grade import GradeOptions, GradeSummary, grading_jobs
+from exam_pp.phases.grade_file import GradeFiles, check_files, in_shard, journal_of, prepare_llm
+from exam_pp.phases.shares import Shard
+from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.store.files import STDIO
+from exam_pp.store.journal import Journal
+from exam_pp.store.passages import read_passages
+
+PROBE_SECONDS = 10.0
+"""A probe asks until it has taken this long, and its last group of batches is finished."""
+SEED = 20240714
+"""Which batches are asked is drawn at random, but always alike."""
+
+_FIRST_BATCHES = 4
+_CHARACTERS_PER_TOKEN = 4
+_BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
+
+
+@dataclass
+class Probe:
+    """What the timed sample showed. ``gpu_memory`` is what is in use on the fullest device, in bytes."""
+
+    requests: int
+    seconds: float
+    eta: float
+    failures: Counter[str] = field(default_factory=Counter)
+    memory: int = 0
+    gpu_memory: int | None = None
+
+
+@dataclass
+class Plan:
+    """Counts of a grading. ``requests`` are those to be asked, after de-duplication and journal.
+
+    ``lengths`` are their lengths in tokens, ``estimated`` if the model's tokenizer is not known here.
+    """
+
+    model: str
+    summary: GradeSummary
+    distinct: int = 0
+    journaled: int = 0
+    requests: int = 0
+    shortened: int = 0
+    lengths: list[int] = field(default_factory=list)
+    estimated: bool = False
+    probe: Probe | None = None
+
+    def report(self) -> Report:
+        """For people and, as JSON, for scripts."""
+        counts: list[tuple[str, Cell]] = [
+            ("queries", self.summary.queries),
+            ("passages", self.summary.passages),
+            ("pairs in all", self.summary.pairs + self.summary.reused),
+            ("pairs answered by grades in the file", self.summary.reused),
+            ("pairs to grade", self.summary.pairs),
+            ("distinct requests", self.distinct),
+            ("requests answered by the journal", self.journaled),
+            ("requests to ask", self.requests),
+            ("prompts that will be shortened", self.shortened),
+        ]
+        blocks: list[Block] = [Table(("what", "count"), counts, "Work")]
+        if self.lengths:
+            about = " (estimated at 4 characters a token)" if self.estimated else ""
+            blocks.append(
+                Table(("tokens", "prompts", "share"), self._histogram(), f"Length of prompts{about}")
+            )
+        if self.probe:
+            blocks.extend(self._timing(self.probe))
+        elif not self.requests:
+            blocks.append(Paragraph("Nothing is to be asked."))
+        return Report(f"Plan of a grading with {self.model}", blocks)
+
+    def _histogram(self) -> list[tuple[str, int, str]]:
+        rows, below = [], 0
+        for bound in (*_BOUNDS, sys.maxsize):
+            count = sum(below < length <= bound for length in self.lengths)
+            if count:
+                name = f"{below + 1}-{bound}" if bound < sys.maxsize else f"over {below}"
+                share = count / len(self.lengths)
+                rows.append((name, count, f"{100 * share:5.1f} % {'#' * round(40 * share)}".rstrip()))
+            below = bound
+        return rows
+
+    def _timing(self, probe: Probe) -> Iterator[Block]:
+        rows: list[tuple[str, Cell]] = [
+            ("requests in the probe", probe.requests),
+            ("requests a second", round(self.requests / probe.eta, 1)),
+            ("pairs a second", round(self.summary.pairs * self.requests / self.distinct / probe.eta, 1)),
+            ("seconds for all", round(probe.eta, 1)),
+            ("time for all", _duration(probe.eta)),
+            ("peak memory (GB)", round(probe.memory / 1e9, 2)),
+        ]
+        if probe.gpu_memory is not None:
+            rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
+        yield Table(("what", "value"), rows, "Timed probe")
+        for reason, count in probe.failures.most_common(3):
+            yield Paragraph(f"{count} requests of the probe failed: {reason}.")
+
+
+def plan_grading(
+    files: GradeFiles,
+    model: ModelOptions,
+    options: GradeOptions,
+    *,
+    shard: Shard | None = None,
+    probe_seconds: float = PROBE_SECONDS,
+) -> Plan:
+    """Count what :func:`exam_pp.phases.grade_file.grade_file` would ask, and time a sample of it.
+
+    Nothing is written. Requests of later rounds, for graders that ask in several, are not foreseen.
+    Raises what the grading would raise about files and model.
+    """
+    exam = check_files(files, options)
+    if str(files.passages) == STDIO:
+        raise SelectionError(
+            "A plan reads the passages and leaves them for the grading: name a file, not '-'."
+        )
+    options = in_shard(options, shard, files, exam)
+    llm = prepare_llm(model, files)
+    summary = GradeSummary()
+    work = grading_jobs(
+        read_passages(files.passages),
+        exam,
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=options,
+        summary=summary,
+    )
+    asked = (next(job.grading, []) for _, jobs in work for job in jobs)
+    unique = {request.key(): request for requests in asked for request in requests}
+    plan = Plan(llm.name, summary, distinct=len(unique))
+    todo = list(_without_answers(unique, llm, files))
+    plan.requests, plan.journaled = len(todo), len(unique) - len(todo)
+    if todo:
+        _measure_prompts(plan, llm, todo)
+        plan.probe = _probe(llm, todo, probe_seconds)
+    return plan
+
+
+def _without_answers(unique: dict[str, Request], llm: LLM, files: GradeFiles) -> Iterator[Request]:
+    """The requests that the journal of an interrupted run does not answer."""
+    path = journal_of(files)
+    known: set[str] = set()
+    if path is not None and path.exists():
+        with Journal(path) as journal:
+            known = Answerer(llm, journal).answered(list(unique.values()))
+    yield from (request for key, request in unique.items() if key not in known)
+
+
+def _measure_prompts(plan: Plan, llm: LLM, todo: Sequence[Request]) -> None:
+    if isinstance(llm, BatchedLLM):
+        for start in range(0, len(todo), WINDOW_REQUESTS):
+            encoded = llm.encode(todo[start : start + WINDOW_REQUESTS])
+            plan.lengths += [len(prompt.ids) for prompt in encoded]
+            plan.shortened += sum(prompt.tokens_cut > 0 for prompt in encoded)
+    else:
+        plan.lengths = [len(request.text) // _CHARACTERS_PER_TOKEN + 1 for request in todo]
+        plan.estimated = True
+
+
+def _probe(llm: LLM, todo: Sequence[Request], seconds: float) -> Probe:
+    """Ask batches as the grading will form them, drawn at random from all, until the time is over.
+
+    The time for all is the probe's, times the characters of all prompts over those of the probe.
+    """
+    random = Random(SEED)
+    starts = list(range(0, len(todo), WINDOW_REQUESTS))
+    random.shuffle(starts)
+    failures: Counter[str] = Counter()
+    weight = requests = 0
+    spent = 0.0
+    for start in starts:
+        window = todo[start : start + WINDOW_REQUESTS]
+        batches = llm.batches(window)
+        random.shuffle(batches)
+        if not spent:  # the first batches of a process are slow
+            _ask(llm, window, [min(batches, key=len)], Counter())
+        size, at = _FIRST_BATCHES, 0
+        while at < len(batches) and spent < seconds:
+            group = batches[at : at + size]
+            began = time.monotonic()
+            _ask(llm, window, group, failures)
+            spent += time.monotonic() - began
+            weight += sum(len(window[index].text) for batch in group for index in batch)
+            requests += sum(map(len, group))
+            at, size = at + size, 2 * size
+        if spent >= seconds:
+            break
+    eta = spent * sum(len(request.text) for request in todo) / max(1, weight)
+    return Probe(requests, spent, max(eta, 1e-3), failures, _peak_memory(), _gpu_memory())
+
+
+def _ask(llm: LLM, window: Sequence[Request], batches: list[Batch], failures: Counter[str]) -> None:
+    for _, completion in llm.generate(window, batches):
+        if completion.error is not None:
+            failures[completion.error] += 1
+
+
+def _peak_memory() -> int:
+    """The most memory that this process has had, in bytes."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
+
+
+def _gpu_memory() -> int | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    total_less_free = [torch.cuda.mem_get_info(i) for i in range(torch.cuda.device_count())]
+    return max(int(total - free) for free, total in total_less_free)
+
+
+def _duration(seconds: float) -> str:
+    """``"2 h 05 min"``, ``"3 min 20 s"``, ``"14 s"``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
