@@ -228,6 +228,9 @@ def cover_command(
 )
 @_run_options(required=False)
 @click.option(
+    "--rankings", is_flag=True, help="In place of --runs: a leaderboard of the rankings that GRADED holds."
+)
+@click.option(
     "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
 )
 @_PER_QUERY
@@ -245,6 +248,7 @@ def qrels_command(
     label: Any,
     min_grade: int | None,
     runs: Path | None,
+    rankings: bool,
     measures: tuple[str, ...],
     run_name: Any,
     qrels_output: Path | None,
@@ -263,9 +267,13 @@ def qrels_command(
     from exam_pp.store.trec import write_qrels
 
     statistics, criteria = _split(options)
-    if runs is None and (measures or qrels_output or per_query or plot or official):
-        raise click.UsageError("-m, --qrels, --official, --plot and --per-query go with --runs.")
-    if form == "published" and (per_query or runs is None):
+    if runs is not None and rankings:
+        raise click.UsageError("--rankings takes the place of --runs.")
+    if runs is None and not rankings and (measures or qrels_output or per_query or plot or official):
+        raise click.UsageError(
+            "-m, --qrels, --official, --plot and --per-query go with --runs or --rankings."
+        )
+    if form == "published" and (per_query or not (runs or rankings)):
         raise click.UsageError(
             "--format published is the layout of a leaderboard: with --runs, not --per-query."
         )
@@ -280,18 +288,22 @@ def qrels_command(
         min_grade=min_grade,
         queries=queries,
     )
-    if runs is None:
+    if runs is None and not rankings:
         _log_notes(labels.notes)
         write_qrels(labels.qrels, output, inputs=inputs)
         return
-    from exam_pp.phases.score_runs import score_runs
+    from exam_pp.phases.score_runs import score_rankings, score_runs
     from exam_pp.store.trec import run_files
 
     # Counts and 0/1 labels have passed the threshold already; only grades are compared with it.
     level = min_grade if label == "max" else None
-    evaluation = score_runs(labels.qrels, runs, measures or ("nDCG@10",), min_grade=level, method=run_name)
+    names = measures or ("nDCG@10",)
+    if runs is None:
+        evaluation = score_rankings(labels.qrels, graded, names, min_grade=level)
+    else:
+        evaluation = score_runs(labels.qrels, runs, names, min_grade=level, method=run_name)
+        inputs += run_files(runs)
     evaluation.notes[:0] = labels.notes
-    inputs += run_files(runs)
     if qrels_output is not None:
         write_qrels(labels.qrels, qrels_output, inputs=inputs)
     _emit_leaderboard(

@@ -9,7 +9,11 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.trec import TrecEval, parse_measures
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
 from exam_pp.results import Qrel
+from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
+
+_HOLE = "\x01 not in the file "
+"""Start of the id of an empty place; a control character keeps it apart from the ids of files."""
 
 
 def score_runs(
@@ -43,6 +47,49 @@ def score_runs(
         if queries
     ]
     return evaluation
+
+
+def score_rankings(
+    labels: Iterable[Qrel], passages: PathLike, measures: Sequence[str], *, min_grade: int | None = None
+) -> Evaluation:
+    """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
+
+    Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up. Raises
+    :class:`~exam_pp.errors.ExamError` for measures that cannot be used, and for a file without rankings.
+    """
+    trec_eval = TrecEval(parse_measures(measures, min_grade), labels)
+    ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
+    for query in read_passages_for_metrics(passages):
+        for index, passage in enumerate(query.passages):
+            for ranking in passage.rankings:
+                places = ranked.setdefault(ranking.method, {}).setdefault(query.query_id, [])
+                places.append((ranking.rank, -ranking.score, index, passage.passage_id))
+    if not ranked:
+        raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
+    evaluation = Evaluation()
+    holes = 0
+    for system, queries in ranked.items():
+        first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
+        run: Run = {}
+        for query_id, places in queries.items():
+            run[query_id], empty = _with_holes(places, first)
+            holes += empty
+        evaluation.scores.extend(trec_eval(system, run))
+    if holes:
+        evaluation.notes.append(f"{holes} ranks are not in the file: they count as passages without a label.")
+    return evaluation
+
+
+def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
+    """Passage to a score that falls with its place; and the number of places that had to be kept empty."""
+    order: dict[str, None] = {}
+    holes = 0
+    for rank, _, _, passage_id in sorted(places):
+        while len(order) < rank - first:
+            order[f"{_HOLE}{len(order)}"] = None
+            holes += 1
+        order.setdefault(passage_id)
+    return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
 
 
 def read_systems(

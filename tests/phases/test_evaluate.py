@@ -16,7 +16,7 @@ from exam_pp.phases import evaluate
 from exam_pp.phases.analyze import correlation
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import leaderboard_report, official_json, per_query_report, published_cover
-from exam_pp.phases.score_runs import score_runs
+from exam_pp.phases.score_runs import score_rankings, score_runs
 from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from tests.conftest import passage, rubric
@@ -295,3 +295,36 @@ def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
     assert {label.relevance for label in labels} == set(range(6))
     with pytest.raises(SelectionError, match="matches 5 sets of grades"):
         evaluate.qrels(graded)
+
+
+def test_rankings_in_the_file_are_scored(graded: Path) -> None:
+    labels = evaluate.qrels(graded).qrels
+    found = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
+
+    assert found["all", "RR(rel=4)"] == 1.0
+    assert found["easy", "P(rel=4)@1"] == 0.5
+
+
+def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
+    """The second passage is at rank 3, so it does not move up to 2."""
+    path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
+    evaluation = score_rankings(evaluate.qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
+
+    assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
+    assert "1 ranks are not in the file" in evaluation.notes[0]
+
+
+def test_rankings_equal_the_run_files(shared_data: Path) -> None:
+    """TREC DL 2019: the file's rankings are those of the runs, with unjudged passages left out.
+
+    REP_LLAMA has tied scores, which trec_eval orders by passage id, whatever the ranks say.
+    """
+    folder = shared_data / "dl19-gpt4"
+    labels = evaluate.qrels(folder / "dl19-graded.jsonl.gz").qrels
+    inside = means(score_rankings(labels, folder / "dl19-graded.jsonl.gz", ["nDCG@10", "RR@10"]))
+    outside = means(score_runs(labels, folder / "runs", ["nDCG@10", "RR@10"]))
+
+    assert inside == {
+        key: pytest.approx(value, abs=0.003 if key[0] == "REP_LLAMA" else 1e-9)
+        for key, value in outside.items()
+    }
