@@ -119,9 +119,11 @@ def cover(
             systems = ranked
             if missing_queries == "skip":
                 systems = {name: first for name, first in ranked.items() if name in query.rankings}
-            evaluation.scores.extend(metric(query, systems))
+            scores = list(metric(query, systems))
+            evaluation.scores += scores
             if isinstance(metric, Cover) and not metric.normalised:
-                evaluation.best_case.extend(metric.best_case(query, systems))
+                graded_in_full = all(p.graded == query.everything for p in query.passages)
+                evaluation.best_case += scores if graded_in_full else metric.best_case(query, systems)
         if missing_queries == "zero":
             evaluation.entry_values[str(metric)] = partial(_entry_values, metric, data)
     if set(evaluation.best_case) <= set(evaluation.scores):
