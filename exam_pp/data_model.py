@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """Ids are strings; a number in a file is read as the string of its digits."""
@@ -52,7 +52,7 @@ class RankingEntry(Record):
     passage_id: Id = Field(alias="paragraphId")
     query_id: Id = Field(alias="queryId")
     rank: int
-    score: float
+    score: FiniteFloat
     citations: list[str] | None = None
 
 

@@ -2,7 +2,7 @@
 
 python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --threads 1
 python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --resume
-python scripts/train_bundled_grader.py --smoke --work-dir /tmp/w --out /tmp/checkpoint
+python scripts/train_bundled_grader.py --smoke --work-dir out/grader --out out/checkpoint
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ class PromptEncoder:
         """The text up to the end of its ``tokens``-th token, and how many tokens follow."""
         key = (text, tokens)
         if key not in self._shortened:
-            encoding = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+            encoding = self._tokenizer(
+                text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
             offsets = encoding["offset_mapping"]
             kept = min(tokens, len(offsets))
             end = offsets[kept - 1][1] if kept else 0
@@ -108,13 +110,16 @@ class PromptEncoder:
         if text in self._pieces:
             self._pieces.move_to_end(text)
             return self._pieces[text]
-        ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         piece = _Piece(ids, self._tokenizer.unk_token_id in ids)
         _remember(self._pieces, text, piece)
         return piece
 
     def _whole(self, parts: list[Part]) -> list[int]:
-        ids: list[int] = self._tokenizer("".join(part.text for part in parts))["input_ids"]
+        ids: list[int] = self._tokenizer(
+            "".join(part.text for part in parts),
+            verbose=False,  # that a prompt is too long is seen here, and dealt with
+        )["input_ids"]
         return ids
 
 

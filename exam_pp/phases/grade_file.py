@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exam_pp.data_model import QueryPassages
-from exam_pp.errors import DataError, ExamError, SelectionError
+from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm
 from exam_pp.messages import Completion
@@ -19,7 +19,7 @@ from exam_pp.phases.shares import Shard
 from exam_pp.phases.team import ALONE, Team
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.store.banks import read_bank
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import STDIO, check_output, is_stream, remove_leftovers
 from exam_pp.store.journal import Journal, journal_path, rank_journal, rank_journals
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries
@@ -103,7 +103,7 @@ def grade_file(
     Raises :class:`exam_pp.errors.ExamError`.
     """
     exam = check_files(files, options)
-    streamed = str(files.passages) == STDIO
+    streamed = is_stream(files.passages)
     if streamed and (shard or team.size > 1):
         raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
     options = in_shard(options, shard, files, exam)
@@ -173,7 +173,10 @@ def _writer(files: GradeFiles, team: Team) -> Iterator[Callable[[QueryPassages],
 def journal_of(files: GradeFiles) -> Path | None:
     """Where the journal of a grading lies; None where it is kept in memory."""
     if files.journal is None:
-        return None if str(files.output) == STDIO else journal_path(files.output)
+        return None if is_stream(files.output) else journal_path(files.output)
+    check_output(files.journal, files.inputs)
+    if files.journal.resolve() == files.output.resolve():
+        raise OutputError(f"{files.journal} is the output: name another file with --journal.")
     return files.journal
 
 
@@ -191,6 +194,8 @@ def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
     with Journal(path) as journal:
         if team.leads:
             _take_over(journal, team)
+            if not is_stream(files.output):
+                remove_leftovers(files.output)
         else:
             team.gather(journal.everything())  # on a machine with a disk of its own
         if team.leads and path is not None and len(journal):

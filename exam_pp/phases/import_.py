@@ -116,6 +116,8 @@ class _Pool:
                 self._claim(line.system, file)
                 if self._takes(line.query_id, "runs"):
                     by_query[line.query_id].append(line)
+            if file not in self._sources.values():
+                raise DataError("holds no results; remove the file or make the run again.", file=str(file))
             for query_id, lines in by_query.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())

@@ -34,13 +34,14 @@ _WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"
 _DIGITS = r"(?P<n>\d{1,3})"
 # What may follow a number without making it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
-_END = (
-    rf"(?={_CLOSE}(?:\s*$|[.,;:!?]{_CLOSE}(?:\s|$)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
-)
+_END = rf"(?={_CLOSE}(?:\s*$|[.,;:!?]{_CLOSE}(?:\s(?!\s*\d)|$)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
 
-_WHOLE = re.compile(rf"^{_WRAP}(?<![.,]){_DIGITS}{_WRAP}$")
+# A sign right before the digits makes a negative number; with a space after it, it is the dash of a list.
+_SIGN = r"(?<![-–—−.,])"
+
+_WHOLE = re.compile(rf"^{_WRAP}{_SIGN}{_DIGITS}{_WRAP}$")
 _LEADING = re.compile(
-    rf"^[\s\"'`“*_#(\[•-]*(?<![.,]){_DIGITS}[\"'`”*_\]]*(?:[:.)][*_]*(?!\d)|\s+[-–—]\s+(?!\d)|\s*\n)\s*(?=.*[^\W\d_])",
+    rf"^[\s\"'`“*_#(\[•-]*{_SIGN}{_DIGITS}[\"'`”*_\]]*(?:[:.)][*_]*(?!\d)|\s+[-–—]\s+(?!\d)|\s*\n)\s*(?=.*[^\W\d_])",
     re.DOTALL,
 )
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
@@ -51,7 +52,7 @@ _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
 def _out_of(max_rating: int) -> re.Pattern[str]:
     """``4/5`` or ``4 out of 5`` at the start, or after a verb of rating; not ``1/5 inch``."""
     end = r"(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
-    fraction = rf"(?<![\d.,/]){_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}{end}"
+    fraction = rf"(?<![\d.,/]){_SIGN}{_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}{end}"
     verbs = (
         r"\b(?:rate|rated|rating|give|gives|given|score|scored|grade|graded|assign|assigned)\b[^.\d]{0,40}"
     )
@@ -61,7 +62,9 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
 @lru_cache(maxsize=16)
 def _marker(max_rating: int) -> re.Pattern[str]:
     """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
-    connector = r"(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
+    span = r"\d\s*(?:[-–]|to)\s*\d"
+    scale = rf"(?:\s*\(\s*{span}\s*\)|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
+    connector = rf"{scale}[*_\"']*(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
     outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
     return re.compile(
         rf"\b(?:rating|score|grade|answer|choice|option|level)[*_\"']*{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",

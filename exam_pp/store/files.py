@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import IO
 
@@ -84,9 +85,7 @@ def _open_input(path: str | Path) -> Iterator[IO[bytes]]:
         yield gzip_ng.GzipNGFile(fileobj=stream, mode="rb") if head == _GZIP_MAGIC else stream
         return
     with Path(path).open("rb") as raw:
-        magic = raw.read(2)
-        raw.seek(0)
-        if magic != _GZIP_MAGIC:
+        if raw.peek(2)[:2] != _GZIP_MAGIC:  # a pipe can be looked into, but not rewound
             yield raw
             return
         # A small buffer turns every line into many calls: 1 MiB keeps decompression the only cost.
@@ -135,6 +134,18 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | Path) -> None:
+    """Remove what killed processes left of unfinished outputs; only for who holds a lock on ``path``."""
+    target = Path(path).resolve()
+    for part in target.parent.glob(f".{escape(target.name)}.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a path is standard input or output, a pipe or a device: it can be used only once."""
+    return str(path) == STDIO or (Path(path).exists() and not Path(path).is_file())
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:

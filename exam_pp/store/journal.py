@@ -53,6 +53,7 @@ class Journal:
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
+            self._refuse_other_databases()
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
             )
@@ -60,6 +61,13 @@ class Journal:
             self._db.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             raise OutputError(_reason(path, error)) from error
+
+    def _refuse_other_databases(self) -> None:
+        """A journal is deleted at the end: somebody's database must not be taken for one."""
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables - {"replies"}:
+            self._db.close()
+            raise sqlite3.DatabaseError("it holds other tables")
 
     def __enter__(self) -> Journal:
         return self

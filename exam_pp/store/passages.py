@@ -12,7 +12,15 @@ from typing import IO, Any
 import msgspec
 from pydantic import ValidationError
 
-from exam_pp.data_model import DIRECT_ID, QueryPassages, QueryView, dump_line, parse_line, parse_object
+from exam_pp.data_model import (
+    DIRECT_ID,
+    Passage,
+    QueryPassages,
+    QueryView,
+    dump_line,
+    parse_line,
+    parse_object,
+)
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.validation import sentence
@@ -39,9 +47,10 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
     for number, line in read_lines(path):
         try:
             query_id, passages = _DECODER.decode(line)
-        except (msgspec.DecodeError, msgspec.ValidationError):
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
             yield _parse(line, str(path), number)
         else:
+            _check_ids(passages, str(path), number)
             yield _Query(query_id, passages)
 
 
@@ -63,7 +72,24 @@ class PassagesWriter:
         self._stream.write(dump_line(query) + b"\n")
 
 
+def _check_ids(passages: Sequence[Passage | _Passage], file: str, number: int) -> None:
+    """Two texts under one id could not be told apart by their grades."""
+    texts: dict[str, str] = {}
+    for position, passage in enumerate(passages, 1):
+        if texts.setdefault(passage.passage_id, passage.text) != passage.text:
+            raise DataError(
+                f"the id {passage.passage_id!r} stands for two different texts.",
+                file=file, line=number, field=f"passage {position} paragraph_id",
+            )  # fmt: skip
+
+
 def _parse(line: bytes, file: str, number: int) -> QueryPassages:
+    query = _parse_strict(line, file, number)
+    _check_ids(query.passages, file, number)
+    return query
+
+
+def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
     try:
         return parse_line(line)
     except ValidationError as error:
@@ -77,6 +103,8 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     """Lines that Python's json module reads and a strict decoder does not: lone surrogates, mostly."""
     try:
         value = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise DataError("is not UTF-8 text.", file=file, line=number) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not a line of JSON ({error}).", file=file, line=number) from error
     log.warning("%s, line %d: characters that are not Unicode (lone surrogates) were replaced", file, number)

@@ -64,5 +64,13 @@ def test_extractions_are_text_of_the_passage_or_unanswerable(
     replies = dict(llm.generate(requests))
     answers = {i: reply.text for i, reply in replies.items() if reply.text != "unanswerable"}
     assert answers
-    spans = sum(text in (requests[i].slot("context") or "") for i, text in answers.items())
-    assert spans >= 0.4 * len(answers)  # its card says how often it copies faithfully
+    # Long copies slip now and then (its card says how often); their words are the passage's all the same.
+    faithful = [
+        len(words(text) & words(requests[i].slot("context") or "")) >= 0.8 * len(words(text))
+        for i, text in answers.items()
+    ]
+    assert sum(faithful) >= 0.9 * len(faithful)
+
+
+def words(text: str) -> set[str]:
+    return set(text.lower().split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 
 from exam_pp.errors import DataError, OutputError
 from exam_pp.store import files
-from exam_pp.store.files import atomic_output, check_output, read_lines, read_text_lines, write_text
+from exam_pp.store.files import (
+    atomic_output,
+    check_output,
+    read_lines,
+    read_text_lines,
+    remove_leftovers,
+    write_text,
+)
 
 
 class Standard:
@@ -189,3 +197,20 @@ def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
 def test_devices_are_written_and_not_replaced() -> None:
     write_text("/dev/null", "text")
     assert Path("/dev/null").is_char_device()
+
+
+def test_pipes_are_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(b"a\nb\n"),))
+    writer.start()
+    assert [line for _, line in read_lines(pipe)] == [b"a", b"b"]
+    writer.join()
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    output = tmp_path / "out[1].jsonl"
+    (tmp_path / ".out[1].jsonl.abc123.part").touch()
+    (tmp_path / ".other.jsonl.abc123.part").touch()
+    remove_leftovers(output)
+    assert [path.name for path in tmp_path.iterdir()] == [".other.jsonl.abc123.part"]

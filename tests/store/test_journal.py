@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,13 @@ def test_removing_leaves_nothing(tmp_path: Path) -> None:
     journal.add({"a": Completion("1")})
     journal.remove()
     assert not list(tmp_path.iterdir())
+
+
+def test_somebody_else_s_database_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "mine.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE notes (words TEXT)")
+    with pytest.raises(OutputError, match="is not a journal"):
+        Journal(path)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT * FROM notes").fetchall() == []
