@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,4 +149,4 @@ def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Sha
     plan = plan_grading(files, model, what, shard=shard)
     emit(render(plan.report(), form), Path("-"))
     if not plan.requests:
-        raise click.exceptions.Exit(NOTHING_TO_ASK)
+        sys.exit(NOTHING_TO_ASK)

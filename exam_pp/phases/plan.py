@@ -8,12 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.messages import Request
+from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grading_jobs
 from exam_pp.phases.grade_file import GradeFiles, check_files, in_shard, journal_of, prepare_llm
@@ -35,7 +37,11 @@ _BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
 
 @dataclass
 class Probe:
-    """What the timed sample showed. ``gpu_memory`` is what is in use on the fullest device, in bytes."""
+    """What the timed sample showed.
+
+    ``eta`` is the seconds for all, without loading the model; ``memory`` is the peak of the process and
+    ``gpu_memory`` what is in use on the fullest device, both in bytes.
+    """
 
     requests: int
     seconds: float
@@ -103,7 +109,7 @@ class Plan:
             ("requests in the probe", probe.requests),
             ("requests a second", round(self.requests / probe.eta, 1)),
             ("pairs a second", round(self.summary.pairs * self.requests / self.distinct / probe.eta, 1)),
-            ("seconds for all", round(probe.eta, 1)),
+            ("seconds for all, without loading", round(probe.eta, 1)),
             ("time for all", _duration(probe.eta)),
             ("peak memory (GB)", round(probe.memory / 1e9, 2)),
         ]
@@ -124,8 +130,9 @@ def plan_grading(
 ) -> Plan:
     """Count what :func:`exam_pp.phases.grade_file.grade_file` would ask, and time a sample of it.
 
-    Nothing is written. Requests of later rounds, for graders that ask in several, are not foreseen.
-    Raises what the grading would raise about files and model.
+    Nothing is written (the replies of the sample are kept for a moment where the system has its temporary
+    files, as keeping them is part of the time). Requests of later rounds, for graders that ask in several,
+    are not foreseen. Raises what the grading would raise about files and model.
     """
     exam = check_files(files, options)
     if str(files.passages) == STDIO:
@@ -135,6 +142,7 @@ def plan_grading(
     options = in_shard(options, shard, files, exam)
     llm = prepare_llm(model, files)
     summary = GradeSummary()
+    began = time.monotonic()
     work = grading_jobs(
         read_passages(files.passages),
         exam,
@@ -145,12 +153,15 @@ def plan_grading(
     )
     asked = (next(job.grading, []) for _, jobs in work for job in jobs)
     unique = {request.key(): request for requests in asked for request in requests}
+    reading = time.monotonic() - began
     plan = Plan(llm.name, summary, distinct=len(unique))
     todo = list(_without_answers(unique, llm, files))
     plan.requests, plan.journaled = len(todo), len(unique) - len(todo)
     if todo:
         _measure_prompts(plan, llm, todo)
         plan.probe = _probe(llm, todo, probe_seconds)
+        # A grading goes over the file twice: it counts, and it makes requests and writes grades.
+        plan.probe.eta += 2 * reading
     return plan
 
 
@@ -180,6 +191,11 @@ def _probe(llm: LLM, todo: Sequence[Request], seconds: float) -> Probe:
 
     The time for all is the probe's, times the characters of all prompts over those of the probe.
     """
+    with TemporaryDirectory() as folder, Journal(Path(folder) / "replies") as journal:
+        return _timed(llm, todo, seconds, journal)
+
+
+def _timed(llm: LLM, todo: Sequence[Request], seconds: float, journal: Journal) -> Probe:
     random = Random(SEED)
     starts = list(range(0, len(todo), WINDOW_REQUESTS))
     random.shuffle(starts)
@@ -191,12 +207,12 @@ def _probe(llm: LLM, todo: Sequence[Request], seconds: float) -> Probe:
         batches = llm.batches(window)
         random.shuffle(batches)
         if not spent:  # the first batches of a process are slow
-            _ask(llm, window, [min(batches, key=len)], Counter())
+            _ask(llm, window, [min(batches, key=len)], Counter(), journal)
         size, at = _FIRST_BATCHES, 0
         while at < len(batches) and spent < seconds:
             group = batches[at : at + size]
             began = time.monotonic()
-            _ask(llm, window, group, failures)
+            _ask(llm, window, group, failures, journal)
             spent += time.monotonic() - began
             weight += sum(len(window[index].text) for batch in group for index in batch)
             requests += sum(map(len, group))
@@ -207,10 +223,18 @@ def _probe(llm: LLM, todo: Sequence[Request], seconds: float) -> Probe:
     return Probe(requests, spent, max(eta, 1e-3), failures, _peak_memory(), _gpu_memory())
 
 
-def _ask(llm: LLM, window: Sequence[Request], batches: list[Batch], failures: Counter[str]) -> None:
-    for _, completion in llm.generate(window, batches):
+def _ask(
+    llm: LLM, window: Sequence[Request], batches: list[Batch], failures: Counter[str], journal: Journal
+) -> None:
+    replies: dict[str, Completion] = {}
+    sizes = [len(batch) for batch in batches]
+    for index, completion in llm.generate(window, batches):
+        replies[str(index)] = completion
         if completion.error is not None:
             failures[completion.error] += 1
+        if len(replies) >= sizes[0]:  # about as often as a grading does
+            journal.add(replies)
+            replies = {}
 
 
 def _peak_memory() -> int:
