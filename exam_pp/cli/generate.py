@@ -86,6 +86,7 @@ def nuggets_command(**options: Any) -> None:
 
 def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.generate import GenerateOptions, generate_file
+    from exam_pp.phases.stop import STOP
 
     model = take_model_options(options)
     what = GenerateOptions(
@@ -97,7 +98,7 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
         options["description"],
         options["max_queries"],
     )
-    with progress("Generating", "replies") as advance:
+    with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(
             queries,
             output,

@@ -42,6 +42,7 @@ def command(
     match the key by their words, and those that the model calls an equally correct response.
     """
     from exam_pp.phases.grade_file import GradeFiles
+    from exam_pp.phases.stop import STOP
     from exam_pp.phases.verify_answers import verify_answers
 
     model = take_model_options(options)
@@ -49,7 +50,7 @@ def command(
         graded, output, bank, options["journal_file"], options["keep_journal"], options["retry_failed"]
     )
     answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
-    with progress("Verifying", "answers") as advance:
+    with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
         summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
     for line in summary.lines():
         log.info("%s", line)

@@ -39,13 +39,14 @@ _BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
 class Probe:
     """What the timed sample showed.
 
-    ``eta`` is the seconds for all, without loading the model; ``memory`` is the peak of the process and
-    ``gpu_memory`` what is in use on the fullest device, both in bytes.
+    ``eta`` is the seconds for all after the model is loaded, which took ``loading``; ``memory`` is the peak
+    of the process and ``gpu_memory`` what is in use on the fullest device, both in bytes.
     """
 
     requests: int
     seconds: float
     eta: float
+    loading: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     gpu_memory: int | None = None
@@ -105,12 +106,14 @@ class Plan:
         return rows
 
     def _timing(self, probe: Probe) -> Iterator[Block]:
+        whole = probe.loading + probe.eta
         rows: list[tuple[str, Cell]] = [
             ("requests in the probe", probe.requests),
             ("requests a second", round(self.requests / probe.eta, 1)),
             ("pairs a second", round(self.summary.pairs * self.requests / self.distinct / probe.eta, 1)),
-            ("seconds for all, without loading", round(probe.eta, 1)),
-            ("time for all", _duration(probe.eta)),
+            ("seconds to load the model", round(probe.loading, 1)),
+            ("seconds for all", round(whole, 1)),
+            ("time for all", _duration(whole)),
             ("peak memory (GB)", round(probe.memory / 1e9, 2)),
         ]
         if probe.gpu_memory is not None:
@@ -140,7 +143,9 @@ def plan_grading(
             "A plan reads the passages and leaves them for the grading: name a file, not '-'."
         )
     options = in_shard(options, shard, files, exam)
+    began = time.monotonic()
     llm = prepare_llm(model, files)
+    loading = time.monotonic() - began
     summary = GradeSummary()
     began = time.monotonic()
     work = grading_jobs(
@@ -162,6 +167,7 @@ def plan_grading(
         plan.probe = _probe(llm, todo, probe_seconds)
         # A grading goes over the file twice: it counts, and it makes requests and writes grades.
         plan.probe.eta += 2 * reading
+        plan.probe.loading = loading
     return plan
 
 
@@ -220,7 +226,14 @@ def _timed(llm: LLM, todo: Sequence[Request], seconds: float, journal: Journal) 
         if spent >= seconds:
             break
     eta = spent * sum(len(request.text) for request in todo) / max(1, weight)
-    return Probe(requests, spent, max(eta, 1e-3), failures, _peak_memory(), _gpu_memory())
+    return Probe(
+        requests,
+        spent,
+        max(eta, 1e-3),
+        failures=failures,
+        memory=_peak_memory(),
+        gpu_memory=_gpu_memory(),
+    )
 
 
 def _ask(

@@ -1,0 +1,42 @@
+"""``--device-map auto``: here the only device is the CPU; replies must be those of a placed model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import ModelOptions, load_llm
+from exam_pp.messages import Part, Request
+
+
+def replies(options: ModelOptions, prompts: list[str]) -> list[str]:
+    llm = load_llm(options)
+    assert llm.provenance()["engine"] == "transformers"
+    requests = [Request((Part(prompt),), max_new_tokens=20) for prompt in prompts]
+    found = dict(llm.generate(requests))
+    return [found[index].text for index in range(len(requests))]
+
+
+def test_a_spread_seq2seq_model_replies_alike(checkpoints: dict[str, Path], prompts: list[str]) -> None:
+    model = str(checkpoints["keyed"])
+    placed = replies(ModelOptions(model, engine="transformers", device="cpu"), prompts[:6])
+    assert replies(ModelOptions(model, device_map="auto"), prompts[:6]) == placed
+
+
+def test_a_spread_causal_model_replies_alike(causal_checkpoints: dict[str, Path], prompts: list[str]) -> None:
+    model, pipeline = str(causal_checkpoints["plain"]), "text-generation"
+    placed = replies(ModelOptions(model, pipeline, device="cpu"), prompts[:6])
+    assert replies(ModelOptions(model, pipeline, device_map="auto"), prompts[:6]) == placed
+
+
+def test_what_contradicts_a_device_map_is_refused(checkpoints: dict[str, Path]) -> None:
+    model = str(checkpoints["keyed"])
+    with pytest.raises(ModelError, match="--device-map chooses the devices"):
+        load_llm(ModelOptions(model, device_map="auto", device="cuda:1"))
+    with pytest.raises(ModelError, match="--device-map is for transformers"):
+        load_llm(ModelOptions(model, device_map="auto", engine="ctranslate2"))
