@@ -39,13 +39,21 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 8000) -> PreTrainedTo
     special = ["<pad>", "</s>", "<unk>"]
     letters = [chr(c) for c in range(33, 127)]
     trainer = trainers.UnigramTrainer(
-        vocab_size=vocabulary, special_tokens=special, unk_token="<unk>", initial_alphabet=letters, show_progress=False
+        vocab_size=vocabulary,
+        special_tokens=special,
+        unk_token="<unk>",
+        initial_alphabet=letters,
+        show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer = _without_piece(tokenizer, "▁0")
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=512,
     )
 
 
@@ -70,7 +78,12 @@ def project_texts() -> list[str]:
 
 
 def make_model(
-    tokenizer: Any, shape: dict[str, int], *, seed: int = 0, tied: bool = False, dtype: torch.dtype = torch.float32
+    tokenizer: Any,
+    shape: dict[str, int],
+    *,
+    seed: int = 0,
+    tied: bool = False,
+    dtype: torch.dtype = torch.float32,
 ) -> T5ForConditionalGeneration:
     """Random weights of the given shape, gated-gelu and an output layer of its own as FLAN-T5 has."""
     torch.manual_seed(seed)
@@ -89,7 +102,11 @@ def make_model(
 
 
 def key_answers(
-    model: T5ForConditionalGeneration, tokenizer: Any, prompts: Sequence[str], answers: Sequence[str], batch: int = 16
+    model: T5ForConditionalGeneration,
+    tokenizer: Any,
+    prompts: Sequence[str],
+    answers: Sequence[str],
+    batch: int = 16,
 ) -> None:
     """Solve the output layer so that each prompt is answered with its answer (in place)."""
     states, targets = [], []
@@ -103,7 +120,9 @@ def key_answers(
             width = max(map(len, rows))
             labels = torch.tensor([row + [-100] * (width - len(row)) for row in rows], device=model.device)
             decoder = model.prepare_decoder_input_ids_from_labels(labels)
-            hidden = model(**inputs, decoder_input_ids=decoder, output_hidden_states=True).decoder_hidden_states[-1]
+            hidden = model(
+                **inputs, decoder_input_ids=decoder, output_hidden_states=True
+            ).decoder_hidden_states[-1]
             states.append(hidden[labels >= 0].double().cpu())
             targets.append(labels[labels >= 0].cpu())
     features, labels = torch.cat(states), torch.cat(targets)

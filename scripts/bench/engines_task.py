@@ -1,0 +1,118 @@
+"""What `engines.py` grades: pairs of the demo, and a checkpoint that answers them like a grader."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import T5ForConditionalGeneration
+
+from scripts.bench import keyed_model
+from scripts.bench.engines_worker import PROMPTS, Task
+
+DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
+QUESTIONS = 8
+_ANSWER_LOGIT, _OTHER_LABEL_LOGIT = 14.0, 10.0
+_WRONG_TOKEN_WEIGHT = 0.05
+"""Small, because a few hundred dimensions cannot give every answer and every way back from an error."""
+
+
+def make_task(
+    folder: Path, kind: str, shape: dict[str, int], *, passages: int, device: str = "cpu", repeat: int = 1
+) -> Task:
+    """A keyed checkpoint and its pairs; kept in the folder for the next time.
+
+    Our engines get the pairs ``repeat`` times, where many are needed to fill a device.
+    """
+    if (folder / "task.json").exists():
+        return Task.read(folder)
+    texts = keyed_model.project_texts()
+    # FLAN-T5 was trained on instructions: it needs few tokens for the prompts' own words.
+    texts += [line for prompt in PROMPTS.values() for line in prompt.template.splitlines()] * 30
+    tokenizer = keyed_model.make_tokenizer(texts)
+    model = keyed_model.make_model(tokenizer, shape).to(device)
+    task = Task(kind, folder / "checkpoint", device, demo_pairs(passages), repeat)
+    answers = keyed_model.grader_answers(len(task.pairs), kind, [passage for passage, _ in task.pairs])
+    key_replies(model, tokenizer, task, answers)
+    model.save_pretrained(task.checkpoint)
+    tokenizer.save_pretrained(task.checkpoint)
+    made = {"kind": kind, "device": device, "pairs": task.pairs, "repeat": repeat}
+    (folder / "task.json").write_text(json.dumps(made), "utf-8")
+    return task
+
+
+def demo_pairs(passages: int) -> list[tuple[str, str]]:
+    """Passages of the demo, the shortest of every query first, each with eight questions of its query."""
+    banks = [json.loads(line) for line in (DEMO / "questions.jsonl").read_text("utf-8").splitlines()]
+    lines = [line.split("\t", 1) for line in (DEMO / "passages.tsv").read_text("utf-8").splitlines()]
+    texts = {
+        bank["query_id"]: sorted((t for key, t in lines if key.startswith(f"{bank['query_id']}-")), key=len)
+        for bank in banks
+    }
+    questions = {bank["query_id"]: [item["question_text"] for item in bank["items"]] for bank in banks}
+    chosen = [
+        (texts[query][turn], query)
+        for turn in range(max(map(len, texts.values())))
+        for query in texts
+        if turn < len(texts[query]) and len(questions[query]) >= QUESTIONS
+    ]
+    return [
+        (text, question) for text, query in chosen[:passages] for question in questions[query][:QUESTIONS]
+    ]
+
+
+def key_replies(
+    model: T5ForConditionalGeneration, tokenizer: Any, task: Task, answers: Sequence[str], seed: int = 0
+) -> None:
+    """Solve the output layer for the answers (in place), so that beam search ends as with a real grader.
+
+    Beyond :func:`keyed_model.key_answers`: the other labels of a scale come next after the answer, and
+    a reply ends after a label or a wrong token; free text goes on after a wrong token as if it were the
+    right one. Without that, all beams but the first would wander to the length limit.
+    """
+    chance = random.Random(seed)
+    labels = [tokenizer(label)["input_ids"] for label in PROMPTS[task.kind].labels]
+    states, wanted = [], []
+    for pair, answer in zip(task.pairs, answers, strict=True):
+        inputs = tokenizer(task.text(*pair), return_tensors="pt", return_token_type_ids=False)
+        with torch.inference_mode():
+            encoded = model.get_encoder()(**inputs.to(model.device))
+            lessons = _lessons(tokenizer(answer)["input_ids"], labels, len(tokenizer), chance)
+            for weight, given, targets in lessons:
+                hidden = model(
+                    encoder_outputs=encoded,
+                    decoder_input_ids=torch.tensor([given], device=model.device),
+                    output_hidden_states=True,
+                ).decoder_hidden_states[-1][0]
+                for position, logits in targets.items():
+                    states.append(weight * hidden[position].double().cpu())
+                    row = torch.zeros(model.config.vocab_size, dtype=torch.float64)
+                    row[list(logits)] = torch.tensor(list(logits.values()), dtype=torch.float64)
+                    wanted.append(weight * row)
+    features = torch.stack(states)
+    gram = features.T @ features
+    ridge = 1e-8 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
+    solution = torch.linalg.solve(gram + ridge, features.T @ torch.stack(wanted)).T.contiguous()
+    # A new parameter, not new data: recent transformers tie the output layer to the embeddings.
+    model.lm_head.weight = torch.nn.Parameter(solution.to(model.device, torch.float32), requires_grad=False)
+
+
+def _lessons(
+    answer: list[int], labels: list[list[int]], vocabulary: int, chance: random.Random
+) -> Iterator[tuple[float, list[int], dict[int, dict[int, float]]]]:
+    """Weights, decoder inputs, and by position the logits that are wanted there."""
+    end, start = answer[-1], 0
+    true = {position: {token: _ANSWER_LOGIT} for position, token in enumerate(answer)}
+    true[0] = {label[0]: _OTHER_LABEL_LOGIT for label in labels} | true[0]
+    yield 1.0, [start, *answer[:-1]], true
+    for label in labels:
+        yield 1.0, [start, *label[:-1]], {i: {t: _ANSWER_LOGIT} for i, t in enumerate(label) if i > 0}
+    for _ in range(3 if labels else 2):
+        at, wrong = chance.randrange(len(answer)), chance.randrange(3, vocabulary)
+        rest = [end] if labels else answer[at + 1 :]
+        targets = {at + 1 + i: {token: _ANSWER_LOGIT} for i, token in enumerate(rest)}
+        yield _WRONG_TOKEN_WEIGHT, [start, *answer[:at], wrong, *rest[:-1]], targets

@@ -1,0 +1,319 @@
+"""What `engines.py` measures: ways of grading, each in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from exam_pp.llm.base import Dtype, Engine, ModelOptions
+from exam_pp.messages import Request
+from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
+
+PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}
+PEAK = "peak "
+"""What the names of ways begin with that only measure the machine."""
+
+PUBLISHED_LENGTH = 512
+"""Of prompts and of replies, in tokens."""
+
+
+_LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ctranslate2")
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of grading: the published loop (``inner_batch`` prompts a call) or one of our engines."""
+
+    name: str
+    beams: int = 5
+    inner_batch: int = 0
+    engine: Engine = "transformers"
+    compute_type: str | None = None
+    dtype: Dtype = "auto"
+    soft: bool = False
+    threads: int = 1
+
+    @property
+    def is_published(self) -> bool:
+        """Whether this is the loop over one passage at a time, not an engine of ours."""
+        return self.inner_batch > 0
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of the matrix products, by which the way's peak is chosen."""
+        return (self.compute_type or (self.dtype if self.dtype != "auto" else "float32")).split("_")[0]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Pairs of passage and question, grouped by passage, and the checkpoint that has answers to them."""
+
+    kind: str
+    checkpoint: Path
+    device: str
+    pairs: list[tuple[str, str]]
+    repeat: int = 1
+
+    @classmethod
+    def read(cls, folder: Path) -> Task:
+        """The task that `engines.py` left in a folder."""
+        task = json.loads((folder / "task.json").read_text("utf-8"))
+        pairs = [(passage, question) for passage, question in task["pairs"]]
+        return cls(task["kind"], folder / "checkpoint", task["device"], pairs, task["repeat"])
+
+    def text(self, passage: str, question: str) -> str:
+        """The whole prompt."""
+        return "".join(
+            part.text for part in PROMPTS[self.kind].render({"context": passage, "question": question})
+        )
+
+    def requests(self, soft: bool) -> list[Request]:
+        """The prompts as a backend gets them."""
+        prompt = PROMPTS[self.kind]
+        labels = prompt.labels if soft else ()
+        return [
+            Request(prompt.render({"context": passage, "question": question}), labels)
+            for passage, question in self.pairs * self.repeat
+        ]
+
+
+def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
+    """The published way: passage by passage, ``inner_batch`` of its questions a call of ``generate``.
+
+    As there, every prompt's frame and passage are tokenised to see whether they fit, and then the whole
+    prompt is tokenised again by the generation pipeline.
+    """
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(task.checkpoint)
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(task.checkpoint, dtype=torch.float32)
+    model = model.eval().to(task.device)
+    decoding: dict[str, Any] = {"early_stopping": True} if way.beams > 1 else {"do_sample": False}
+
+    def prompt_of(passage: str, question: str) -> str:
+        room = PUBLISHED_LENGTH - len(tokenizer(task.text("", question))["input_ids"])
+        assert len(tokenizer(passage)["input_ids"]) <= room, "the bench has no prompts that are cut"
+        return task.text(passage, question)
+
+    def answer(prompts: Sequence[str]) -> list[str]:
+        inputs = tokenizer(list(prompts), return_tensors="pt", padding=True, return_token_type_ids=False)
+        with torch.inference_mode():
+            output = model.generate(
+                **inputs.to(task.device), num_beams=way.beams, max_length=PUBLISHED_LENGTH, **decoding
+            )
+        return [str(tokenizer.decode(row, skip_special_tokens=True)).strip() for row in output]
+
+    def run(count: int | None) -> list[str]:
+        replies: list[str] = []
+        by_passage: dict[str, list[str]] = {}
+        for passage, question in task.pairs[:count]:
+            by_passage.setdefault(passage, []).append(question)
+        for passage, questions in by_passage.items():
+            for start in range(0, len(questions), way.inner_batch):
+                chunk = questions[start : start + way.inner_batch]
+                replies += answer([prompt_of(passage, question) for question in chunk])
+        return replies
+
+    return run
+
+
+def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
+    """One of our engines; tokenising starts from nothing every time, as in a run of the program."""
+    from exam_pp.llm.ctranslate2 import CTranslate2Engine
+    from exam_pp.llm.encoding import PromptEncoder
+    from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
+    from exam_pp.llm.seq2seq import Seq2SeqLLM
+
+    options = ModelOptions(
+        str(task.checkpoint),
+        device=task.device,
+        engine=way.engine,
+        compute_type=way.compute_type,
+        dtype=way.dtype,
+        num_beams=way.beams,
+        threads=way.threads,
+    )
+    checkpoint = Checkpoint(options)
+    engine = (CTranslate2Engine if way.engine == "ctranslate2" else TransformersEngine)(options, checkpoint)
+    requests = task.requests(way.soft)
+
+    def run(count: int | None) -> list[str]:
+        encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
+        llm = Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
+        replies = dict(llm.generate(requests[:count]))
+        return [replies[index].text for index in range(len(replies))]
+
+    return run
+
+
+def matrix_peak(dtype: str, device: str) -> float:
+    """FLOP/s of the fastest of a few matrix products at the dtype; CPU time on a CPU, one thread.
+
+    float32, bfloat16 and float16 through ``torch.nn.functional.linear``; int8 through PyTorch's product
+    of 8-bit integers, the only one it has.
+    """
+    import torch
+
+    clock = time.perf_counter if device.startswith("cuda") else time.process_time
+    shapes = [(8192, 8192, 8192)] if device.startswith("cuda") else [(2048, 1024, 512), (2048, 2048, 2048)]
+    best = 0.0
+    for rows, inner, columns in shapes:
+        if dtype == "int8":
+            x = torch.randint(-127, 127, (rows, inner), dtype=torch.int8, device=device)
+            product = _int8_product(x, torch.randint(-127, 127, (inner, columns), dtype=torch.int8))
+        else:
+            x = torch.randn(rows, inner, dtype=getattr(torch, dtype), device=device)
+            product = _linear(x, torch.randn(columns, inner, dtype=x.dtype, device=device))
+        for _ in range(6):
+            begin = clock()
+            product()
+            if x.is_cuda:
+                torch.cuda.synchronize()
+            best = max(best, 2.0 * rows * inner * columns / (clock() - begin))
+    return best
+
+
+def _linear(x: Any, weight: Any) -> Callable[[], Any]:
+    import torch
+
+    return lambda: torch.nn.functional.linear(x, weight)
+
+
+def _int8_product(x: Any, weight: Any) -> Callable[[], Any]:
+    import torch
+
+    weight = weight.to(x.device)
+    return lambda: torch._int_mm(x, weight)
+
+
+def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
+    """The measurement, with everything loaded and warm."""
+    if way.name.startswith(PEAK):
+        return lambda: {"flops": matrix_peak(way.compute_dtype, task.device)}
+    import torch
+
+    torch.set_num_threads(way.threads)
+    run = (published_loop if way.is_published else own_engine)(task, way)
+    run(8)
+
+    def grade_all() -> dict[str, Any]:
+        """Seconds of all threads and by the clock, and the replies."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        replies = run(None)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        return {"cpu": cpu, "wall": wall, "replies": replies}
+
+    return grade_all
+
+
+def serve(connection: Connection, folder: Path, way: Way) -> None:
+    """Measure once for every message, until the other side closes."""
+    measure = ready(Task.read(folder), way)
+    connection.send("ready")
+    with contextlib.suppress(EOFError):
+        while True:
+            connection.recv()
+            connection.send(measure())
+
+
+@dataclass
+class Measured:
+    """What the rounds of one way gave. ``clock`` names the figure: "cpu" or "wall"."""
+
+    way: Way
+    clock: str
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def replies(self) -> list[str]:
+        """The replies of the last round."""
+        replies: list[str] = self.rounds[-1]["replies"]
+        return replies
+
+    @property
+    def seconds(self) -> float:
+        """Median over the rounds."""
+        return median(self._times)
+
+    @property
+    def rate(self) -> float:
+        """Pairs a second."""
+        return len(self.replies) / self.seconds
+
+    @property
+    def spread(self) -> float:
+        """(slowest - fastest) / median."""
+        return (max(self._times) - min(self._times)) / self.seconds
+
+    @property
+    def _times(self) -> list[float]:
+        return [float(each[self.clock]) for each in self.rounds]
+
+    def same_as(self, other: Measured) -> str:
+        """How many replies are equal, of how many."""
+        return f"{self._equal(other)}/{min(len(self.replies), len(other.replies))}"
+
+    def is_same_as(self, other: Measured) -> bool:
+        """Whether all replies are equal."""
+        return self._equal(other) == min(len(self.replies), len(other.replies))
+
+    def _equal(self, other: Measured) -> int:
+        return sum(a == b for a, b in zip(self.replies, other.replies, strict=False))
+
+
+class Worker:
+    """A running way of grading. New processes are forked from one that has the libraries loaded."""
+
+    def __init__(self, folder: Path, way: Way) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["scripts.bench.engines_worker", *_LIBRARIES])
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, folder, way), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._way = way
+        self._answer()
+
+    def measure(self) -> dict[str, Any]:
+        """One round."""
+        self._connection.send("go")
+        answer: dict[str, Any] = self._answer()
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self._process.join()
+
+    def _answer(self) -> Any:
+        try:
+            return self._connection.recv()
+        except EOFError:
+            raise SystemExit(f"The process of {self._way.name!r} ended; its message is above.") from None
+
+
+def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str, *, at_once: bool) -> list[Measured]:
+    """All ways in turn, every round; not ``at_once`` where a device has no room for all of them."""
+    results = [Measured(way, clock) for way in ways]
+    if at_once:
+        workers = [Worker(folder, way) for way in ways]
+        for _ in range(rounds):
+            for worker, result in zip(workers, results, strict=True):
+                result.rounds.append(worker.measure())
+        for worker in workers:
+            worker.close()
+        return results
+    for result in results:
+        worker = Worker(folder, result.way)
+        result.rounds += [worker.measure() for _ in range(rounds)]
+        worker.close()
+    return results
