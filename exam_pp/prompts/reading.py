@@ -34,7 +34,8 @@ _WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"
 _DIGITS = r"(?P<n>\d{1,3})"
 # What may follow a number without making it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
-_END = rf"(?={_CLOSE}(?:\s*$|[.,;:!?]{_CLOSE}(?:\s(?!\s*\d)|$)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
+_STOP = rf"[.,;:!?]{_CLOSE}(?:\s(?!\s*\d)|$)"
+_END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
 
 # A sign right before the digits makes a negative number; with a space after it, it is the dash of a list.
 _SIGN = r"(?<![-–—−.,])"
