@@ -21,7 +21,7 @@ prepare_environment() {
     base=$(find_python)
     stamp=.venv/.exam_pp-stamp
     wanted=$("$base" -c 'import hashlib, pathlib, sys
-files = [pathlib.Path(name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
+files = [pathlib.Path(name).read_bytes() for name in ("pyproject.toml", "constraints.txt", "scripts/_environment.sh")]
 print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     PYTHON=$PWD/.venv/bin/python
     if [[ -f $stamp && -x $PYTHON && "$(cat "$stamp")" == "$wanted" ]]; then
