@@ -33,4 +33,4 @@ def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Pa
     assert len(set(published)) > 2
     for engine in ("transformers", "CTranslate2"):
         assert replies[f"{engine}, beam 5"] == replies[f"{engine}, beam 5, soft"] == published
-        assert replies[f"{engine}, greedy"] == replies["generate"]
+        assert replies[f"{engine}, greedy"] == replies["generate, greedy, one prompt at a time"]
