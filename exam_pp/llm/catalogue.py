@@ -26,7 +26,7 @@ class ModelInfo:
 # Language Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
 CATALOGUE = (
     ModelInfo(
-        "bundled", "bundled", None, "tiny, offline, seconds on a laptop: to learn and test the workbench"
+        "bundled", "bundled", 4_967_360, "tiny, offline, seconds on a laptop: to learn and test the workbench"
     ),
     ModelInfo(
         "lexical", "baseline", None, "matches words, no neural network: the score that every judge must beat"
