@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -50,6 +51,8 @@ def import_transformers() -> Any:
         import transformers
     except ImportError as error:
         raise MissingExtraError("A local model", "hf") from error
+    # Its retries without a network are many lines; what came of them is one sentence of ours.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return transformers
 
 
