@@ -30,7 +30,7 @@ class Settings:
     """What decides the result."""
 
     seed: int = 7
-    steps: int = 800
+    steps: int = 1700
     batch_tokens: int = 3500
     matrix_rate: float = 0.002
     rate: float = 0.001
