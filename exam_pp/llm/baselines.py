@@ -7,6 +7,7 @@ request asks for, which texts it compares, and answering request by request.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
@@ -52,7 +53,7 @@ def entry_of(request: Request) -> tuple[str, str] | None:
     return None
 
 
-class Baseline:
+class Baseline(ABC):
     """A grader that answers each request by itself, without weights; subclasses say how."""
 
     name = "baseline"
@@ -61,9 +62,9 @@ class Baseline:
         """What decides the replies."""
         return {"engine": self.name, "baseline": True}
 
+    @abstractmethod
     def reply(self, request: Request) -> Completion:
         """The reply to one request: a pure function of it (and of what was learned)."""
-        raise NotImplementedError
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """Batches of a fixed size, in the order given."""
