@@ -29,6 +29,9 @@ DIRECT_ID = "direct"
 LEGACY_PROMPT_CLASS = "QuestionPromptWithChoices"
 """The prompt class of grades that carry no ``prompt_info``."""
 
+HUMAN = "human:"
+"""What the "model" of a person's ratings starts with; the person's name follows."""
+
 
 class Record(BaseModel):
     """Base of everything in a file: unknown keys are kept, Python names and aliases both work."""
@@ -93,6 +96,7 @@ class _GradesOfOneModel(Record):
     prompt_type: str | None = None
     relevance_label: int | None = None
     tokens_cut: dict[str, int] | None = None
+    comments: dict[str, str] | None = None
 
     @property
     def prompt_class(self) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import HUMAN, DirectGrade, Passage, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
@@ -19,9 +19,6 @@ from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.test_bank import Entry, TestBank
-
-HUMAN = "human:"
-"""Model names of people begin so."""
 
 
 @dataclass
