@@ -87,6 +87,13 @@ class SelfRating(Record):
         return self.question_id or self.nugget_id or ""
 
 
+class NuggetAssignment(Record):
+    """Whether an answer holds a nugget: ``support``, ``partial_support`` or ``not_support``."""
+
+    nugget_id: Id
+    assignment: str
+
+
 class _GradesOfOneModel(Record):
     """What rubric grades and direct grades share: who graded, with which prompt."""
 
@@ -112,7 +119,11 @@ class _GradesOfOneModel(Record):
 
 
 class RubricGrades(_GradesOfOneModel):
-    """The grades that one model with one prompt gave a passage, for many bank entries."""
+    """The grades that one model with one prompt gave a passage, for many bank entries.
+
+    ``assignments`` are the labels of nuggets where the passage is an answer; ratings of 2, 1 and 0 stand
+    beside them.
+    """
 
     correct: list[Id] = Field(alias="correctAnswered")
     wrong: list[Id] = Field(alias="wrongAnswered")
@@ -120,6 +131,7 @@ class RubricGrades(_GradesOfOneModel):
     errors: dict[str, Any] | list[Any] | None = Field(default=None, alias="llm_response_errors")
     exam_ratio: float | None = None
     self_ratings: list[SelfRating] | None = None
+    assignments: list[NuggetAssignment] | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -135,6 +147,12 @@ class RubricGrades(_GradesOfOneModel):
     def distributions(self) -> dict[str, Sequence[float]]:
         """Entry id to the probabilities of the grades 0, 1, 2 ..., of the entries that have them."""
         return {r.entry_id: r.probabilities for r in self.self_ratings or [] if r.probabilities is not None}
+
+    def nugget_labels(self) -> list[tuple[str, str]] | None:
+        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
+        if self.assignments is None:
+            return None
+        return [(item.nugget_id, item.assignment) for item in self.assignments]
 
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
         """Why an entry was left ungraded, if it was."""
@@ -171,6 +189,9 @@ class DirectGrade(_GradesOfOneModel):
     def distributions(self) -> dict[str, Sequence[float]]:
         """The probabilities of the single entry ``"direct"``, if there are any."""
         return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
+
+    def nugget_labels(self) -> None:
+        """A direct grade assigns no nuggets."""
 
 
 class Passage(Record):
@@ -300,13 +321,22 @@ class GradesView(Protocol):
         """Entry id to the probabilities of the grades 0, 1, 2 ..."""
         ...
 
+    def nugget_labels(self) -> list[tuple[str, str]] | None:
+        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
+        ...
+
 
 class PassageView(Protocol):
-    """A passage without its text."""
+    """What metrics read of a passage."""
 
     @property
     def passage_id(self) -> str:
         """The passage's id."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The passage's words."""
         ...
 
     @property

@@ -263,6 +263,9 @@ rubrics = record(
     ),
     exam_ratio=or_null(st.floats(0, 1)),
     self_ratings=or_null(st.lists(ratings, max_size=3)),
+    assignments=or_null(
+        st.lists(st.fixed_dictionaries({"nugget_id": texts, "assignment": texts}), max_size=3)
+    ),
     **of_a_model,
 )
 directs = record(

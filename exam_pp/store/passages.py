@@ -179,6 +179,11 @@ class _SelfRating(msgspec.Struct, gc=False, frozen=True):
     probabilities: list[float] | None = None
 
 
+class _Assignment(msgspec.Struct, gc=False, frozen=True):
+    nugget_id: str
+    assignment: str
+
+
 class _Grades(msgspec.Struct, gc=False, frozen=True):
     llm: str | None = None
     prompt_info: _PromptInfo | None = None
@@ -201,6 +206,7 @@ class _Rubric(_Grades, gc=False, frozen=True, kw_only=True):
     correctAnswered: list[str]  # noqa: N815
     wrongAnswered: list[str]  # noqa: N815
     self_ratings: list[_SelfRating] | None = None
+    assignments: list[_Assignment] | None = None
 
     @property
     def is_rated(self) -> bool:
@@ -217,6 +223,11 @@ class _Rubric(_Grades, gc=False, frozen=True, kw_only=True):
             for r in self.self_ratings or ()
             if r.probabilities is not None
         }
+
+    def nugget_labels(self) -> list[tuple[str, str]] | None:
+        if self.assignments is None:
+            return None
+        return [(item.nugget_id, item.assignment) for item in self.assignments]
 
 
 class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
@@ -236,6 +247,9 @@ class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
 
     def distributions(self) -> dict[str, Sequence[float]]:
         return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
+
+    def nugget_labels(self) -> None:
+        return None
 
 
 class _Passage(msgspec.Struct, gc=False, frozen=True):

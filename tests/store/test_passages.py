@@ -24,12 +24,14 @@ def seen(passage: PassageView) -> Any:
     """Everything that metrics read of a passage."""
     return (
         passage.passage_id,
+        passage.text,
         [(j.query_id, j.relevance) for j in passage.judgments],
         [(r.method, r.rank, r.score) for r in passage.rankings],
         [
             (
                 g.model, g.prompt_class, g.prompt_hash, g.prompt_type, g.is_rated,
                 g.entry_ratings(), list(g.entry_ratings()), g.distributions(),
+                g.nugget_labels(),
             )
             for g in passage.grade_sets()
         ],
