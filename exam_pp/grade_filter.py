@@ -48,6 +48,7 @@ class GradeFilter:
     ``prompt_hash`` tells versions of a prompt's words apart. ``choice="unite"`` merges entries of equal
     model and prompt class, the later rating of an entry winning; ``"first"`` takes the first matching
     entry, as the published implementation does. ``also_called`` are other names of the prompt class.
+    With ``rated_only`` grades of prompts without a scale only pass where the prompt class names them.
     """
 
     model: str | None = None
@@ -57,9 +58,12 @@ class GradeFilter:
     prompt_hash: str | None = None
     choice: GradeChoice = "unite"
     also_called: tuple[str, ...] = ()
+    rated_only: bool = False
 
     def accepts(self, grades: GradesView) -> bool:
         """Whether no set criterion contradicts these grades."""
+        if self.rated_only and self.prompt_class is None and not grades.is_rated:
+            return False
         if self.model is not None and grades.model not in (None, self.model):
             return False
         classes = (None, self.prompt_class, *self.also_called)
@@ -112,11 +116,18 @@ class GradeSelector:
 
     def check(self, file: str) -> None:
         """Raise :class:`SelectionError` if nothing, or more than one kind of grade, was selected."""
+        self._check(file, len(self.selected))
+
+    def check_prompt_class(self, file: str) -> None:
+        """As :meth:`check`, but grades of several models are fine, as long as they had one prompt."""
+        self._check(file, len({key.prompt_class for key in self.selected}))
+
+    def _check(self, file: str, sets: int) -> None:
         if not self.seen:
             raise SelectionError(f"{file} holds no grades; run `exam-pp grade` first.")
         if not self.selected:
             raise SelectionError(f"No grades in {file} match the filter; it holds: {_listing(self.seen)}.")
-        if len(self.selected) > 1:
+        if sets > 1:
             raise SelectionError(
                 f"The filter matches {len(self.selected)} sets of grades in {file}; choose one of: "
                 f"{_listing(self.selected)}."
@@ -126,12 +137,6 @@ class GradeSelector:
                 f"The grades in {file} were made with {len(self.hashes)} versions of the prompt's words; "
                 f"choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."
             )
-
-    def check_prompt_class(self, file: str) -> None:
-        """As :meth:`check`, but grades of several models are fine, as long as they had one prompt."""
-        if len({key.prompt_class for key in self.selected}) == 1:
-            return
-        self.check(file)
 
     @property
     def key(self) -> GradeKey:

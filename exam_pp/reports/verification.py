@@ -103,7 +103,7 @@ def _pairs_of(passage: Passage, selector: GradeSelector, answers_class: str | No
     pairs: dict[str, GradedPair] = {}
     for grades in selector.select(passage):
         assert isinstance(grades, RubricGrades | DirectGrade)
-        answers = _answers(passage, grades.model, answers_class)
+        answers = extracted_answers(passage, grades.model, answers_class)
         for entry_id, pair in _pairs(passage, grades):
             if pair.rating is not None or entry_id not in pairs:
                 pairs[entry_id] = pair._replace(answer=answers.get(entry_id))
@@ -145,7 +145,7 @@ def _pair(passage: Passage) -> GradedPair:
     return GradedPair(passage.passage_id, _shortened(passage.text, _START), judgment)
 
 
-def _answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:
+def extracted_answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:
     """Entry id to the same model's answer; of several prompt classes the first in the file."""
     found: dict[str, tuple[str, str]] = {}
     for grades in passage.rubric_grades or ():
