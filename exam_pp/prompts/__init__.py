@@ -4,6 +4,7 @@ from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS, REPAIR_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
+from exam_pp.prompts.umbrela import UMBRELA
 
 __all__ = [
     "ANSWER_VERIFICATION",
@@ -12,6 +13,7 @@ __all__ = [
     "PROMPTS",
     "REPAIR_PROMPTS",
     "RUBRIC_PROMPTS",
+    "UMBRELA",
     "Prompt",
     "PromptEntry",
     "Verdict",

@@ -13,9 +13,20 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from exam_pp.errors import DataError
 from exam_pp.prompts.answer_key import ANSWER_KEY
 from exam_pp.prompts.base import CUT_SLOT, PROMPTS, Prompt, ReadingRule
-from exam_pp.prompts.reading import ANY_ANSWER, EXTRACTION, YES_NO, number_reader, rating_reader
+from exam_pp.prompts.reading import (
+    ANY_ANSWER,
+    EXTRACTION,
+    YES_NO,
+    final_score_reader,
+    number_reader,
+    rating_reader,
+)
 
-SCALED: dict[str, Callable[[int], ReadingRule]] = {"rating": rating_reader, "number": number_reader}
+SCALED: dict[str, Callable[[int], ReadingRule]] = {
+    "rating": rating_reader,
+    "number": number_reader,
+    "final-score": final_score_reader,
+}
 """Reading rules that need a scale."""
 UNSCALED = {rule.name: rule for rule in (YES_NO, EXTRACTION, ANY_ANSWER, ANSWER_KEY)}
 READINGS = (*SCALED, *UNSCALED)
@@ -23,6 +34,7 @@ READINGS = (*SCALED, *UNSCALED)
 _KINDS = {
     "rating": ("question", "nugget"),
     "number": ("question", "nugget", "direct"),
+    "final-score": ("question", "nugget", "direct"),
     "yes-no": ("question", "nugget", "direct"),
     "extraction": ("question", "nugget"),
     "any-answer": ("question", "nugget"),

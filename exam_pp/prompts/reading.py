@@ -60,15 +60,19 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
     return re.compile(rf"(?:^{_WRAP}|{verbs}){fraction}", re.IGNORECASE)
 
 
+_MARKERS = r"(?:rating|score|grade|answer|choice|option|level)"
+_FINAL_SCORE = r"final\s+score(?:\s*\(O\))?"
+
+
 @lru_cache(maxsize=16)
-def _marker(max_rating: int) -> re.Pattern[str]:
+def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
     """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
     span = r"\d\s*(?:[-–]|to)\s*\d"
     scale = rf"(?:\s*\(\s*{span}\s*\)|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
     connector = rf"{scale}[*_\"']*(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
     outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
     return re.compile(
-        rf"\b(?:rating|score|grade|answer|choice|option|level)[*_\"']*{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
+        rf"\b{names}[*_\"']*{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
         re.IGNORECASE,
     )
 
@@ -141,6 +145,19 @@ def read_number(reply: str, max_rating: int) -> Verdict:
     return Verdict(rating, rating > 0)
 
 
+def read_final_score(reply: str, max_rating: int) -> Verdict:
+    """A reply to UMBRELA: the last ``final score: 2`` wins, else a lone integer; else it stays ungraded.
+
+    Other numbers of the reply ("on the scale of 0 to 3") are text.
+    """
+    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply))
+    match = markers[-1] if markers else _WHOLE.search(reply)
+    rating = None if match is None else _in_scale(match, max_rating)
+    if rating is None:
+        return Verdict(None, False, reason=NOT_A_NUMBER)
+    return Verdict(rating, rating > 0)
+
+
 # "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
 # break, or how a sentence goes on that says why.
 _YES_NO = re.compile(
@@ -188,6 +205,16 @@ def number_reader(max_rating: int) -> ReadingRule:
         "number",
         f"the reply names one number from 0 to {max_rating}; anything else stays ungraded",
         lambda reply, _entry, _unparsed: read_number(reply, max_rating),
+    )
+
+
+def final_score_reader(max_rating: int) -> ReadingRule:
+    """The reader of a prompt that asks for ``##final score: n``, from 0 to ``max_rating``."""
+    return ReadingRule(
+        "final-score",
+        f"the reply names its final score, or is one number from 0 to {max_rating}; anything else stays "
+        "ungraded",
+        lambda reply, _entry, _unparsed: read_final_score(reply, max_rating),
     )
 
 

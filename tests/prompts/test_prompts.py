@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.prompts import DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, Prompt
+from exam_pp.prompts import DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))
 ALL = [PROMPTS.get(name) for name in PROMPTS]
-GRADING = [*RUBRIC_PROMPTS, *DIRECT_PROMPTS]
+GRADING = [*RUBRIC_PROMPTS, *DIRECT_PROMPTS, UMBRELA]
 
 VALUES = {
     "question": "Why is the {sky} blue?",

@@ -1,0 +1,73 @@
+"""UMBRELA: the scale and the steps are in the words, and its replies are read by their final score."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        # What a reader of the first digit, or of any digit, gets wrong.
+        ("On the scale of 0 to 3 this passage is weak. ##final score: 1", 1),
+        ("the passage relates to 2 topics. final score: 0", 0),
+        ("I cannot judge this passage from 2013.", None),
+        ("##final score: 2", 2),
+        ("##Final Score: **3**", 3),
+        ("## final score = 2.", 2),
+        ("The final score is 1 because it is vague.", 1),
+        ("final score (O): 3", 3),
+        ("final score: 2/3", 2),
+        ("##final score: 1\n##final score: 2", 2),
+        ("M: 2\nT: 3\n##final score: 2", 2),
+        ("2", 2),
+        (" 0.", 0),
+        ("**3**", 3),
+        ("4", None),
+        ("##final score: 7", None),
+        ("2013. ##final score: 12", None),
+        ("##final score: 2.5", None),
+        ("##final score: 2-3", None),
+        ("##final score: 0, 1, 2 or 3", None),
+        ("score: 2 of M", None),
+        ("1 or 2", None),
+        ("", None),
+        ("The passage is relevant.", None),
+    ],
+)
+def test_final_score(reply: str, rating: int | None) -> None:
+    verdict = PROMPTS.get("Umbrela").parse(reply, None, "default")
+
+    assert verdict.rating == rating
+    assert verdict.correct == bool(rating)
+    assert verdict.reason == (NOT_A_NUMBER if rating is None else None)
+
+
+@given(st.text(), st.integers(0, 3))
+def test_the_marker_at_the_end_decides(text: str, score: int) -> None:
+    assert read_final_score(f"{text}\n##final score: {score}", 3).rating == score
+
+
+@given(st.text())
+def test_any_reply_is_read(text: str) -> None:
+    rating = read_final_score(text, 3).rating
+    assert rating is None or 0 <= rating <= 3
+
+
+def test_the_words_hold_the_scale_and_the_steps() -> None:
+    """Upadhyay et al., 2024: four grades; intent, match (M), trustworthiness (T), final score (O)."""
+    prompt = PROMPTS.get("Umbrela")
+
+    words = prompt.words
+    assert [words.index(f"\n{grade} = ") for grade in range(4)] == sorted(
+        words.index(f"\n{grade} = ") for grade in range(4)
+    )
+    for step in ("intent", "(M)", "trustworthy", "(T)", "(O)", "##final score:"):
+        assert step in words
+    assert prompt.labels == ("0", "1", "2", "3")
+    assert PROMPTS.get("UMBRELA") is prompt
