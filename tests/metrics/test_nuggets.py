@@ -1,0 +1,147 @@
+"""Nugget scores: the paper's example, the published scores of a real run, the decided edge cases."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.metrics.nuggets import NUGGET_METRICS, LabelledNugget, answer_length, nugget_scores
+
+# Pradeep et al. (2024), Table 5: v(ital) or o(kay), then S(upport), P(artial) or N(ot).
+AUTOMATIC = "vS vN vP vS vP vP vS vS vN oS oS oP oP oP oP"
+MANUAL = "vS oN oN oN vN oN oN vN vN vN vN oS oS oS oN oN oS oN"
+
+# What nuggetizer calls the metrics in its files.
+NAMES = {
+    "V_strict": "strict_vital_score",
+    "V": "vital_score",
+    "W_strict": "strict_weighted_score",
+    "W": "weighted_score",
+    "A_strict": "strict_all_score",
+    "A": "all_score",
+}
+
+
+def nuggets(short: str) -> list[LabelledNugget]:
+    importance = {"v": "vital", "o": "okay", "?": "failed"}
+    labels = {"S": "support", "P": "partial_support", "N": "not_support", "-": None}
+    return [LabelledNugget(importance[pair[0]], labels[pair[1]]) for pair in short.split()]
+
+
+@pytest.mark.parametrize(
+    ("short", "scores"),
+    [
+        (AUTOMATIC, {"V_strict": 0.4444, "V": 0.6111, "W_strict": 0.4167, "W": 0.6250, "A_strict": 0.4000,
+                     "A": 0.6333}),
+        (MANUAL, {"V_strict": 0.1667, "V": 0.1667, "W_strict": 0.2500, "W": 0.2500, "A_strict": 0.2778,
+                  "A": 0.2778}),
+    ],
+    ids=["automatic", "manual"],
+)  # fmt: skip
+def test_table_5_to_four_decimals(short: str, scores: dict[str, float]) -> None:
+    """The answer of the paper's Table 1, by both blocks of its Table 5."""
+    assert {metric: round(value, 4) for metric, value in nugget_scores(nuggets(short)).items()} == scores
+
+
+def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
+    """TREC RAG 2024, 301 topics: nuggetizer's metrics of nuggetizer's assignments.
+
+    Importance and assignment hold labels outside the vocabulary (40 and 26 of 6,142 nuggets).
+    """
+
+    def read(name: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (shared_data / "rag24" / name).read_text("utf-8").splitlines()]
+
+    published = {row["qid"]: row for row in read("metrics.command-r-plus.jsonl")}
+    topics = read("assignments.command-r-plus.jsonl")
+    totals = dict.fromkeys(NUGGET_METRICS, 0.0)
+    for topic in topics:
+        scores = nugget_scores(LabelledNugget(n["importance"], n["assignment"]) for n in topic["nuggets"])
+        for metric, value in scores.items():
+            assert value == pytest.approx(published[topic["qid"]][NAMES[metric]], abs=1e-9)
+            totals[metric] += value
+    assert len(topics) == 301
+    for metric, total in totals.items():
+        assert total / 301 == pytest.approx(published["all"][NAMES[metric]], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("short", "scores"),
+    [
+        # No okay nuggets: W is V.
+        ("vS vP vN", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5, "A_strict": 1 / 3, "A": 0.5}),
+        # No vital nuggets: V is undefined.
+        ("oS oN", {"W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
+        # Unknown importance stays in A's denominator alone.
+        ("vS ?N", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
+        ("?S", {"A_strict": 1, "A": 1}),
+        # Ungraded: in the denominator, counts 0.
+        ("vS v- o-", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4, "A_strict": 1 / 3, "A": 1 / 3}),
+        ("", {}),
+    ],
+)
+def test_decided_edge_cases(short: str, scores: dict[str, float]) -> None:
+    assert nugget_scores(nuggets(short)) == scores
+
+
+def test_labels_outside_the_vocabulary_are_ungraded() -> None:
+    found = nugget_scores(
+        [LabelledNugget("vital", "ming_dynasty_support"), LabelledNugget("vital", "support")]
+    )
+    assert found["V_strict"] == found["V"] == 0.5
+
+
+def test_the_bound_takes_ungraded_nuggets_for_supported() -> None:
+    assert nugget_scores(nuggets("vS v- oN o-"), ungraded="support") == nugget_scores(nuggets("vS vS oN oS"))
+
+
+ANY_NUGGETS = st.lists(
+    st.builds(
+        LabelledNugget,
+        st.sampled_from(["vital", "okay", "failed", None]),
+        st.sampled_from(["support", "partial_support", "not_support", "historical", None]),
+    ),
+    max_size=40,
+)
+
+
+@given(ANY_NUGGETS)
+def test_scores_are_the_exact_ratios_of_the_definitions(found: list[LabelledNugget]) -> None:
+    """Section 3.5, in fractions."""
+    value = {"support": Fraction(1), "partial_support": Fraction(1, 2)}
+    weight = {"vital": Fraction(1), "okay": Fraction(1, 2)}
+
+    def mean(weights: list[Fraction], *, strict: bool) -> float | None:
+        gains = [value.get(str(n.assignment), Fraction(0)) for n in found]
+        gains = [Fraction(int(gain)) if strict else gain for gain in gains]
+        whole = sum(weights)
+        return float(sum(w * c for w, c in zip(weights, gains, strict=True)) / whole) if whole else None
+
+    expected = {}
+    for name, weights in {
+        "V": [Fraction(n.importance == "vital") for n in found],
+        "W": [weight.get(str(n.importance), Fraction(0)) for n in found],
+        "A": [Fraction(1) for _ in found],
+    }.items():
+        expected |= {f"{name}_strict": mean(weights, strict=True), name: mean(weights, strict=False)}
+    assert nugget_scores(found) == {metric: v for metric, v in expected.items() if v is not None}
+
+
+@given(ANY_NUGGETS)
+def test_strict_is_below_lenient_is_below_the_bound(found: list[LabelledNugget]) -> None:
+    scores, best = nugget_scores(found), nugget_scores(found, ungraded="support")
+    assert scores.keys() == best.keys()
+    for metric in ("V", "W", "A"):
+        if metric in scores:
+            assert 0 <= scores[f"{metric}_strict"] <= scores[metric] <= best[metric] <= 1
+
+
+def test_length_counts_words_between_white_space() -> None:
+    assert answer_length(" A  state-of-the-art\tanswer,\nin words. ") == 5
+    assert answer_length("") == 0
