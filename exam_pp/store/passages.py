@@ -34,7 +34,7 @@ def read_passages(path: str | Path) -> Iterator[QueryPassages]:
     Raises :class:`DataError` with file, line and field for anything that is not in the format.
     """
     for number, line in read_lines(path):
-        yield _parse(line, str(path), number)
+        yield parse_query(line, str(path), number)
 
 
 def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
@@ -48,7 +48,7 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
         try:
             query_id, passages = _DECODER.decode(line)
         except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-            yield _parse(line, str(path), number)
+            yield parse_query(line, str(path), number)
         else:
             _check_ids(passages, str(path), number)
             yield _Query(query_id, passages)
@@ -83,7 +83,8 @@ def _check_ids(passages: Sequence[Passage | _Passage], file: str, number: int) -
             )  # fmt: skip
 
 
-def _parse(line: bytes, file: str, number: int) -> QueryPassages:
+def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
+    """A line of a passages file, as :func:`read_passages` reads it; raises :class:`DataError`."""
     query = _parse_strict(line, file, number)
     _check_ids(query.passages, file, number)
     return query
