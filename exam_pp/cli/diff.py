@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import emit, filter_options, format_option, grade_filter, output_option
-
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+from exam_pp.cli.leaderboard_options import FILE
+from exam_pp.cli.options import emit_report, filter_options, format_option, grade_filter, output_option
 
 
 @click.command("diff")
-@click.argument("before", type=_FILE)
-@click.argument("after", type=_FILE)
-@click.option("--bank", type=_FILE, help="Test bank of BEFORE: only its entries count there.")
-@click.option("--bank-after", type=_FILE, help="Test bank of AFTER, if it is another.")
+@click.argument("before", type=FILE)
+@click.argument("after", type=FILE)
+@click.option("--bank", type=FILE, help="Test bank of BEFORE: only its entries count there.")
+@click.option("--bank-after", type=FILE, help="Test bank of AFTER, if it is another.")
 @click.option("--model-after", help="Grades by this model in AFTER, where --model is that of BEFORE.")
 @click.option("--prompt-class-after", help="Grades made with this prompt in AFTER.")
 @click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
@@ -49,7 +48,6 @@ def command(
     from exam_pp.metrics.labels import LabelRule
     from exam_pp.phases.diff import Grading, diff, diff_report, labels_report
     from exam_pp.prompts import PROMPTS
-    from exam_pp.reports.render import render
 
     chosen = grade_filter(**criteria)
     if prompt_class_after is not None and prompt_class_after in PROMPTS:
@@ -62,4 +60,4 @@ def command(
     sides = Grading(before, chosen, bank), Grading(after, other, bank_after or bank)
     found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
     report = labels_report(found.labels) if labels else diff_report(*sides, found)
-    emit(render(report, form), output, [before, after, bank, bank_after])
+    emit_report(report, form, output, [before, after, bank, bank_after])

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from exam_pp.grade_filter import GradeFilter
 
+if TYPE_CHECKING:
+    from exam_pp.reports.document import Report
+
+log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 ReportFormat = Literal["text", "tsv", "json", "md"]
 
@@ -104,3 +109,19 @@ def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
         sys.stdout.write(text)
     else:
         write_text(output, text, inputs=[path for path in inputs if path is not None])
+
+
+def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a report in a format; what TSV has no room for goes to standard error."""
+    from exam_pp.reports.document import Paragraph
+    from exam_pp.reports.render import render
+
+    if form == "tsv":
+        log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
+    emit(render(report, form), output, inputs)
+
+
+def log_notes(notes: Iterable[str]) -> None:
+    """What a reader has to know, on standard error."""
+    for note in notes:
+        log.warning("%s", note)

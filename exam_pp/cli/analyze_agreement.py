@@ -1,0 +1,73 @@
+"""``exam-pp analyze agreement``: labels from grades against the judgments of people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import FILE
+from exam_pp.cli.options import (
+    GRADED,
+    emit_report,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+)
+
+
+@click.command("agreement")
+@GRADED
+@click.option("--qrels", type=FILE, help="Judgments, in place of those in GRADED.")
+@click.option("--bank", type=FILE, help="Test bank: which entries count.")
+@click.option(
+    "--min-relevant-judgment",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Judgment from which a passage is relevant (TREC DL: 2).",
+)
+@click.option(
+    "--min-answers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Label by the k-th best rating; repeatable. [default: 1]",
+)
+@click.option(
+    "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
+@filter_options
+@format_option("text", "tsv", "json", "md", "latex")
+@output_option()
+def command(
+    *,
+    graded: Path,
+    qrels: Path | None,
+    bank: Path | None,
+    min_relevant_judgment: int,
+    min_answers: tuple[int, ...],
+    label_rule: str | None,
+    seed: int,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """How labels from grades agree with the judgments of people: tables of counts and Cohen's κ.
+
+    For ratings, the published tables: every grade (GRADED), merged grades (MERGE), relevant from grade 1
+    (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5).
+    """
+    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.phases.agreement import agreement, rated_passages
+
+    if label_rule is not None and min_answers:
+        raise click.UsageError("--label-rule replaces --min-answers.")
+    rule = None if label_rule is None else LabelRule.parse(label_rule)
+    passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=grade_filter(**criteria))
+    report = agreement(
+        passages, min_relevant=min_relevant_judgment, min_answers=min_answers or (1,), rule=rule, seed=seed
+    )
+    emit_report(report, form, output, [graded, qrels, bank])

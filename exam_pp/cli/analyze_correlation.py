@@ -1,0 +1,84 @@
+"""``exam-pp analyze correlation``: how well two leaderboards agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import SEED
+from exam_pp.cli.options import emit_report, format_option, output_option, plot_option
+
+
+@click.command("correlation")
+@click.argument("leaderboard", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--official",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Official ranks (JSON or TSV), or another leaderboard of scores.",
+)
+@click.option(
+    "--top", type=click.IntRange(min=1), default=5, show_default=True, help="k of the top-k overlap."
+)
+@click.option(
+    "--intervals",
+    type=click.Choice(["queries", "systems"]),
+    help="95 % intervals, resampling queries (LEADERBOARD written with --per-query) or systems.",
+)
+@click.option(
+    "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Bootstrap samples."
+)
+@SEED
+@click.option(
+    "--per-query",
+    is_flag=True,
+    help="One row for every query too; both files were written with --per-query.",
+)
+@plot_option("the first measure against the official ranks")
+@format_option()
+@output_option()
+def command(
+    *,
+    leaderboard: Path,
+    official: Path,
+    top: int,
+    intervals: Any,
+    samples: int,
+    seed: int,
+    per_query: bool,
+    plot: Path | None,
+    form: str,
+    output: Path,
+) -> None:
+    """How well LEADERBOARD agrees with an official one: one row for every measure.
+
+    LEADERBOARD is what `exam-pp evaluate ... --format tsv` (or json) wrote, or any table with a header
+    whose first column names the systems.
+    """
+    from exam_pp.phases.analyze import correlation, query_correlation
+
+    if per_query and intervals is not None:
+        raise click.UsageError("--per-query has no --intervals: a query is a single observation.")
+    decimals = 6 if form == "tsv" else 3
+    if per_query:
+        report = query_correlation(leaderboard, official, top=top, decimals=decimals)
+    else:
+        report = correlation(
+            leaderboard,
+            official,
+            top=top,
+            decimals=decimals,
+            intervals=intervals,
+            samples=samples,
+            seed=seed,
+        )
+    if plot is not None:
+        from exam_pp.phases.analyze import boards
+        from exam_pp.phases.figures import rank_figure, write_figure
+
+        scores, ranks = boards(leaderboard, official)
+        measure = next(iter(scores))
+        write_figure(rank_figure(scores[measure], ranks, measure), plot, [leaderboard, official])
+    emit_report(report, form, output, [leaderboard, official])

@@ -1,0 +1,73 @@
+"""``exam-pp evaluate report``: the whole evaluation in a folder."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import BANK, CUTOFF, FILE, SEED, measures_option
+from exam_pp.cli.options import GRADED, filter_options, grade_filter
+
+log = logging.getLogger(__name__)
+
+
+@click.command("report")
+@GRADED
+@BANK
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
+@click.option("--official", type=FILE, help="Official ranks. [default: by the judgments, with --runs]")
+@click.option("--qrels", type=FILE, help="Manual judgments, in place of those in GRADED.")
+@measures_option("nDCG@10, RR")
+@click.option("--min-grade", type=int, help="Grade from which an entry is covered.")
+@click.option(
+    "--min-relevant-judgment",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Judgment from which a passage is relevant (TREC DL: 2).",
+)
+@CUTOFF
+@SEED
+@filter_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder."
+)
+def command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    runs: Path | None,
+    official: Path | None,
+    qrels: Path | None,
+    measures: tuple[str, ...],
+    min_grade: int | None,
+    min_relevant_judgment: int,
+    cutoff: int,
+    seed: int,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """The whole evaluation in a folder: leaderboards, letters, correlation, agreement, figures.
+
+    Start with its index.html. What GRADED, --runs and --official do not allow is left out.
+    """
+    from exam_pp.phases.evaluation_folder import Sources, write_evaluation
+    from exam_pp.phases.uncertainty import Statistics
+
+    sources = Sources(
+        graded,
+        bank,
+        runs,
+        official,
+        qrels,
+        grade_filter(**criteria),
+        measures or ("nDCG@10", "RR"),
+        min_grade,
+        min_relevant_judgment,
+        cutoff,
+    )
+    index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
+    log.info("Written: %s", index)

@@ -1,0 +1,188 @@
+"""What the leaderboard commands share: options of runs and banks, and how a leaderboard is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from exam_pp.cli.options import emit, emit_report, format_option, log_notes, output_option, plot_option
+
+if TYPE_CHECKING:
+    from exam_pp.phases.evaluate import Evaluation
+    from exam_pp.phases.uncertainty import Statistics
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+BANK = click.option("--bank", type=FILE, help="Test bank: which entries and queries count.")
+QUERIES = click.option("--queries", type=FILE, help="Only the queries of this file (JSON, JSONL or TSV).")
+CUTOFF = click.option(
+    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
+)
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
+
+
+def measures_option(default: str) -> Callable[[F], F]:
+    """``-m``, repeatable; the command receives ``measures``."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        help=f"Measure, by its name in ir-measures or trec_eval; repeatable. [default: {default}]",
+    )
+
+
+def run_options(*, required: bool) -> Callable[[F], F]:
+    """``--runs``, ``-m`` and ``--method-name``."""
+
+    def decorate(function: F) -> F:
+        for option in (
+            click.option(
+                "--method-name",
+                type=click.Choice(["stem", "tag"]),
+                default="stem",
+                show_default=True,
+                help="Name a run's system by its file, or by the tag in its lines.",
+            ),
+            measures_option("nDCG@10"),
+            click.option(
+                "--runs",
+                type=click.Path(path_type=Path),
+                required=required,
+                help="Folder of run files: make a leaderboard.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class LeaderboardOutput:
+    """How a leaderboard is to be written, as the options of :func:`leaderboard_options` say."""
+
+    form: str
+    output: Path
+    per_query: bool
+    plot: Path | None
+    intervals: Any
+    significance: bool
+    confidence: float
+    samples: int
+    seed: int
+    official: Path | None = None
+
+    @property
+    def statistics(self) -> Statistics:
+        """The statistics that the options ask for."""
+        from exam_pp.phases.uncertainty import Statistics
+
+        return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
+
+    def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
+        """The leaderboard in the chosen format, and its figure."""
+        from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
+
+        ranks: dict[str, float] = {}
+        if self.official is not None:
+            from exam_pp.store.leaderboards import read_ranks
+
+            ranks = read_ranks(self.official)
+        if self.form == "published":
+            from exam_pp.phases.published import published_correlation
+
+            self.write_text(published_correlation(evaluation, ranks), evaluation, inputs)
+            return
+        if self.per_query:
+            report = per_query_report(evaluation, title)
+        else:
+            report = leaderboard_report(
+                evaluation, title, for_people=self.form in ("text", "md"), statistics=self.statistics
+            )
+            if ranks:
+                from exam_pp.phases.published import with_official_ranks
+
+                report = with_official_ranks(report, evaluation, ranks)
+        sources = [*inputs, self.official]
+        self._draw(evaluation, sources)
+        emit_report(report, self.form, self.output, sources)
+
+    def write_text(self, text: str, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+        """A text in another layout, which has no room for notes, and the figure."""
+        sources = [*inputs, self.official]
+        log_notes(evaluation.notes)
+        self._draw(evaluation, sources)
+        emit(text, self.output, sources)
+
+    def _draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+        if self.plot is not None:
+            from exam_pp.phases.figures import leaderboard_figure, write_figure
+
+            write_figure(leaderboard_figure(evaluation, self.statistics), self.plot, inputs)
+
+
+def leaderboard_options(
+    *formats: str, official: bool = True, output_help: str = "Write here instead of standard output."
+) -> Callable[[F], Callable[..., Any]]:
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``board``."""
+    options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+        click.option("--per-query", is_flag=True, help="One row for each system, query and measure."),
+        click.option(
+            "--intervals",
+            type=click.Choice(["queries", "nested"]),
+            help="Intervals of scores and ranks, resampling queries, or queries and bank entries.",
+        ),
+        click.option(
+            "--significance",
+            is_flag=True,
+            help="Letters: systems that share one do not differ (randomisation tests, Holm).",
+        ),
+        click.option(
+            "--confidence",
+            type=click.FloatRange(0.5, 1, max_open=True),
+            default=0.95,
+            show_default=True,
+            help="Of intervals; tests use 1 minus it as α.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=100),
+            default=2000,
+            show_default=True,
+            help="Number of bootstrap samples.",
+        ),
+        SEED,
+        plot_option("the first measure with its intervals"),
+        format_option("text", "tsv", "json", "md", *formats),
+        output_option(output_help),
+    ]
+    if official:
+        options.insert(
+            1,
+            click.option(
+                "--official",
+                type=FILE,
+                help="Official ranks (JSON or TSV): a column of them, and correlations.",
+            ),
+        )
+    names = [field.name for field in fields(LeaderboardOutput)]
+
+    def decorate(function: F) -> Callable[..., Any]:
+        @wraps(function)
+        def call(**given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in names if name in given}
+            return function(board=LeaderboardOutput(**chosen), **given)
+
+        decorated: Callable[..., Any] = call
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
