@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -146,3 +147,12 @@ class GradeSelector:
 
 def _listing(keys: Counter[GradeKey]) -> str:
     return "; ".join(f"{key} ({count} passages)" for key, count in sorted(keys.items()))
+
+
+def grader_names(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
+    """What tells the graders apart: the prompt class, the model, or both."""
+    if len({key.model for key in keys}) == 1:
+        return lambda key: key.prompt_class
+    if len({key.prompt_class for key in keys}) == 1:
+        return lambda key: key.model
+    return lambda key: f"{key.model} {key.prompt_class}"

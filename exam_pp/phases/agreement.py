@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
     cohen_kappa,
     confusion,
@@ -290,7 +290,7 @@ def _labels_by_grader(
                 judged[line.query_id, passage.passage_id] = max(j.relevance for j in passage.judgments)
     if not found.selected:
         found.check(str(graded))
-    name = _naming(list(found.selected))
+    name = grader_names(list(found.selected))
     for key in sorted(found.selected):
         selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
         file = gather(lines, selector, bank)
@@ -304,12 +304,3 @@ def _labels_by_grader(
             yield name(key), labels
     if judged:
         yield HUMAN, judged
-
-
-def _naming(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
-    """What tells the graders apart: the prompt class, the model, or both."""
-    if len({key.model for key in keys}) == 1:
-        return lambda key: key.prompt_class
-    if len({key.prompt_class for key in keys}) == 1:
-        return lambda key: key.model
-    return lambda key: f"{key.model} {key.prompt_class}"
