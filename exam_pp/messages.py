@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -42,8 +43,9 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The whole prompt."""
-        return "".join(part.text for part in self.parts)
+        """The whole prompt; what different roles say is separated by a blank line."""
+        turns = groupby(self.parts, key=lambda part: part.role)
+        return "\n\n".join("".join(part.text for part in turn) for _, turn in turns)
 
     def slot(self, name: str) -> str | None:
         """The text that fills a placeholder, if the prompt has it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,11 @@ from exam_pp.errors import SelectionError
 
 EntryKind = Literal["question", "nugget"]
 Importance = Literal["vital", "okay"]
+Assignment = Literal["support", "partial_support", "not_support"]
+"""Whether an answer holds a nugget (Pradeep et al., 2024, section 3.3)."""
+
+ASSIGNMENT_RATINGS: Mapping[str, int] = {"not_support": 0, "partial_support": 1, "support": 2}
+"""The rating that stands beside an assignment in files."""
 
 
 class _Entry(Record):

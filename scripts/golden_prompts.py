@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from exam_pp.messages import Request
 from exam_pp.prompts import PROMPTS
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "prompts"
@@ -19,6 +20,9 @@ VALUES = {
     "correct_answer": "Rayleigh scattering",
     "subtopic": "colour at {dusk}",
     "count": "10",
+    "length": "1",
+    "labels": "vital or okay",
+    "nuggets": '["scattered {light}"]',
 }
 
 
@@ -29,7 +33,7 @@ def main() -> None:
     )
     for name in PROMPTS:
         prompt = PROMPTS.get(name)
-        words = "".join(part.text for part in prompt.render(VALUES)) + "\n"
+        words = Request(prompt.render(VALUES)).text + "\n"
         (GOLDEN / f"{name}.txt").write_text(words, encoding="utf-8")
         versions.setdefault(name, {}).setdefault(str(prompt.version), prompt.hash)
     path.write_text(json.dumps(versions, indent=1, sort_keys=True) + "\n", encoding="utf-8")

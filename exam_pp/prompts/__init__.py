@@ -3,11 +3,13 @@
 from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
 from exam_pp.prompts.direct import DIRECT_PROMPTS
 from exam_pp.prompts.generation import GENERATION_PROMPTS, REPAIR_PROMPTS
+from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 from exam_pp.prompts.umbrela import UMBRELA
 
 __all__ = [
     "ANSWER_VERIFICATION",
+    "ASSIGNMENT_PROMPTS",
     "DIRECT_PROMPTS",
     "GENERATION_PROMPTS",
     "PROMPTS",

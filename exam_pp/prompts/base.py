@@ -10,12 +10,14 @@ from string import Formatter
 from typing import Any, Literal
 
 from exam_pp.data_model import RatingSource
-from exam_pp.messages import Part
+from exam_pp.messages import Part, Request
 from exam_pp.registry import Registry
-from exam_pp.test_bank import Entry
+from exam_pp.test_bank import Entry, EntryKind
 
 PromptEntry = Entry
-Kind = Literal["question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate"]
+Kind = Literal[
+    "question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate", "nuggetize"
+]
 Unparsed = Literal["default", "ungraded", "published"]
 """What a reply that is no number becomes: the papers' defaults, nothing, or the published code's rule."""
 
@@ -60,8 +62,9 @@ class Prompt:
     ``template`` has placeholders ``{question}`` or ``{nugget}`` and ``{context}``; ``name`` is what
     files call ``prompt_class``. ``version`` is bumped whenever the words change.
 
-    A scale is either ``max_rating`` (0 to that) or ``choices``, the words of a yes/no prompt, lowest
-    first. With ``answer_key`` replies are compared with the gold answers of the bank.
+    A scale is ``max_rating`` (0 to that) or ``choices``, its words, lowest first; with both, the words
+    stand for ratings up to that. With ``answer_key`` replies are compared with the gold answers of the bank.
+    ``system`` is said in the system's role, before the template.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Prompt:
     answer_key: bool = False
     version: int = 1
     style: str = ""
+    system: str = ""
     info: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -84,16 +88,28 @@ class Prompt:
     @property
     def labels(self) -> tuple[str, ...]:
         """The strings of the scale, lowest first; empty for free text."""
-        if self.max_rating is None:
+        if self.choices or self.max_rating is None:
             return self.choices
         return tuple(str(grade) for grade in range(self.max_rating + 1))
 
     @property
     def scale(self) -> str:
         """The scale in words: ``0 to 5``, ``No or Yes``, ``right or wrong``, or ``text``."""
-        if self.max_rating is not None:
+        if self.max_rating is not None and not self.choices:
             return f"0 to {self.max_rating}"
         return " or ".join(self.choices) or ("right or wrong" if self.answer_key else "text")
+
+    @property
+    def entry_kind(self) -> EntryKind | None:
+        """The kind of bank entry that passages are graded against; None where there is none."""
+        if self.kind == "assignment":
+            return "nugget"
+        return self.kind if self.kind in ("question", "nugget") else None
+
+    @property
+    def needs_query(self) -> bool:
+        """Whether nothing can be asked without the text of the query."""
+        return self.kind in ("direct", "assignment")
 
     @property
     def reading(self) -> str:
@@ -104,8 +120,8 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the template."""
-        return hashlib.sha256(self.template.encode()).hexdigest()[:16]
+        """First 16 hex digits of the SHA-256 of the template, with what the system says before it."""
+        return hashlib.sha256((self.system + self.template).encode()).hexdigest()[:16]
 
     @cached_property
     def slots(self) -> tuple[str, ...]:
@@ -115,11 +131,11 @@ class Prompt:
     @property
     def words(self) -> str:
         """The words for people to read, placeholders in braces."""
-        return "".join(part.text for part in self.render({slot: f"{{{slot}}}" for slot in self.slots}))
+        return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
         """The prompt as parts; ``values`` fills every placeholder."""
-        parts: list[Part] = []
+        parts = [Part(self.system, role="system")] if self.system else []
         for words, slot, _, _ in Formatter().parse(self.template):
             if words:
                 parts.append(Part(words))

@@ -1,10 +1,11 @@
-"""Reading a list of questions or nuggets from the reply of a model that was asked for JSON."""
+"""Reading a list of questions, nuggets or labels from the reply of a model that was asked for a list."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
+import string
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,8 @@ _PLACEHOLDER = re.compile(r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…)$", re.I
 _TEXT_KEYS = ("question_text", "nugget_text", "question", "nugget", "text", "fact", "key_fact", "content")
 _NUMBERED_KEY = re.compile(r"^(?:[a-z]+(?:[_ ][a-z]+)*)?[_ ]?\d+$", re.IGNORECASE)
 _QUOTES = str.maketrans("“”„‟", '""""')
+_LIST = re.compile(r"\[[^\[\]]*\]")
+_LABEL_WORD = re.compile(r"^\W*labels?\s*[:=]", re.IGNORECASE)
 
 
 def read_entries(reply: str, key: str) -> list[str] | None:
@@ -39,6 +42,29 @@ def read_entries(reply: str, key: str) -> list[str] | None:
     if found := _cleaned(_cut_off(reply, key)):
         return found
     return _cleaned(_lines(reply)) or None
+
+
+def read_labels(reply: str) -> list[str] | None:
+    """The labels that a reply lists, in order, as they stand there; None if it holds no list.
+
+    Read is the last list in brackets, quoted in any way or not at all; without one, numbered or bulleted
+    lines. Nothing is left out of the list, so that its length tells whether it can be the asked one.
+    """
+    reply = _THOUGHTS.sub("", reply)
+    lists = _LIST.findall(reply)
+    if not lists:
+        return _lines(reply) or None
+    value = _parsed(lists[-1])
+    if not isinstance(value, list):  # words without quotes
+        value = lists[-1][1:-1].split(",")
+    return [str(item).strip() for item in value]
+
+
+def plain_label(text: str) -> str:
+    """The first line of a text as a label: lower case, with underscores, without what stands around it."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = _LABEL_WORD.sub("", line).strip(string.punctuation + string.whitespace + "“”„‟‘’«»")
+    return re.sub(r"[\s-]+", "_", line.lower())
 
 
 def _json_texts(reply: str) -> Iterator[str]:

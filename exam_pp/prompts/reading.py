@@ -27,7 +27,8 @@ UNANSWERABLE = (
 
 NOT_A_NUMBER = "the reply is not a number of the scale"
 NOT_YES_OR_NO = "the reply is neither yes nor no"
-UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO})
+NOT_A_LABEL = "the reply is no known label"
+UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL})
 """Why a reply that came was left ungraded; another policy may read it (`exam-pp reread`)."""
 
 _WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.prompts import DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
+from exam_pp.messages import Request
+from exam_pp.prompts import ASSIGNMENT_PROMPTS, DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))
@@ -24,6 +26,9 @@ VALUES = {
     "correct_answer": "Rayleigh scattering",
     "subtopic": "colour at {dusk}",
     "count": "10",
+    "length": "1",
+    "labels": "vital or okay",
+    "nuggets": '["scattered {light}"]',
 }
 
 
@@ -33,12 +38,13 @@ def by_name(prompt: Prompt) -> str:
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
 def test_golden_words(prompt: Prompt) -> None:
-    """Word by word: Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++.
+    """Word by word: Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++,
+    Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024).
 
     The line breaks are ours; `scripts/golden_prompts.py` writes the files.
     """
     golden = (GOLDEN / f"{prompt.name}.txt").read_text(encoding="utf-8")
-    assert "".join(part.text for part in prompt.render(VALUES)) + "\n" == golden
+    assert Request(prompt.render(VALUES)).text + "\n" == golden
 
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
@@ -62,6 +68,21 @@ def test_only_the_passage_may_be_cut(prompt: Prompt) -> None:
     assert [part.slot for part in parts if part.slot] == [about, "context"], "the entry comes first"
 
 
+@pytest.mark.parametrize("prompt", ASSIGNMENT_PROMPTS, ids=by_name)
+def test_assignments_cut_the_answer_alone(prompt: Prompt) -> None:
+    parts = prompt.render(VALUES)
+    assert [part.slot for part in parts if part.may_be_cut] == ["context"]
+    assert prompt.labels[0] == "not_support"
+    assert prompt.labels[-1] == "support"
+    assert prompt.entry_kind == "nugget"
+
+
+def test_what_the_system_says_is_a_part_of_the_hash() -> None:
+    prompt = PROMPTS.get("NuggetAssignment")
+    assert prompt.render(VALUES)[0].role == "system"
+    assert replace(prompt, system="Be kind.").hash != prompt.hash
+
+
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
 def test_provenance(prompt: Prompt) -> None:
     info = prompt.provenance()
@@ -69,7 +90,7 @@ def test_provenance(prompt: Prompt) -> None:
     assert info["prompt_hash"] == prompt.hash
     assert info["is_self_rated"] == (prompt.max_rating is not None)
     assert info["check_answer_key"] == ("AnswerKey" in prompt.name)
-    if prompt.max_rating is not None:
+    if prompt.max_rating is not None and not prompt.choices:
         assert prompt.labels == tuple(str(grade) for grade in range(prompt.max_rating + 1))
 
 

@@ -1,0 +1,172 @@
+"""The prompts of AutoNuggetizer: nuggets from passages, their importance, and which of them an answer holds.
+
+The words are those of Figures 3 to 5 of the paper, "either a vital or okay" included. A blank line stands
+where a figure begins a new line, and its curly quotes are how the page sets straight ones. Lists are filled
+in as JSON, which is also a list in Python.
+"""
+
+from __future__ import annotations
+
+from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.prompts.entry_list import plain_label, read_entries
+from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry
+
+LIST_SLOT = "nuggets"
+"""The placeholder of a list of nuggets."""
+PER_CALL = 10
+"""How many nuggets are labelled in a call, at most, and how many segments a window has."""
+
+IMPORTANCE_LABELS = ("okay", "vital")
+THREE_LABELS = ("not_support", "partial_support", "support")
+TWO_LABELS = ("not_support", "support")
+
+_PAPER = (
+    "Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
+    "Framework, 2024"
+)
+_OURS = "exam_pp, 2026; after "
+
+
+def _read_nuggets(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    found = read_entries(reply, "nuggets")
+    return Verdict(None, bool(found), reason=None if found else "the reply is no list of nuggets")
+
+
+def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    label = plain_label(reply)
+    known = label in IMPORTANCE_LABELS
+    return Verdict(None, label == "vital", reason=None if known else NOT_A_LABEL)
+
+
+def _assignment(labels: tuple[str, ...]) -> ReadingRule:
+    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+        label = plain_label(reply)
+        if label not in labels:
+            return Verdict(None, False, reason=NOT_A_LABEL)
+        return Verdict(ASSIGNMENT_RATINGS[label], ASSIGNMENT_RATINGS[label] > 0)
+
+    ratings = ", ".join(f"{label} is {ASSIGNMENT_RATINGS[label]}" for label in reversed(labels))
+    return ReadingRule("assignment", f"{ratings}; a nugget with any other label stays ungraded", read)
+
+
+NUGGET_CREATION = Prompt(
+    name="NuggetCreation",
+    kind="nuggetize",
+    system=(
+        "You are NuggetizeLLM, an intelligent assistant that can update a list of atomic nuggets to best "
+        "provide all the information required for the query."
+    ),
+    template=(
+        "Update the list of atomic nuggets of information (1-12 words), if needed, so they best provide the "
+        "information required for the query. Leverage only the initial list of nuggets (if exists) and the "
+        "provided context (this is an iterative process). Return only the final list of all nuggets in a "
+        "Pythonic list format (even if no updates). Make sure there is no redundant information. Ensure the "
+        "updated nugget list has at most {count} nuggets (can be less), keeping only the most vital ones. "
+        "Order them in decreasing order of importance. Prefer nuggets that provide more interesting "
+        "information.\n\nSearch Query: {query}\n\nContext:\n\n{context}\n\nSearch Query: {query}\n\n"
+        "Initial Nugget List: {nuggets}\n\nInitial Nugget List Length: {length}\n\n"
+        "Only update the list of atomic nuggets (if needed, else return as is). Do not explain. Always "
+        'answer in short nuggets (not questions). List in the form ["a", "b", ...] and a and b are strings '
+        'with no mention of ".\n\nUpdated Nugget List:'
+    ),
+    parse=ReadingRule("list of nuggets", "as a list of nuggets: Python, JSON, or lines", _read_nuggets),
+    style="Update the list of atomic nuggets of information",
+    cite=f"{_PAPER}, Figure 3",
+)
+NUGGET_IMPORTANCE = Prompt(
+    name="NuggetImportance",
+    kind="nuggetize",
+    system=(
+        "You are NuggetizeScoreLLM, an intelligent assistant that can label a list of atomic nuggets based "
+        "on their importance for a given search query."
+    ),
+    template=(
+        "Based on the query, label each of the {count} nuggets either a vital or okay based on the following "
+        'criteria. Vital nuggets represent concepts that must be present in a "good" answer; on the other '
+        "hand, okay nuggets contribute worthwhile information about the target but are not essential. Return "
+        "the list of labels in a Pythonic list format (type: List[str]). The list should be in the same "
+        "order as the input nuggets. Make sure to provide a label for each nugget.\n\n"
+        "Search Query: {query}\n\nNugget List: {nuggets}\n\n"
+        "Only return the list of labels (List[str]). Do not explain.\n\nLabels:"
+    ),
+    parse=ReadingRule(
+        "importance", "vital or okay; a nugget with any other label has no importance", _read_importance
+    ),
+    choices=IMPORTANCE_LABELS,
+    style="Based on the query, label each of the nuggets either a vital or okay",
+    cite=f"{_PAPER}, Figure 4",
+)
+
+
+def _listwise(name: str, labels: tuple[str, ...], criteria: str, cite: str) -> Prompt:
+    return Prompt(
+        name=name,
+        kind="assignment",
+        system=(
+            "You are NuggetizeAssignerLLM, an intelligent assistant that can label a list of atomic nuggets "
+            "based on if they are captured by a given passage."
+        ),
+        template=(
+            f"Based on the query and passage, label each of the {{count}} nuggets either as {criteria} "
+            "Return the list of labels in a Pythonic list format (type: List[str]). The list should be in "
+            "the same order as the input nuggets. Make sure to provide a label for each nugget.\n\n"
+            "Search Query: {query}\n\nPassage: {context}\n\nNugget List: {nuggets}\n\n"
+            "Only return the list of labels (List[str]). Do not explain.\n\nLabels:"
+        ),
+        parse=_assignment(labels),
+        max_rating=ASSIGNMENT_RATINGS["support"],
+        choices=labels,
+        style="Based on the query and passage, label each of the nuggets",
+        cite=cite,
+    )
+
+
+_CRITERIA = (
+    "support, partial_support, or not_support using the following criteria. A nugget that is fully captured "
+    "in the passage should be labeled as support. A nugget that is partially captured in the passage should "
+    "be labeled as partial_support. If the nugget is not captured at all, label it as not_support."
+)
+NUGGET_ASSIGNMENT = _listwise("NuggetAssignment", THREE_LABELS, _CRITERIA, f"{_PAPER}, Figure 5")
+NUGGET_ASSIGNMENT_2 = _listwise(
+    "NuggetAssignment2",
+    TWO_LABELS,
+    "support or not_support using the following criteria. A nugget that is fully captured in the passage "
+    "should be labeled as support. Otherwise, label it as not_support.",
+    f"{_OURS}{_PAPER}, Figure 5",
+)
+NUGGET_ASSIGNMENT_POINTWISE = Prompt(
+    name="NuggetAssignmentPointwise",
+    kind="assignment",
+    template=(
+        f"Based on the query and passage, label the nugget either as {_CRITERIA} Only return the label. Do "
+        "not explain.\nSearch Query: {query}\nNugget: {nugget}\nPassage: {context}\nLabel:"
+    ),
+    parse=_assignment(THREE_LABELS),
+    max_rating=ASSIGNMENT_RATINGS["support"],
+    choices=THREE_LABELS,
+    style="Based on the query and passage, label the nugget",
+    cite=f"{_OURS}{_PAPER}, Figure 5",
+)
+"""For models whose context is too short for a list: one nugget a call, with the likelihoods of the labels."""
+
+LABELS_REPAIR = Prompt(
+    name="NuggetLabelsRepair",
+    kind="nuggetize",
+    template=(
+        "That is not a list of {count} labels, each of them {labels}. Return nothing but the list of labels "
+        "(List[str]), one for each of the {count} nuggets, in the order of the nuggets."
+    ),
+    parse=ReadingRule("labels", "as the prompt that it repairs", _read_importance),
+    style="That is not a list of labels",
+    cite="exam_pp, 2026",
+)
+"""What follows a list of the wrong length or with unknown labels."""
+
+ASSIGNMENT_PROMPTS = (NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_2, NUGGET_ASSIGNMENT_POINTWISE)
+register((NUGGET_CREATION, NUGGET_IMPORTANCE, LABELS_REPAIR, *ASSIGNMENT_PROMPTS))
+
+
+def is_listwise(prompt: Prompt) -> bool:
+    """Whether the prompt lists many nuggets, or segments, so that it needs a long context."""
+    return LIST_SLOT in prompt.slots
