@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from exam_pp.cli import analyze_agreement, analyze_correlation, analyze_graders, analyze_sweep
+from exam_pp.cli import (
+    analyze_agreement,
+    analyze_correlation,
+    analyze_graders,
+    analyze_nuggets,
+    analyze_sweep,
+)
 
 
 @click.group("analyze")
@@ -16,3 +22,4 @@ command.add_command(analyze_correlation.command)
 command.add_command(analyze_sweep.command)
 command.add_command(analyze_agreement.command)
 command.add_command(analyze_graders.command)
+command.add_command(analyze_nuggets.command)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from exam_pp.cli import evaluate_cover, evaluate_judgments, evaluate_qrels, evaluate_report
+from exam_pp.cli import (
+    evaluate_cover,
+    evaluate_judgments,
+    evaluate_nuggets,
+    evaluate_qrels,
+    evaluate_report,
+)
 
 
 @click.group("evaluate")
@@ -15,4 +21,5 @@ def command() -> None:
 command.add_command(evaluate_cover.command)
 command.add_command(evaluate_qrels.command)
 command.add_command(evaluate_judgments.command)
+command.add_command(evaluate_nuggets.command)
 command.add_command(evaluate_report.command)

@@ -157,7 +157,7 @@ def qrels(
 
 def judgments(source: PathLike, *, queries: PathLike | None = None) -> list[Qrel]:
     """Manual judgments, of a graded (or ungraded) passages file or of a qrels file."""
-    found = judgment_qrels(read_passages_for_metrics(source)) if _is_passages(source) else read_qrels(source)
+    found = judgment_qrels(read_passages_for_metrics(source)) if is_passages(source) else read_qrels(source)
     if not found:
         raise SelectionError(f"{source} holds no judgments; name a qrels file, or import with --qrels.")
     if queries is not None:
@@ -168,7 +168,7 @@ def judgments(source: PathLike, *, queries: PathLike | None = None) -> list[Qrel
     return found
 
 
-def _is_passages(path: PathLike) -> bool:
+def is_passages(path: PathLike) -> bool:
     """Whether a file holds passages (lines of JSON lists), not qrels; standard input does."""
     if str(path) == STDIO:
         return True

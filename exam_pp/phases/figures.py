@@ -111,11 +111,20 @@ def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float
     }
 
 
-def length_report(evaluation: Evaluation, lengths: Mapping[str, float]) -> tuple[Report, Drawing]:
-    """Scores by the first metric against response lengths, with the Pareto front; and its figure.
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The systems on the front of length and score, in the order of ``points``.
 
-    A system is on the front if no other is at least as short and as good, and better in one of the two.
+    These are the systems than which no other is at least as short and as good, and better in one of the two.
     """
+    return [
+        system
+        for system, (length, score) in points.items()
+        if not any(x <= length and y >= score and (x, y) != (length, score) for x, y in points.values())
+    ]
+
+
+def length_report(evaluation: Evaluation, lengths: Mapping[str, float]) -> tuple[Report, Drawing]:
+    """Scores by the first metric against response lengths, with the Pareto front; and its figure."""
     rows = standings(evaluation.scores)
     metric = rows[0].metric
     points = {
@@ -123,11 +132,7 @@ def length_report(evaluation: Evaluation, lengths: Mapping[str, float]) -> tuple
         for r in rows
         if r.metric == metric and r.system in lengths and r.system != OVERALL_SYSTEM
     }
-    front = [
-        system
-        for system, (length, score) in points.items()
-        if not any(x <= length and y >= score and (x, y) != (length, score) for x, y in points.values())
-    ]
+    front = pareto_front(points)
     cells: list[list[Cell]] = [
         [system, length, score, "yes" if system in front else ""]
         for system, (length, score) in sorted(points.items(), key=lambda item: (item[1][0], item[0]))

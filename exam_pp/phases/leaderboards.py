@@ -38,14 +38,14 @@ def leaderboard_report(
     columns = ["system"]
     for metric in metrics:
         columns += [metric] if for_people else [metric, f"{metric} stderr"]
-        columns += _doubt_columns(doubts, metric, for_people=for_people)
+        columns += doubt_columns(doubts, metric, for_people=for_people)
     cells: list[list[Cell]] = []
     for system in _best_first(rows, metrics[0] if metrics else ""):
         cell: list[Cell] = [system]
         for metric in metrics:
             row = by_key.get((system, metric))
             cell += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
-            cell += _doubt_cells(doubts, system, metric, row, for_people=for_people)
+            cell += doubt_cells(doubts, system, metric, row, for_people=for_people)
         cells.append([*cell, counts[system]] if uneven else cell)
     table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
@@ -59,7 +59,7 @@ def _readable(row: Standing | None) -> str:
     return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
 
 
-def _doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list[str]:
+def doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list[str]:
     """Names of the columns after a metric; for scripts they start with the metric's name."""
     shown = [name for name in ("low", "first", "letters", "best") if doubts.has(name, metric)]
     if for_people:
@@ -74,9 +74,10 @@ def _doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> lis
     return [f"{metric} {part}" for name in shown for part in scripts[name]]
 
 
-def _doubt_cells(
+def doubt_cells(
     doubts: Uncertainty, system: str, metric: str, row: Standing | None, *, for_people: bool
 ) -> list[Cell]:
+    """The cells under :func:`doubt_columns`."""
     doubt = doubts.systems.get((system, metric), SystemUncertainty())
     cells: list[Cell] = []
     if doubts.has("low", metric):

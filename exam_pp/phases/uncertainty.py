@@ -112,7 +112,7 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
 
 
 def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
-    note = "Bounds: the score if everything ungraded within the cutoff had the worst grade, and the best."
+    note = "Bounds: the score if everything ungraded that counts had the worst grade, and the best."
     hanging = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if hanging:
         note += f" The place of systems marked with ? could depend on it: {', '.join(hanging[:_LISTED])}"

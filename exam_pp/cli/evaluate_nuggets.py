@@ -1,0 +1,136 @@
+"""``exam-pp evaluate nuggets``: the nugget scores of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import FILE, QUERIES, LeaderboardOutput, leaderboard_options
+from exam_pp.cli.options import emit, emit_report, filter_options, grade_filter, log_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exam_pp.phases.nugget_board import Condition
+
+BANKS = click.option(
+    "--bank", "banks", type=FILE, multiple=True, help="Nuggets; one bank, or one for each file, in order."
+)
+CONDITIONS = click.option(
+    "--condition",
+    "names",
+    multiple=True,
+    help="What a condition is called; for each grader and file, in order. [default: grader or file]",
+)
+RUN_TYPES = click.option(
+    "--run-types", type=FILE, help="Type of every run, such as AG or RAG: TSV `run<TAB>type`."
+)
+
+
+@click.command("nuggets")
+@click.argument("graded", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@BANKS
+@QUERIES
+@CONDITIONS
+@click.option("--run", "runs", multiple=True, help="Only this run; repeatable.")
+@RUN_TYPES
+@click.option(
+    "--plot-length",
+    type=click.Path(path_type=Path),
+    help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
+)
+@leaderboard_options("latex", "jsonl", "nuggetizer", official=False)
+@filter_options
+def command(
+    *,
+    graded: tuple[Path, ...],
+    banks: tuple[Path, ...],
+    queries: Path | None,
+    names: tuple[str, ...],
+    runs: tuple[str, ...],
+    run_types: Path | None,
+    plot_length: Path | None,
+    board: LeaderboardOutput,
+    **criteria: Any,
+) -> None:
+    """Nugget scores of answers: V, W and A, strict and not, and the length L.
+
+    Systems are those whose answers in GRADED have nugget assignments. Means are over the queries of the
+    bank; without an answer a system scores 0. Several graders (a model and a person, say) and several
+    files, also files of scores, are conditions side by side.
+
+    `--format jsonl` writes rows of system, query_id, metric and value; `--format nuggetizer` the metrics
+    file of AutoNuggetizer, of a single run.
+    """
+    from exam_pp.phases.nugget_board import nugget_report, read_conditions
+
+    if board.intervals == "nested":
+        raise click.UsageError("Nugget scores have --intervals queries alone.")
+    conditions = read_conditions(
+        graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=runs
+    )
+    inputs = [*graded, *banks, queries, run_types]
+    _draw(conditions, board, plot_length, run_types, inputs)
+    if board.form in ("jsonl", "nuggetizer"):
+        _write_rows(conditions, board, inputs)
+    elif board.per_query:
+        from exam_pp.phases.leaderboards import per_query_report
+
+        only = _only(conditions, "--per-query")
+        emit_report(per_query_report(only.evaluation, "Nugget scores"), board.form, board.output, inputs)
+    else:
+        report = nugget_report(
+            conditions,
+            run_types=run_types,
+            statistics=board.statistics,
+            for_people=board.form in ("text", "md", "latex"),
+        )
+        emit_report(report, board.form, board.output, inputs)
+
+
+def _only(conditions: Sequence[Condition], what: str) -> Condition:
+    if len(conditions) > 1:
+        held = ", ".join(condition.name for condition in conditions)
+        raise click.UsageError(f"{what} is for one condition, not {held}: choose with --model.")
+    return conditions[0]
+
+
+def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, inputs: list[Path | None]) -> None:
+    from exam_pp.phases.nugget_board import metrics_lines, rows_with_means
+    from exam_pp.store.scores import score_rows
+
+    condition = _only(conditions, f"--format {board.form}")
+    if board.form == "nuggetizer":
+        systems = condition.evaluation.systems
+        if len(systems) > 1:
+            raise click.UsageError(
+                f"--format nuggetizer holds one run, not {len(systems)}: choose it with --run."
+            )
+        text = metrics_lines(condition)
+    else:
+        text = score_rows(rows_with_means(condition.evaluation))
+    log_notes(condition.evaluation.notes)
+    emit(text, board.output, inputs)
+
+
+def _draw(
+    conditions: Sequence[Condition],
+    board: LeaderboardOutput,
+    plot_length: Path | None,
+    run_types: Path | None,
+    inputs: list[Path | None],
+) -> None:
+    """The figures that were asked for, of the first condition."""
+    if board.plot is not None:
+        from exam_pp.phases.figures import leaderboard_figure, write_figure
+
+        write_figure(leaderboard_figure(conditions[0].evaluation, board.statistics), board.plot, inputs)
+    if plot_length is not None:
+        from exam_pp.phases.figures import write_figure
+        from exam_pp.phases.nugget_meta import length_figure
+        from exam_pp.store.run_types import read_run_types
+
+        types = read_run_types(run_types) if run_types is not None else {}
+        write_figure(length_figure(conditions[0], types), plot_length, inputs)

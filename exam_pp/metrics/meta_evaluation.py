@@ -1,0 +1,65 @@
+"""Do two ways of evaluation order runs alike? Kendall's τ over runs, over topics and runs, and by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import NamedTuple
+
+from scipy.stats import kendalltau
+
+Cells = Mapping[tuple[str, str], float]
+"""(run, topic) to score."""
+
+
+class MetaEvaluation(NamedTuple):
+    """Agreement of two conditions; None where a correlation is undefined.
+
+    ``by_run`` is τ-b of the runs' means, ``pooled`` that of all topic/run pairs as single observations,
+    ``by_topic`` the mean over topics of τ-b of the runs on that topic. ``topics_used`` are the topics on
+    which both conditions order any runs.
+    """
+
+    runs: int
+    by_run: float | None
+    pairs: int
+    pooled: float | None
+    topics: int
+    topics_used: int
+    by_topic: float | None
+
+
+def meta_evaluation(
+    first_means: Mapping[str, float], second_means: Mapping[str, float], first: Cells, second: Cells
+) -> MetaEvaluation:
+    """Agreement of two conditions over the runs and topics that both have.
+
+    Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
+    AutoNuggetizer Framework" (2024), section 4 and figure 6.
+    """
+    runs = [run for run in first_means if run in second_means]
+    pairs = [pair for pair in first if pair in second]
+    by_topic: dict[str, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        by_topic.setdefault(pair[1], []).append(pair)
+    per_topic = [
+        kendall([first[pair] for pair in of_topic], [second[pair] for pair in of_topic])
+        for of_topic in by_topic.values()
+    ]
+    defined = [tau for tau in per_topic if tau is not None]
+    return MetaEvaluation(
+        len(runs),
+        kendall([first_means[run] for run in runs], [second_means[run] for run in runs]),
+        len(pairs),
+        kendall([first[pair] for pair in pairs], [second[pair] for pair in pairs]),
+        len(by_topic),
+        len(defined),
+        fsum(defined) / len(defined) if defined else None,
+    )
+
+
+def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's τ-b; None where one side ties everything."""
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    return float(kendalltau(first, second, variant="b").statistic)

@@ -1,0 +1,248 @@
+"""Evaluate: nugget scores as a leaderboard in the paper's layout, one or several conditions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.phases.evaluate import Evaluation, PathLike, is_passages
+from exam_pp.phases.leaderboards import doubt_cells, doubt_columns
+from exam_pp.phases.nugget_scores import nugget_evaluations
+from exam_pp.phases.system_names import matched_names, renamed
+from exam_pp.phases.uncertainty import Statistics, Uncertainty, uncertainty
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.nugget_metrics import holds_nugget_metrics, nugget_metrics, read_nugget_metrics
+from exam_pp.store.run_types import read_run_types
+from exam_pp.store.scores import read_query_scores, read_scores
+
+TITLE = "Nugget scores"
+_DECIMALS = 4
+_SCRIPT_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How nuggets were made and assigned, such as AutoNuggets / AutoAssign, and the scores that it gives."""
+
+    name: str
+    evaluation: Evaluation
+
+    def means(self, metric: str) -> dict[str, float]:
+        """System to its mean."""
+        return {row.system: row.mean for row in standings(self.evaluation.scores) if row.metric == metric}
+
+    @property
+    def metrics(self) -> list[str]:
+        """The nugget metrics that it has scores of, in the paper's order."""
+        found = {score.metric for score in self.evaluation.scores}
+        return [metric for metric in NUGGET_METRICS if metric in found]
+
+
+def read_conditions(
+    files: Sequence[PathLike],
+    banks: Sequence[PathLike] = (),
+    *,
+    names: Sequence[str] = (),
+    grade_filter: GradeFilter | None = None,
+    queries: PathLike | None = None,
+    runs: Sequence[str] = (),
+) -> list[Condition]:
+    """The conditions of the files, in their order.
+
+    A graded file gives one for each grader that it holds; it needs a bank: one for all files, or one each.
+    A file of scores (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a header) is one.
+    ``names`` replace those of graders and files; ``runs`` keeps only these systems. Raises
+    :class:`~exam_pp.errors.ExamError`.
+    """
+    if len(banks) > 1 and len(banks) != len(files):
+        raise SelectionError(
+            f"{len(banks)} banks for {len(files)} files: name one bank, or one for each file."
+        )
+    found: list[Condition] = []
+    for number, file in enumerate(files):
+        bank = banks[number if len(banks) > 1 else 0] if banks else None
+        found += _conditions(file, bank, grade_filter, queries, alone=len(files) == 1)
+    if names and len(names) != len(found):
+        held = ", ".join(condition.name for condition in found)
+        raise SelectionError(f"{len(names)} names for {len(found)} conditions ({held}).")
+    found = [Condition(name, c.evaluation) for name, c in zip(names, found, strict=True)] if names else found
+    return [Condition(c.name, _of_runs(c, runs)) for c in found] if runs else found
+
+
+def _conditions(
+    file: PathLike,
+    bank: PathLike | None,
+    grade_filter: GradeFilter | None,
+    queries: PathLike | None,
+    *,
+    alone: bool,
+) -> Iterator[Condition]:
+    stem = Path(file).name.removesuffix(".gz").rpartition(".")[0] or str(file)
+    if not is_passages(file):
+        yield Condition(stem, Evaluation(read_any_scores(file)))
+        return
+    if bank is None:
+        raise SelectionError(f"{file} holds graded answers: name the bank of their nuggets with --bank.")
+    evaluations = nugget_evaluations(file, bank, grade_filter=grade_filter, queries=queries)
+    for grader, evaluation in evaluations.items():
+        name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
+        yield Condition(name, evaluation)
+
+
+def read_any_scores(file: PathLike) -> list[Score]:
+    """Scores of single queries where the file has them, else means."""
+    if holds_nugget_metrics(file):
+        return read_nugget_metrics(file)
+    return read_query_scores(file) or read_scores(file)
+
+
+def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
+    evaluation = condition.evaluation
+    if unknown := [run for run in runs if run not in evaluation.systems]:
+        raise SelectionError(f"No run {unknown[0]!r}; there are {', '.join(evaluation.systems)}.")
+    return Evaluation(
+        [score for score in evaluation.scores if score.system in runs],
+        evaluation.notes,
+        [score for score in evaluation.best_case if score.system in runs],
+    )
+
+
+def rows_with_means(evaluation: Evaluation) -> list[Score]:
+    """The scores of every run and metric, query by query, then the mean as query ``all``."""
+    rows: dict[tuple[str, str], list[Score]] = {}
+    for score in evaluation.scores:
+        if score.query_id != ALL_QUERIES:
+            rows.setdefault((score.system, score.metric), []).append(score)
+    for row in standings(evaluation.scores):
+        rows.setdefault((row.system, row.metric), []).append(
+            Score(row.system, ALL_QUERIES, row.metric, row.mean)
+        )
+    return [score for group in rows.values() for score in group]
+
+
+def metrics_lines(condition: Condition) -> str:
+    """The scores of a condition that has one run as nuggetizer's metrics."""
+    scores = [score for score in condition.evaluation.scores if score.query_id != ALL_QUERIES]
+    topics = dict.fromkeys(score.query_id for score in scores)
+    means = {row.metric: row.mean for row in standings(condition.evaluation.scores)}
+    return nugget_metrics(topics, scores, means)
+
+
+def nugget_report(
+    conditions: Sequence[Condition],
+    *,
+    run_types: PathLike | None = None,
+    statistics: Statistics | None = None,
+    for_people: bool = True,
+) -> Report:
+    """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
+
+    Several conditions are groups of columns whose names start with the condition's. For people there are
+    intervals, ranks, letters and bounds of V_strict alone; otherwise of every metric, with standard errors.
+    """
+    systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
+    types = _types(run_types, systems)
+    groups = [
+        _Group(condition, len(conditions) > 1, statistics or Statistics(), for_people)
+        for condition in conditions
+    ]
+    columns = ["Run ID", *(["Task"] if types else []), *(c for group in groups for c in group.columns)]
+    order = sorted(systems, key=lambda s: (*(group.place(s) for group in groups), s))
+    lengths = _lengths(conditions)
+    rows: list[list[Cell]] = []
+    for system in order:
+        row: list[Cell] = [system, *([types.get(system)] if types else [])]
+        for group in groups:
+            row += group.cells(system)
+        if lengths:
+            row.append(_length(lengths.get(system), for_people=for_people))
+        rows.append(row)
+    if lengths:
+        columns.append(LENGTH)
+    notes = [note for group in groups for note in group.notes]
+    if types and (untyped := [system for system in order if system not in types]):
+        notes.append(f"No type for {len(untyped)} runs: {', '.join(untyped[:5])}.")
+    decimals = _DECIMALS if for_people else _SCRIPT_DECIMALS
+    return Report(TITLE, [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)])
+
+
+def _types(path: PathLike | None, systems: Sequence[str]) -> dict[str, str]:
+    if path is None:
+        return {}
+    types = read_run_types(path)
+    return renamed(types, matched_names(systems, types))
+
+
+def _lengths(conditions: Sequence[Condition]) -> dict[str, float]:
+    """L of every run, by the first condition that has it: answers are the same in all of them."""
+    lengths: dict[str, float] = {}
+    for condition in conditions:
+        lengths = condition.means(LENGTH) | lengths
+    return lengths
+
+
+def _length(value: float | None, *, for_people: bool) -> Cell:
+    """With two decimals, as in the paper."""
+    return f"{value:6.2f}" if for_people and value is not None else value
+
+
+class _Group:
+    """The columns of one condition."""
+
+    def __init__(
+        self, condition: Condition, prefixed: bool, statistics: Statistics, for_people: bool
+    ) -> None:
+        evaluation = condition.evaluation
+        self._metrics = condition.metrics
+        if not self._metrics:
+            raise SelectionError(
+                f"{condition.name} has no nugget scores (columns {', '.join(NUGGET_METRICS)})."
+            )
+        scores = [score for score in evaluation.scores if score.metric in self._metrics]
+        self._rows = {(row.system, row.metric): row for row in standings(scores)}
+        self._doubts = uncertainty(Evaluation(scores, best_case=evaluation.best_case), statistics)
+        self._for_people = for_people
+        prefix = f"{condition.name} " if prefixed else ""
+        self.columns = [prefix + column for metric in self._metrics for column in self._columns(metric)]
+        about = _about(self._rows, self._metrics[0])
+        notes = [about, *self._doubts.notes, *evaluation.notes]
+        self.notes = [f"{condition.name}: {note}" for note in notes] if prefixed else notes
+
+    def _columns(self, metric: str) -> list[str]:
+        if self._for_people:
+            return [metric, *doubt_columns(self._shown(metric), metric, for_people=True)]
+        return [metric, f"{metric} stderr", *doubt_columns(self._doubts, metric, for_people=False)]
+
+    def _shown(self, metric: str) -> Uncertainty:
+        return self._doubts if metric == self._metrics[0] else Uncertainty()
+
+    def place(self, system: str) -> float:
+        """What runs are sorted by."""
+        row = self._rows.get((system, self._metrics[0]))
+        return 1.0 if row is None else -row.mean
+
+    def cells(self, system: str) -> list[Cell]:
+        cells: list[Cell] = []
+        for metric in self._metrics:
+            row = self._rows.get((system, metric))
+            cells.append(row and row.mean)
+            if not self._for_people:
+                cells.append(row and row.stderr)
+            doubts = self._shown(metric) if self._for_people else self._doubts
+            cells += doubt_cells(doubts, system, metric, row, for_people=self._for_people)
+        return cells
+
+
+def _about(rows: Mapping[tuple[str, str], Standing], metric: str) -> str:
+    """How many queries the means are over."""
+    counts = {row.queries for row in rows.values()} - {0}
+    if not counts:
+        return f"Sorted by {metric}."
+    number = max(counts)
+    return f"Means over {number} {'query' if number == 1 else 'queries'}, sorted by {metric}."

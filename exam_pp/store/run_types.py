@@ -1,0 +1,29 @@
+"""Which task a run was made for, such as AG or RAG: TREC RAG answers do not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text_lines
+
+_HEADERS = ("run_id", "run id", "run", "system", "runtag")
+
+
+def read_run_types(path: str | Path) -> dict[str, str]:
+    """Run id to type, of lines ``run<TAB>type`` (or comma separated), with or without a header.
+
+    Further columns are passed over. Raises :class:`DataError`, also for a run with two types.
+    """
+    types: dict[str, str] = {}
+    for index, (number, line) in enumerate(read_text_lines(path)):
+        run, *rest = (cell.strip() for cell in line.split("\t" if "\t" in line else ","))
+        if index == 0 and run.lower() in _HEADERS:
+            continue
+        if not run or not rest or not rest[0]:
+            raise DataError("is not a run id and its type, separated by a tab.", file=str(path), line=number)
+        if types.setdefault(run, rest[0]) != rest[0]:
+            raise DataError(f"the run {run!r} has two types.", file=str(path), line=number)
+    if not types:
+        raise DataError("holds no run types.", file=str(path))
+    return types
