@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+
+if TYPE_CHECKING:
+    from exam_pp.reports.verification.base import VerificationReport
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group(name="verify")
@@ -15,41 +21,213 @@ def command() -> None:
     """Reports for people who check how the model graded."""
 
 
-@command.command()
-@GRADED
-@click.option("--bank", type=click.Path(path_type=Path), help="The test bank, for the words of its entries.")
-@click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
-@filter_options
-@click.option(
-    "--answers-class",
-    metavar="NAME",
-    help="The prompt whose answers explain the ratings (default: any without a scale).",
+def _report(function: F) -> F:
+    """Arguments and options of every report: what to look at, and how to write it."""
+    options = [
+        GRADED,
+        click.option(
+            "--bank",
+            type=click.Path(path_type=Path),
+            help="The test bank: the words of its entries. Without it, graded ids stand for them.",
+        ),
+        click.option(
+            "--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."
+        ),
+        click.option(
+            "--system",
+            "systems",
+            multiple=True,
+            metavar="NAME",
+            help="Only passages that this system returned; may be repeated.",
+        ),
+        filter_options,
+        click.option(
+            "--answers-class",
+            metavar="NAME",
+            help="The prompt whose answers explain the ratings (default: any without a scale).",
+        ),
+        format_option("text", "html", "tsv", "md", "json"),
+        output_option(),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _limit(what: str, default: int | None = None) -> Callable[[F], F]:
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=default is not None,
+        help=f"At most so many {what}.",
+    )
+
+
+_MIN_JUDGMENT = click.option(
+    "--min-judgment", type=int, help="Only passages with at least this judgment (the highest of several)."
 )
+_RELEVANT = click.option(
+    "--min-judgment",
+    "--min-relevant-judgment",
+    "relevant",
+    type=int,
+    default=1,
+    show_default=True,
+    help="The judgment from which a passage is relevant (TREC DL: 2).",
+)
+_COVERED = click.option(
+    "--min-grade",
+    type=int,
+    help="The grade from which an entry is covered.  [default: 4, or the top of a shorter scale; 1 for "
+    "prompts without a scale]",
+)
+
+
+@command.command()
+@_report
 @click.option("--min-grade", type=int, help="Only passages with at least this rating.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many passages for each entry.")
-@format_option()
-@output_option()
-def grading(
-    graded: Path, bank: Path | None, form: str, output: Path, answers_class: str | None, **options: Any
-) -> None:
+@_MIN_JUDGMENT
+@_limit("passages for each entry")
+def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     """List, for every bank entry, the passages of GRADED by rating.
 
     Each comes with the extracted answer, where the same model was also asked for one, the manual
     judgment, and the model's raw reply where it was not just a number. Ratings that the default rule
     gave and ungraded pairs are marked.
     """
-    from exam_pp.phases.verify import GradingOptions, verify_grading
+    from exam_pp.reports.verification.grading import Grading
+
+    _write(Grading(min_grade, limit), **options)
+
+
+@command.command()
+@_report
+@_COVERED
+@click.option(
+    "--min-answers",
+    type=click.IntRange(min=0),
+    help="Only passages that cover at least so many entries.  [default: 1 with --min-grade, else 0]",
+)
+@_MIN_JUDGMENT
+@_limit("passages for each query")
+def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) -> None:
+    """Show, for every query, the passages of GRADED × the bank entries: grades and answers.
+
+    Passages are sorted by judgment, best grade and number of entries covered.
+    """
+    from exam_pp.reports.verification.grid import Grid
+
+    if min_answers is None:
+        min_answers = 0 if options["min_grade"] is None else 1
+    _write(Grid(min_answers, limit, answers_in_cells=form in ("html", "md")), form=form, **options)
+
+
+@command.command()
+@_report
+@_COVERED
+@_RELEVANT
+@_limit("passages for each query")
+def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
+    """List the relevant passages of GRADED that cover no bank entry: what the bank misses."""
+    from exam_pp.reports.verification.uncovered import Uncovered
+
+    _write(Uncovered(relevant, limit), **options)
+
+
+@command.command()
+@_report
+@_COVERED
+@_RELEVANT
+@click.option(
+    "--often",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Only entries that at least so many non-relevant passages cover.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Non-relevant passages that are shown for each entry.",
+)
+@_limit("entries")
+def spurious(relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
+    """List the bank entries that non-relevant passages of GRADED often cover, most frequent first."""
+    from exam_pp.reports.verification.spurious import Spurious
+
+    _write(Spurious(relevant, often, limit, examples), **options)
+
+
+@command.command()
+@_report
+@_COVERED
+@_RELEVANT
+@_limit("passages in each direction", default=20)
+def disagreements(relevant: int, limit: int | None, **options: Any) -> None:
+    """List the passages of GRADED on which people and the model disagree, worst first.
+
+    Judged relevant without a grade that covers an entry, or judged non-relevant with one.
+    """
+    from exam_pp.reports.verification.disagreements import Disagreements
+
+    _write(Disagreements(relevant, limit), **options)
+
+
+@command.command()
+@_report
+@_MIN_JUDGMENT
+@_limit("rows of each kind")
+def unparsed(limit: int | None, **options: Any) -> None:
+    """List what was not read as the model said it: replies that were not numbers, pairs without a grade.
+
+    Also the pairs that the model was never asked about, and the passages of which it did not see the end.
+    """
+    from exam_pp.reports.verification.unparsed import Unparsed
+
+    _write(Unparsed(limit), **options)
+
+
+@command.command()
+@_report
+@click.option("--min-grade", type=int, help="Only pairs with at least this rating.")
+@_MIN_JUDGMENT
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other pairs.")
+@_limit("pairs", default=50)
+def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None:
+    """Draw pairs of passage and bank entry from GRADED for a person to check.
+
+    As evenly over ratings as the file allows, then over queries; the same seed draws the same pairs,
+    whatever the order of the file.
+    """
+    from exam_pp.reports.verification.sample import Sample
+
+    _write(Sample(limit, seed, min_grade), **options)
+
+
+def _write(
+    report: VerificationReport,
+    graded: Path,
+    bank: Path | None,
+    form: str,
+    output: Path,
+    answers_class: str | None,
+    queries: tuple[str, ...],
+    systems: tuple[str, ...],
+    min_grade: int | None = None,
+    min_judgment: int | None = None,
+    **filters: Any,
+) -> None:
+    from exam_pp.phases.verify import Shown, verify
     from exam_pp.prompts import PROMPTS
     from exam_pp.reports.render import render
+    from exam_pp.store.files import check_output
 
+    check_output(output, [path for path in (graded, bank) if path is not None])
     if answers_class is not None and answers_class in PROMPTS:
         answers_class = PROMPTS.get(answers_class).name
-    shown = GradingOptions(
-        answers_class,
-        options.pop("queries"),
-        options.pop("min_grade"),
-        options.pop("limit"),
-        flat=form in ("tsv", "json"),
-    )
-    report = verify_grading(graded, grade_filter(**options), bank=bank, options=shown)
-    emit(render(report, form), output, inputs=[graded, bank])
+    shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in ("tsv", "json"))
+    page = verify(graded, report, grade_filter(**filters), bank=bank, shown=shown)
+    emit(render(page, form), output, inputs=[graded, bank])

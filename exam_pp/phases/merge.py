@@ -43,7 +43,7 @@ def merge_files(files: Sequence[Path], output: Path, like: Path | None = None) -
     with passages_writer(output, inputs=inputs) as writer:
         for query_id, passage_order in order.items():
             found = [(part.path, query) for part in parts for query in part.take(query_id)]
-            query = QueryPassages(query_id, _unite_passages(query_id, found))
+            query = QueryPassages(query_id, unite_passages(query_id, found))
             if passage_order:
                 query.passages.sort(key=lambda p: passage_order.get(p.passage_id, len(passage_order)))
             writer.write(query)
@@ -87,7 +87,11 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, 
     return order | {query_id: {} for query_id in present if query_id not in order}
 
 
-def _unite_passages(query_id: str, found: Iterable[tuple[Path, QueryPassages]]) -> list[Passage]:
+def unite_passages(query_id: str, found: Iterable[tuple[Path, QueryPassages]]) -> list[Passage]:
+    """The passages of a query's lines, each with its file; one for every id, with all that they know.
+
+    Raises :class:`DataError` for an id with two texts.
+    """
     united: dict[str, tuple[Path, Passage]] = {}
     for path, query in found:
         for passage in query.passages:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
-from exam_pp.data_model import LEGACY_PROMPT_CLASS, GradesView, QueryPassages
+from exam_pp.data_model import LEGACY_PROMPT_CLASS, GradesView, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.reports.document import Report
-from exam_pp.reports.verification import (
-    NOT_ASKED,
-    GradedEntry,
-    graded_entries,
-    grading_pages,
-    grading_table,
+from exam_pp.phases.evaluate import DEFAULT_MIN_GRADE
+from exam_pp.phases.merge import unite_passages
+from exam_pp.phases.rating_scale import rating_scale
+from exam_pp.prompts import PROMPTS
+from exam_pp.reports.document import Paragraph, Report
+from exam_pp.reports.verification.base import VerificationReport
+from exam_pp.reports.verification.checked import (
+    CheckedQuery,
+    checked_passages,
+    entries_of,
+    in_bank_order,
 )
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages
@@ -26,100 +32,65 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class GradingOptions:
-    """What a grading report shows.
+class Shown:
+    """Which passages a report looks at, and with what.
 
+    ``queries`` and ``systems`` (that returned a passage) restrict it where they are not empty; with
+    ``min_judgment``, passages whose highest judgment is lower, or that have none, are left out.
     ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
-    ``queries`` restricts the report. Of every entry, the first ``limit`` passages with at least the
-    rating ``min_grade`` are shown. ``flat`` puts everything in one table, for scripts.
+    ``min_grade`` is the grade from which an entry is covered (None: 4, or the top of a shorter scale; 1 for
+    prompts without a scale). ``flat`` puts everything in one table, for scripts.
     """
 
-    answers_class: str | None = None
     queries: Collection[str] = ()
+    systems: Collection[str] = ()
+    min_judgment: int | None = None
+    answers_class: str | None = None
     min_grade: int | None = None
-    limit: int | None = None
     flat: bool = False
 
 
-class _Ratings(GradeFilter):
-    """Prompts without a scale explain ratings; they are listed as grades only when asked for by name."""
-
-    def accepts(self, grades: GradesView) -> bool:
-        return (self.prompt_class is not None or grades.is_rated) and super().accepts(grades)
-
-
-@dataclass
-class _Counts:
-    """Of all pairs, shown or not."""
-
-    queries: int = 0
-    entries: int = 0
-    pairs: int = 0
-    odd_replies: int = 0
-    by_default: int = 0
-    ungraded: int = 0
-    not_asked: int = 0
-
-    def add(self, entries: list[GradedEntry]) -> None:
-        self.queries += 1
-        self.entries += len(entries)
-        for pair in (pair for entry in entries for pair in entry.pairs):
-            self.pairs += 1
-            self.odd_replies += pair.rating is not None and pair.reply is not None
-            self.by_default += pair.by_default
-            asked = pair.reason != NOT_ASKED
-            self.not_asked += not asked
-            self.ungraded += asked and pair.rating is None
-
-    def __str__(self) -> str:
-        return (
-            f"{self.queries} queries, {self.entries} entries, {self.pairs} pairs: {self.odd_replies} with a "
-            f"reply that is not just the rating ({self.by_default} of them marked as read by the default "
-            f"rule), {self.ungraded} ungraded, {self.not_asked} not asked."
-        )
-
-
-def verify_grading(
+def verify(
     graded: str | Path,
+    report: VerificationReport,
     grade_filter: GradeFilter,
     *,
     bank: str | Path | None = None,
-    options: GradingOptions | None = None,
+    shown: Shown | None = None,
 ) -> Report:
-    """For every bank entry its passages by rating, with extracted answer, judgment and raw reply.
+    """Show the queries of a file to a report, one at a time, and return what it says.
 
-    Unless the filter names a prompt class, only grades on a scale are listed; a bank of one kind
-    selects the grades of that kind. The file is read one query at a time. Raises
-    :class:`SelectionError` when no grades or several sets of grades match, or a query, the bank or the
-    answers' prompt class fits nothing in the file.
+    Unless the filter names a prompt class, only grades on a scale count; a bank of one kind selects the
+    grades of that kind, and only its entries count. Raises :class:`SelectionError` when no grades or several
+    sets of grades match; when a query, a system, the bank or the answers' prompt class fits nothing in the
+    file; and when the report needs judgments and there are none.
     """
-    options = options or GradingOptions()
+    shown = shown or Shown()
     test_bank = read_bank(bank) if bank else None
     selector = GradeSelector(_rating_filter(grade_filter, test_bank))
-    counts = _Counts()
-    shown: list[GradedEntry] = []
-    seen: set[str] = set()
-    classes: set[str] = set()
-    for query in read_passages(graded):
-        if options.queries and query.query_id not in options.queries:
-            continue
-        seen.add(query.query_id)
-        classes |= _prompt_classes(query)
-        if test_bank is not None and query.query_id not in test_bank.queries:
-            continue
-        known = test_bank.entries(query.query_id) if test_bank else None
-        entries = graded_entries(query.query_id, query.passages, known, selector, options.answers_class)
-        counts.add(entries)
-        shown.extend(entry.only(options.min_grade, options.limit) for entry in entries)
-    _check_queries(graded, bank, test_bank, options.queries, seen)
+    reading = _Reading(graded, selector, test_bank, shown)
+    for query in reading:
+        report.add(query)
+    reading.check(bank)
     selector.check(str(graded))
-    _check_answers_class(graded, options.answers_class, classes)
-    log.info("%s", counts)
-    title = f"Verify grading: {selector.key.prompt_class} by {selector.key.model}"
-    if options.flat:
-        return grading_table(shown, title)
-    texts = {query.query_id: query.query_text for query in test_bank} if test_bank else {}
-    return grading_pages(shown, title, texts, [str(counts)])
+    if report.needs_judgments and not reading.judged:
+        raise SelectionError(
+            f"{graded} holds no judgments, which this report needs; `exam-pp import --qrels` puts them in."
+        )
+    reading.warn()
+    title = f"{report.title}: {selector.key.prompt_class} by {selector.key.model}"
+    if shown.flat:
+        log.info("%s", report.summary())
+        return Report(title, [report.table()])
+    return Report(title, [Paragraph(report.summary()), *report.pages()])
+
+
+class _Ratings(GradeFilter):
+    """Prompts without a scale explain ratings; they are listed as grades only when asked for."""
+
+    def accepts(self, grades: GradesView) -> bool:
+        chosen = self.prompt_class is not None or self.kind == "direct"
+        return (chosen or grades.is_rated) and super().accepts(grades)
 
 
 def _rating_filter(chosen: GradeFilter, bank: TestBank | None) -> GradeFilter:
@@ -129,35 +100,106 @@ def _rating_filter(chosen: GradeFilter, bank: TestBank | None) -> GradeFilter:
     return ratings
 
 
-def _prompt_classes(query: QueryPassages) -> set[str]:
-    return {
-        grades.prompt_class or LEGACY_PROMPT_CLASS
-        for passage in query.passages
-        for grades in passage.grade_sets()
-    }
+@dataclass
+class _Reading:
+    """The queries of a file as reports see them, and what was seen on the way."""
 
+    graded: str | Path
+    selector: GradeSelector
+    bank: TestBank | None
+    shown: Shown
+    judged: bool = False
+    lines: Counter[str] = field(default_factory=Counter)
+    systems: set[str] = field(default_factory=set)
+    classes: set[str] = field(default_factory=set)
+    foreign: int = 0
 
-def _check_queries(
-    graded: str | Path,
-    bank_file: str | Path | None,
-    bank: TestBank | None,
-    wanted: Collection[str],
-    seen: set[str],
-) -> None:
-    for query_id in wanted:
-        if query_id not in seen:
-            raise SelectionError(f"{graded} has no query {query_id!r}.")
-    if bank is not None and seen:
-        unknown = seen - bank.queries.keys()
-        if unknown == seen:
-            raise SelectionError(f"The bank {bank_file} has no entries for the queries of {graded}.")
-        if unknown:
-            log.warning("%d queries have no entry in the bank and are left out.", len(unknown))
+    def __iter__(self) -> Iterator[CheckedQuery]:
+        for line in read_passages(self.graded):
+            if self.shown.queries and line.query_id not in self.shown.queries:
+                continue
+            self.lines[line.query_id] += 1
+            self._note(line)
+            if self.bank is None or line.query_id in self.bank.queries:
+                yield self._checked(line)
 
+    def _note(self, line: QueryPassages) -> None:
+        for passage in line.passages:
+            self.judged = self.judged or bool(passage.judgments)
+            self.classes |= {g.prompt_class or LEGACY_PROMPT_CLASS for g in passage.grade_sets()}
+            if self.shown.systems:
+                self.systems |= {ranking.method for ranking in passage.rankings}
 
-def _check_answers_class(graded: str | Path, answers_class: str | None, classes: set[str]) -> None:
-    if answers_class is not None and answers_class not in classes:
-        raise SelectionError(
-            f"No grades in {graded} have the prompt class {answers_class!r} of --answers-class; it holds: "
-            f"{', '.join(sorted(classes))}."
+    def _checked(self, line: QueryPassages) -> CheckedQuery:
+        united = unite_passages(line.query_id, [(Path(self.graded), line)])
+        known = self.bank.entries(line.query_id) if self.bank else None
+        # The selector sees all grades, shown or not: what it refuses does not depend on what is shown.
+        passages = checked_passages(united, self.selector, self.shown.answers_class, _reads_as_number)
+        entries, foreign = entries_of(passages, known)
+        chosen = {passage.passage_id for passage in united if self._is_shown(passage)}
+        self.foreign += len(foreign)
+        return CheckedQuery(
+            line.query_id,
+            self.bank.queries[line.query_id].query_text if self.bank else "",
+            entries,
+            [in_bank_order(passage, entries) for passage in passages if passage.passage_id in chosen],
+            self._min_grade(),
         )
+
+    def _is_shown(self, passage: Passage) -> bool:
+        wanted, low = self.shown.systems, self.shown.min_judgment
+        if wanted and not any(ranking.method in wanted for ranking in passage.rankings):
+            return False
+        relevance = max((judgment.relevance for judgment in passage.judgments), default=None)
+        return low is None or (relevance is not None and relevance >= low)
+
+    def _min_grade(self) -> int:
+        """The selector knows who graded as soon as it has seen a grade; before, the value does not matter."""
+        if self.shown.min_grade is not None:
+            return self.shown.min_grade
+        if not self.selector.rated:
+            return 1
+        name = self.selector.key.prompt_class
+        top = rating_scale(PROMPTS.get(name))[-1].rating if name in PROMPTS else DEFAULT_MIN_GRADE
+        return min(DEFAULT_MIN_GRADE, top)
+
+    def check(self, bank_file: str | Path | None) -> None:
+        """Raise for a wish that nothing in the file fits."""
+        for query_id in self.shown.queries:
+            if query_id not in self.lines:
+                raise SelectionError(f"{self.graded} has no query {query_id!r}.")
+        if self.bank is not None and self.lines and not self.lines.keys() & self.bank.queries.keys():
+            raise SelectionError(f"The bank {bank_file} has no entries for the queries of {self.graded}.")
+        for system in self.shown.systems:
+            if system not in self.systems:
+                known = ", ".join(sorted(self.systems)) or "none"
+                raise SelectionError(f"{self.graded} has no system {system!r}; it has: {known}.")
+        wanted = self.shown.answers_class
+        if wanted is not None and wanted not in self.classes:
+            raise SelectionError(
+                f"No grades in {self.graded} have the prompt class {wanted!r} of --answers-class; it holds: "
+                f"{', '.join(sorted(self.classes))}."
+            )
+
+    def warn(self) -> None:
+        """Say what was left out, and what may count twice."""
+        if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
+            log.warning("%d queries have no entry in the bank and are left out.", len(unknown))
+        if self.foreign:
+            log.warning("%d graded ids are no entries of the bank and are left out.", self.foreign)
+        if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
+            log.warning(
+                "%d queries stand on several lines of %s: a passage on two of them counts twice; "
+                "`exam-pp merge` unites them.",
+                len(several),
+                self.graded,
+            )
+
+
+@lru_cache(maxsize=10_000)
+def _reads_as_number(prompt_class: str | None, reply: str, rating: int) -> bool:
+    """Whether a known prompt reads the reply as this number."""
+    if prompt_class is None or prompt_class not in PROMPTS:
+        return False
+    verdict = PROMPTS.get(prompt_class).parse(reply, None, "default")
+    return verdict.source == "number" and verdict.rating == rating

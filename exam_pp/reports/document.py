@@ -33,10 +33,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Quote:
-    """A text that is shown as it is: a passage, a reply."""
+    """A text that is shown as it is: a passage, a reply.
+
+    ``marks`` are the stretches (start and end, in characters) that stand out, where a format can show it.
+    """
 
     text: str
     label: str = ""
+    marks: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from html import escape
 from urllib.parse import quote
 
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.reports.highlight import Span, pieces
 from exam_pp.reports.render import is_numeric, show
 
 _HEAD = """<!doctype html>
@@ -47,9 +49,9 @@ def _block(block: Block) -> str:
             return _table(block)
         case Paragraph(words):
             return f"<p>{escape(words)}</p>"
-        case Quote(words, label):
+        case Quote(words, label, marks):
             cite = f"<cite>{escape(label)}</cite>\n" if label else ""
-            return f"<blockquote>{cite}{escape(words)}</blockquote>"
+            return f"<blockquote>{cite}{_marked(words, marks)}</blockquote>"
         case Heading(words, level):
             tag = f"h{min(level, 5) + 1}"
             return f"<{tag}>{escape(words)}</{tag}>"
@@ -61,6 +63,12 @@ def _block(block: Block) -> str:
                 f'<figure><img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
                 f"<figcaption>{escape(caption)}</figcaption></figure>"
             )
+
+
+def _marked(text: str, marks: Sequence[Span]) -> str:
+    return "".join(
+        f"<mark>{escape(piece)}</mark>" if inside else escape(piece) for piece, inside in pieces(text, marks)
+    )
 
 
 def _table(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""`verify grading` over files."""
+"""Verification reports over files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.verify import GradingOptions, verify_grading
+from exam_pp.phases.verify import Shown, verify
 from exam_pp.reports.document import Heading, Paragraph, Table
 from exam_pp.reports.render import RENDERERS, render
+from exam_pp.reports.verification.base import VerificationReport
+from exam_pp.reports.verification.grading import Grading
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -21,7 +23,7 @@ EVERYTHING = GradeFilter()
 
 
 def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> None:
-    report = verify_grading(tiny_passages, EVERYTHING, bank=tiny_bank)
+    report = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
     assert report.title == (
         "Verify grading: QuestionSelfRatedUnanswerablePromptWithChoices by google/flan-t5-large"
     )
@@ -36,33 +38,39 @@ def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> Non
         assert render(report, form)
 
 
-def flat(*arguments: Any, **keys: Any) -> list[dict[str, Any]]:
-    options = GradingOptions(flat=True, **keys.pop("shown", {}))
-    (table,) = verify_grading(*arguments, options=options, **keys).blocks
+def flat(
+    graded: Path,
+    grade_filter: GradeFilter = EVERYTHING,
+    report: VerificationReport | None = None,
+    bank: Path | None = None,
+    **shown: Any,
+) -> list[dict[str, Any]]:
+    options = Shown(flat=True, **shown)
+    (table,) = verify(graded, report or Grading(), grade_filter, bank=bank, shown=options).blocks
     assert isinstance(table, Table)
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
 def test_what_is_shown_can_be_narrowed(tiny_passages: Path) -> None:
-    rows = flat(tiny_passages, EVERYTHING, shown={"queries": ["q1"], "min_grade": 1})
+    rows = flat(tiny_passages, report=Grading(min_grade=1), queries=["q1"])
     assert [(row["entry_id"], row["passage_id"], row["rating"]) for row in rows] == [
         ("q1/a", "p1", 5), ("q1/a", "p2", 1), ("q1/b", "p2", 4),
     ]  # fmt: skip
-    rows = flat(tiny_passages, EVERYTHING, shown={"limit": 1})
+    rows = flat(tiny_passages, report=Grading(limit=1))
     assert [row["rating"] for row in rows] == [5, 4, 2]
 
 
 def test_what_fits_nothing_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
     with pytest.raises(SelectionError, match="has no query 'q9'"):
-        verify_grading(tiny_passages, EVERYTHING, options=GradingOptions(queries=["q9"]))
+        flat(tiny_passages, queries=["q9"])
     with pytest.raises(SelectionError, match="'Nope' of --answers-class; it holds: Quest"):
-        verify_grading(tiny_passages, EVERYTHING, options=GradingOptions(answers_class="Nope"))
+        flat(tiny_passages, answers_class="Nope")
     with pytest.raises(SelectionError, match="match the filter; it holds"):
-        verify_grading(tiny_passages, GradeFilter(model="gpt-4"))
+        flat(tiny_passages, GradeFilter(model="gpt-4"))
     item = {"query_id": "x", "question_id": "x/1", "question_text": "Why?"}
     bank = write_jsonl("other.jsonl", [{"query_id": "x", "items": [item]}])
     with pytest.raises(SelectionError, match="has no entries for the queries of"):
-        verify_grading(tiny_passages, EVERYTHING, bank=bank)
+        flat(tiny_passages, bank=bank)
 
 
 def test_queries_outside_the_bank_are_left_out(

@@ -1,73 +1,29 @@
-"""What people see when they verify the grading."""
+"""*Verify grading*: what people see of a passage and an entry."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from exam_pp.data_model import Passage
-from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.reports.document import Heading, Paragraph, Table
-from exam_pp.reports.verification import (
-    GradedEntry,
-    GradedPair,
-    graded_entries,
-    grading_pages,
-    grading_table,
-)
-from exam_pp.test_bank import Entry, Question
-
-RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
-EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
-PIONEERS = "Which musicians or bands are considered pioneers of rock n roll?"
-BANK: dict[str, Entry] = {
-    "q/a": Question(query_id="q", question_id="q/a", question_text=PIONEERS),
-    "q/b": Question(query_id="q", question_id="q/b", question_text="When did it begin?"),
-}
-
-
-def grades(prompt_class: str, answers: dict[str, str], model: str = "m", **keys: Any) -> dict[str, Any]:
-    return {
-        "correctAnswered": list(answers),
-        "wrongAnswered": [],
-        "answers": list(answers.items()),
-        "llm": model,
-        "prompt_info": {"prompt_class": prompt_class},
-        **keys,
-    }
-
-
-def rated(ratings: dict[str, int], replies: dict[str, str] | None = None, **keys: Any) -> dict[str, Any]:
-    sources = keys.pop("sources", {})
-    entries = [
-        {"question_id": i, "self_rating": r, **({"source": sources[i]} if i in sources else {})}
-        for i, r in ratings.items()
-    ]
-    replies = {i: str(r) for i, r in ratings.items()} | (replies or {})
-    return grades(RATED, replies, self_ratings=entries, **keys)
-
-
-def passage(passage_id: str, *sets: dict[str, Any], relevance: tuple[int, ...] = ()) -> Passage:
-    judgments = [
-        {"paragraphId": passage_id, "query": f"q/{n}", "relevance": r, "titleQuery": "q"}
-        for n, r in enumerate(relevance)
-    ]
-    return Passage.model_validate(
-        {
-            "paragraph_id": passage_id,
-            "text": f"Text of {passage_id}.",
-            "paragraph_data": {"judgments": judgments, "rankings": []},
-            "exam_grades": list(sets),
-        }
-    )
+from exam_pp.reports.document import Block, Heading, Paragraph, Table
+from exam_pp.reports.verification.checked import GradedPair
+from exam_pp.reports.verification.grading import GradedEntry, Grading, graded_entries
+from exam_pp.test_bank import Entry
+from tests.reports.verification.material import (
+    BANK,
+    EXTRACTION,
+    PIONEERS,
+    grades,
+    passage,
+    query,
+    rated,
+)  # fmt: skip
 
 
 def listed(
     *passages: Passage, bank: dict[str, Entry] | None = BANK, answers_class: str | None = None
 ) -> dict[str, GradedEntry]:
-    selector = GradeSelector(GradeFilter(prompt_class=RATED))
-    found = graded_entries("q", passages, bank, selector, answers_class)
+    found = graded_entries(query(*passages, bank=bank, answers_class=answers_class))
     return {entry.entry_id: entry for entry in found}
 
 
@@ -154,8 +110,7 @@ def test_direct_grades_are_one_entry() -> None:
             ],
         }
     )  # fmt: skip
-    selector = GradeSelector(GradeFilter(prompt_class="Thomas"))
-    (entry,) = graded_entries("q", [subject], BANK, selector)
+    (entry,) = graded_entries(query(subject, prompt_class="Thomas"))
     assert entry.entry_id == "direct"
     assert (entry.pairs[0].rating, entry.pairs[0].reply) == (2, "2, because")
 
@@ -169,53 +124,73 @@ def test_only_the_best() -> None:
     assert entry.only(1, 1).omitted == 3
 
 
+def reported(*passages: Passage, min_grade: int | None = None, limit: int | None = None) -> Grading:
+    report = Grading(min_grade, limit)
+    report.add(query(*passages, bank={"q/a": BANK["q/a"]}))
+    return report
+
+
+MIXED = (
+    passage("p1", rated({"q/a": 5}), grades(EXTRACTION, {"q/a": "Elvis"}), relevance=[3]),
+    passage("p2", rated({"q/a": 1}, {"q/a": "6 months"}, sources={"q/a": "default-1"})),
+    passage("p3", rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "hm"}})),
+    passage("p4"),
+)
+
+
 def test_pages_for_people() -> None:
-    entry = GradedEntry(
-        "q", "e", PIONEERS,
-        [
-            GradedPair("p1", "A text.", 3, 5, "number", "Elvis", None, None),
-            GradedPair("p2", "A text.", None, 1, "default-1", None, "6 months", None),
-            GradedPair("p3", "A text.", None, None, "ungraded", None, "hm", "timed out"),
-        ],
-        omitted=2,
-    )  # fmt: skip
-    report = grading_pages([entry], "Verify", {"q": "rock"}, ["A note."])
-    assert list(report.blocks[:3]) == [Paragraph("A note."), Heading("q: rock"), Heading(PIONEERS, level=2)]
-    assert report.blocks[4] == Paragraph("2 more passages are not shown.")
-    table = report.blocks[3]
+    heading, entry, table = reported(*MIXED).pages()
+    assert [heading, entry] == [Heading("q: rock"), Heading(PIONEERS, level=2)]
     assert isinstance(table, Table)
     assert table.columns == ["rating", "answer", "judgment", "passage", "note", "text"]
     assert [list(row) for row in table.rows] == [
-        [5, "Elvis", 3, "p1", "", "A text."],
-        [1, None, None, "p2", 'default-1 reply "6 months"', "A text."],
-        [None, None, None, "p3", 'ungraded: timed out reply "hm"', "A text."],
+        [5, "Elvis", 3, "p1", "", "Text of p1."],
+        [1, None, None, "p2", 'default-1 reply "6 months"', "Text of p2."],
+        [None, None, None, "p3", 'ungraded: timed out reply "hm"', "Text of p3."],
+        [None, None, None, "p4", "not asked", "Text of p4."],
     ]
 
 
 def test_columns_without_anything_are_left_out() -> None:
-    entry = GradedEntry("q", "e", "E", [GradedPair("p1", "A text.", None, 5, None, None, None, None)])
-    table = grading_pages([entry], "Verify", {}).blocks[2]
+    table = reported(passage("p1", rated({"q/a": 5}))).pages()[2]
     assert isinstance(table, Table)
     assert table.columns == ["rating", "passage", "text"]
 
 
+def test_what_is_not_shown_is_counted() -> None:
+    report = reported(*MIXED, min_grade=1, limit=1)
+    assert report.pages()[3] == Paragraph("3 more passages are not shown.")
+    assert report.summary() == (
+        "1 queries, 1 entries, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
+        "by the default rule), 1 ungraded, 1 not asked."
+    )
+    nothing: list[Block] = reported(passage("p4"), min_grade=1).pages()[2:]
+    assert nothing == [Paragraph("1 passages are not shown.")]
+
+
+def test_a_query_in_two_parts_is_one() -> None:
+    report = Grading(limit=2)
+    for part in (MIXED[1:], MIXED[:1]):
+        report.add(query(*part, bank={"q/a": BANK["q/a"]}))
+    assert [row[7] for row in report.table().rows] == ["p1", "p2"]
+    assert len([block for block in report.pages() if isinstance(block, Heading)]) == 2
+    assert report.pages()[-1] == Paragraph("2 more passages are not shown.")
+
+
 def test_one_table_for_scripts() -> None:
-    pair = GradedPair("p1", "A text.", 3, 5, "number", "Elvis", None, None)
-    (table,) = grading_table([GradedEntry("q", "e", "E", [pair])], "Verify").blocks
-    assert isinstance(table, Table)
+    table = reported(MIXED[0]).table()
     assert [dict(zip(table.columns, row, strict=True)) for row in table.rows] == [
         {
-            "query_id": "q", "entry_id": "e", "entry": "E", "rating": 5, "source": "number",
+            "query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "rating": 5, "source": None,
             "answer": "Elvis", "judgment": 3, "passage_id": "p1", "reply": None, "reason": None,
-            "text": "A text.",
+            "text": "Text of p1.",
         }
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "x" * 1000, "two\nlines\tand a tab", "", "日本語" * 200])
 def test_long_texts_are_shortened_to_one_line(text: str) -> None:
-    subject = passage("p", rated({"q/a": 1}))
-    subject.text = text
+    subject = passage("p", rated({"q/a": 1}), text=text)
     shown = listed(subject)["q/a"].pairs[0].text
     assert len(shown) <= 200
     assert "\n" not in shown

@@ -1,0 +1,264 @@
+"""What a person needs to know of a passage to check its grades: rating, answer, reply, judgment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+from typing import NamedTuple
+
+from exam_pp.data_model import (
+    DIRECT_ID,
+    HUMAN,
+    LEGACY_PROMPT_CLASS,
+    DirectGrade,
+    Passage,
+    RubricGrades,
+)
+from exam_pp.grade_filter import GradeSelector
+from exam_pp.test_bank import Entry
+
+UNGRADED = "ungraded"
+NOT_ASKED = "not asked"
+
+_START = 200
+"""Characters of a passage that are kept with every pair: enough to know it by."""
+
+ReadsAsNumber = Callable[[str | None, str, int], bool]
+"""Prompt class, reply and rating to whether the reply says that rating as a number."""
+
+
+class GradedPair(NamedTuple):
+    """What is known of one passage and one bank entry.
+
+    ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``source`` is how the rating
+    was read, where the file says so. ``reply`` is the model's reply where it was not just the number;
+    ``is_number`` whether it named the rating as a number all the same (``4: mostly complete``).
+    ``judgment`` is a number, several in one string, or None. ``text`` is the start of the passage.
+    """
+
+    passage_id: str
+    text: str
+    judgment: int | str | None
+    rating: int | None = None
+    source: str | None = UNGRADED
+    answer: str | None = None
+    reply: str | None = None
+    reason: str | None = NOT_ASKED
+    tokens_cut: int = 0
+    is_number: bool = True
+
+    @property
+    def by_default(self) -> bool:
+        """Whether the reply was no number and the default rule gave the rating."""
+        return (self.source or "").startswith("default")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPassage:
+    """A passage with its selected grades.
+
+    ``text`` is whole, ``judgments`` are the different ones in ascending order, ``pairs`` are those of the
+    bank entries that the model was asked about.
+    """
+
+    passage_id: str
+    text: str
+    judgments: Sequence[int]
+    pairs: Mapping[str, GradedPair]
+
+    @property
+    def judgment(self) -> int | str | None:
+        """The judgment for people: a number, several in one string, or None."""
+        return _judgment(self.judgments)
+
+    @property
+    def relevance(self) -> int | None:
+        """The highest judgment; None without any."""
+        return max(self.judgments, default=None)
+
+    @property
+    def best_rating(self) -> int | None:
+        """The highest rating over the entries; None where nothing is graded."""
+        return max((pair.rating for pair in self.pairs.values() if pair.rating is not None), default=None)
+
+    def reaching(self, min_grade: int) -> list[str]:
+        """Ids of the entries that are rated at least ``min_grade``, best first."""
+        return [key for rating, key in self._rated() if rating >= min_grade]
+
+    def best_entries(self) -> list[str]:
+        """Ids of the entries that have a rating, best first; equal ratings in the order of the bank."""
+        return [key for _, key in self._rated()]
+
+    def _rated(self) -> list[tuple[int, str]]:
+        rated = [(pair.rating, key) for key, pair in self.pairs.items() if pair.rating is not None]
+        return sorted(rated, key=lambda item: -item[0])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query's passages, the words of its bank entries by id, and the grade from which one is covered.
+
+    ``foreign`` are graded ids that the bank does not have.
+    """
+
+    query_id: str
+    text: str
+    entries: Mapping[str, str]
+    passages: Sequence[CheckedPassage]
+    min_grade: int
+    foreign: frozenset[str] = frozenset()
+
+    @property
+    def heading(self) -> str:
+        """The id and, where it is known, the words."""
+        return f"{self.query_id}: {self.text}" if self.text else self.query_id
+
+    def without_passages(self) -> CheckedQuery:
+        """What a report may keep of every query: id and words."""
+        return replace(self, passages=())
+
+
+def checked_passages(
+    passages: Iterable[Passage],
+    selector: GradeSelector,
+    answers_class: str | None = None,
+    reads_as_number: ReadsAsNumber | None = None,
+) -> list[CheckedPassage]:
+    """The passages with the grades that the selector chooses.
+
+    The answer that explains a rating is the same model's reply to the prompt class ``answers_class``, by
+    default to any prompt without a scale. Without ``reads_as_number``, a reply that is not just the
+    rating is no number.
+    """
+    return [
+        CheckedPassage(
+            passage.passage_id,
+            passage.text,
+            tuple(sorted({judgment.relevance for judgment in passage.judgments})),
+            _pairs_of(passage, selector, answers_class, reads_as_number),
+        )
+        for passage in passages
+    ]
+
+
+def entries_of(
+    passages: Sequence[CheckedPassage], entries: Mapping[str, Entry] | None
+) -> tuple[dict[str, str], frozenset[str]]:
+    """Entry id to words, and the graded ids that the bank lacks.
+
+    Without a bank (``entries`` is None) the entries are those that the passages were graded on, and their
+    ids stand for their words. A direct grade is the only entry.
+    """
+    asked = dict.fromkeys(entry_id for passage in passages for entry_id in passage.pairs)
+    if DIRECT_ID in asked:
+        return {DIRECT_ID: "direct grade"}, frozenset()
+    if entries is None:
+        return {entry_id: entry_id for entry_id in asked}, frozenset()
+    return {key: entry.text for key, entry in entries.items()}, frozenset(asked.keys() - entries.keys())
+
+
+def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPassage:
+    """The passage with the pairs of these entries alone, in their order."""
+    pairs = {entry_id: passage.pairs[entry_id] for entry_id in entries if entry_id in passage.pairs}
+    return replace(passage, pairs=pairs)
+
+
+def blank_pair(passage: CheckedPassage) -> GradedPair:
+    """The pair of an entry that the model was not asked about."""
+    return GradedPair(passage.passage_id, shortened(passage.text, _START), passage.judgment)
+
+
+def shortened(text: str, width: int) -> str:
+    """The start of a text on one line; a single word that is too long is cut."""
+    line = " ".join(text[: 2 * width].split()) if len(text) > 2 * width else " ".join(text.split())
+    short = shorten(line, width, placeholder=" …")
+    return short if len(short) > 2 or len(line) <= width else line[: width - 1] + "…"
+
+
+def _pairs_of(
+    passage: Passage,
+    selector: GradeSelector,
+    answers_class: str | None,
+    reads_as_number: ReadsAsNumber | None,
+) -> dict[str, GradedPair]:
+    """Entry id to pair; of several grades of an entry the later counts, and any grade before none."""
+    pairs: dict[str, GradedPair] = {}
+    judgments = sorted({judgment.relevance for judgment in passage.judgments})
+    blank = GradedPair(passage.passage_id, shortened(passage.text, _START), _judgment(judgments))
+    for grades in selector.select(passage):
+        assert isinstance(grades, RubricGrades | DirectGrade)
+        answers = extracted_answers(passage, grades.model, answers_class)
+        for entry_id, pair in _pairs(blank, grades):
+            if pair.rating is None and entry_id in pairs:
+                continue
+            number = pair.reply is None or (
+                reads_as_number is not None
+                and pair.rating is not None
+                and not pair.by_default
+                and reads_as_number(grades.prompt_class, pair.reply, pair.rating)
+            )
+            pairs[entry_id] = pair._replace(answer=answers.get(entry_id), is_number=number)
+    return pairs
+
+
+def _pairs(blank: GradedPair, grades: RubricGrades | DirectGrade) -> Iterator[tuple[str, GradedPair]]:
+    errors: Mapping[str, object]
+    sources: dict[str, str | None] = {}
+    if isinstance(grades, DirectGrade):
+        replies = {DIRECT_ID: grades.answer}
+        errors = {DIRECT_ID: grades.error} if grades.error else {}
+    else:
+        replies = dict(grades.answers)
+        errors = grades.errors if isinstance(grades.errors, dict) else {}
+        sources = {rating.entry_id: rating.source for rating in grades.self_ratings or ()}
+    ratings = grades.entry_ratings()
+    cut = grades.tokens_cut or {}
+    for entry_id, rating in ratings.items():
+        reply = replies.get(entry_id) if grades.is_rated else None
+        if reply is not None and reply.strip() == str(rating):
+            reply = None
+        yield (
+            entry_id,
+            blank._replace(
+                rating=rating,
+                source=sources.get(entry_id),
+                reply=reply,
+                reason=None,
+                tokens_cut=cut.get(entry_id, 0),
+            ),
+        )
+    for entry_id, error in errors.items():
+        if entry_id not in ratings:
+            details = error if isinstance(error, dict) else {}
+            reason = str(details.get("failure_reason") or "no reason recorded")
+            reply = details.get("response") or None
+            yield (
+                entry_id,
+                blank._replace(reply=reply and str(reply), reason=reason, tokens_cut=cut.get(entry_id, 0)),
+            )
+
+
+def _judgment(relevances: Sequence[int]) -> int | str | None:
+    if not relevances:
+        return None
+    return relevances[0] if len(relevances) == 1 else ", ".join(map(str, relevances))
+
+
+def extracted_answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:
+    """Entry id to the same model's answer; of several prompt classes the first in the file.
+
+    People rate and do not extract: beside their ratings stand the answers of any model.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    by_person = (model or "").startswith(HUMAN)
+    for grades in passage.rubric_grades or ():
+        prompt_class = grades.prompt_class or LEGACY_PROMPT_CLASS
+        if (grades.model != model and not by_person) or (
+            grades.is_rated if answers_class is None else prompt_class != answers_class
+        ):
+            continue
+        for entry_id, answer in grades.answers:
+            if found.get(entry_id, (prompt_class,))[0] == prompt_class:
+                found[entry_id] = (prompt_class, answer)
+    return {entry_id: answer for entry_id, (_, answer) in found.items()}

@@ -1,0 +1,175 @@
+"""*Verify grading*: entry by entry, the passages by rating, with the answer that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from exam_pp.reports.document import Block, Cell, Heading, Table
+from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
+from exam_pp.reports.verification.checked import (
+    NOT_ASKED,
+    UNGRADED,
+    CheckedQuery,
+    GradedPair,
+    blank_pair,
+    shortened,
+)
+
+CELL = 56
+"""Characters of a text in a table for the terminal."""
+
+
+@dataclass(frozen=True)
+class GradedEntry:
+    """A bank entry with its passages, best rating first; ``omitted`` counts those not shown."""
+
+    query_id: str
+    entry_id: str
+    text: str
+    pairs: Sequence[GradedPair]
+    omitted: int = 0
+
+    def only(self, min_grade: int | None, limit: int | None) -> GradedEntry:
+        """The first ``limit`` pairs that have at least the rating ``min_grade``."""
+        pairs = [
+            pair
+            for pair in self.pairs
+            if min_grade is None or (pair.rating is not None and pair.rating >= min_grade)
+        ][:limit]
+        return replace(self, pairs=pairs, omitted=self.omitted + len(self.pairs) - len(pairs))
+
+    def joined(self, other: GradedEntry) -> GradedEntry:
+        """Both parts of an entry whose query stands on two lines of the file."""
+        pairs = _by_rating([*self.pairs, *other.pairs])
+        return replace(self, pairs=pairs, omitted=self.omitted + other.omitted)
+
+
+def graded_entries(query: CheckedQuery) -> list[GradedEntry]:
+    """Every entry of a query with all its passages: rated ones by rating, then the ungraded."""
+    return [
+        GradedEntry(
+            query.query_id,
+            entry_id,
+            text,
+            _by_rating(passage.pairs.get(entry_id) or blank_pair(passage) for passage in query.passages),
+        )
+        for entry_id, text in query.entries.items()
+    ]
+
+
+def _by_rating(pairs: Iterable[GradedPair]) -> list[GradedPair]:
+    return sorted(pairs, key=lambda pair: -1 if pair.rating is None else pair.rating, reverse=True)
+
+
+class Grading(VerificationReport):
+    """Of every entry, the first ``limit`` passages with at least the rating ``min_grade``."""
+
+    title = "Verify grading"
+
+    def __init__(self, min_grade: int | None = None, limit: int | None = None) -> None:
+        self._min_grade, self._limit = min_grade, limit
+        self._headings: dict[str, str] = {}
+        self._entries: dict[str, dict[str, GradedEntry]] = {}
+        self._counts = _Counts()
+
+    def add(self, query: CheckedQuery) -> None:
+        """Keep the pairs that are shown."""
+        self._headings.setdefault(query.query_id, query.heading)
+        shown = self._entries.setdefault(query.query_id, {})
+        for part in graded_entries(query):
+            self._counts.add(part)
+            known = shown.get(part.entry_id)
+            entry = known.joined(part) if known else part
+            shown[part.entry_id] = entry.only(self._min_grade, self._limit)
+
+    def summary(self) -> str:
+        """How many pairs there are, and how many replies need a look."""
+        return self._counts.words(len(self._headings), sum(map(len, self._entries.values())))
+
+    def pages(self) -> list[Block]:
+        """A table per bank entry under the entry's text."""
+        blocks: list[Block] = []
+        for query_id, heading in self._headings.items():
+            blocks.append(Heading(heading))
+            for entry in self._entries[query_id].values():
+                blocks += _entry_blocks(entry)
+        return blocks
+
+    def table(self) -> Table:
+        """All pairs that are shown."""
+        rows: list[list[Cell]] = [
+            [entry.query_id, entry.entry_id, entry.text, pair.rating, pair.source, pair.answer, pair.judgment,
+             pair.passage_id, pair.reply, pair.reason, pair.text]
+            for entries in self._entries.values()
+            for entry in entries.values()
+            for pair in entry.pairs
+        ]  # fmt: skip
+        return Table(_COLUMNS, rows)
+
+
+_COLUMNS = (
+    "query_id", "entry_id", "entry", "rating", "source", "answer", "judgment", "passage_id", "reply",
+    "reason", "text",
+)  # fmt: skip
+
+
+@dataclass
+class _Counts:
+    """Of all pairs, shown or not."""
+
+    pairs: int = 0
+    odd_replies: int = 0
+    by_default: int = 0
+    ungraded: int = 0
+    not_asked: int = 0
+
+    def add(self, entry: GradedEntry) -> None:
+        for pair in entry.pairs:
+            self.pairs += 1
+            self.odd_replies += pair.rating is not None and pair.reply is not None
+            self.by_default += pair.by_default
+            asked = pair.reason != NOT_ASKED
+            self.not_asked += not asked
+            self.ungraded += asked and pair.rating is None
+
+    def words(self, queries: int, entries: int) -> str:
+        return (
+            f"{queries} queries, {entries} entries, {self.pairs} pairs: {self.odd_replies} with a "
+            f"reply that is not just the rating ({self.by_default} of them marked as read by the default "
+            f"rule), {self.ungraded} ungraded, {self.not_asked} not asked."
+        )
+
+
+def _entry_blocks(entry: GradedEntry) -> list[Block]:
+    blocks: list[Block] = [Heading(entry.text, level=2)]
+    if entry.pairs:
+        blocks.append(pair_table(entry.pairs))
+    return blocks + omission(entry.omitted, "passages", len(entry.pairs))
+
+
+def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:
+    """Passages of one entry, for people; ``width`` is how much is shown of a passage's text."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            pair.rating,
+            pair.answer and shortened(pair.answer, CELL),
+            pair.judgment,
+            pair.passage_id,
+            note(pair),
+            shortened(pair.text, width),
+        )
+        for pair in pairs
+    ]
+    columns = ("rating", "answer", "judgment", "passage", "note", "text")
+    return without_empty_columns(Table(columns, rows, title))
+
+
+def note(pair: GradedPair) -> str:
+    """What is special about a pair: a rating by default, no rating and why, an odd reply."""
+    reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
+    if pair.rating is None:
+        mark = pair.reason if pair.reason == NOT_ASKED else f"{UNGRADED}: {pair.reason}"
+    else:
+        mark = pair.source if pair.source not in (None, "number") else ""
+    return " ".join(part for part in (mark, f"reply {reply}" if reply else "") if part)
