@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.conversion import (
+    check_probe,
+    check_type,
+    converted,
+    device_index,
+    engine_compute_type,
+    engine_device,
+    start_or_none,
+    worker_threads,
+)
 from exam_pp.llm.labels import label_rows
 from exam_pp.llm.seq2seq import Job
 from exam_pp.messages import Completion
 
 if TYPE_CHECKING:
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
-
-log = logging.getLogger(__name__)
 
 LONGEST_REPLY = 256
 """Longer replies go to the reference engine: the two differ where a search runs into a length limit."""
@@ -38,10 +41,6 @@ _PROBES = (
     "Key Fact: glaciers store water. Context: 0 1 2 3 4 5",
     "a",
 )
-# Likelihoods of a converted checkpoint may differ from transformers' by this much (natural log); a
-# wrong scale of the output layer, the usual failure, moves them by more than 1.
-_TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
-_LOOSE_TOLERANCE = 1.0
 
 
 def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
@@ -49,17 +48,7 @@ def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTransla
 
     Where the options ask for it (``--engine ctranslate2``, ``--compute-type``), the reason is raised.
     """
-    wanted = options.engine == "ctranslate2" or options.compute_type is not None
-    try:
-        return CTranslate2Engine(options, checkpoint)
-    except ImportError as error:
-        if wanted:
-            raise MissingExtraError("The engine ctranslate2", "fast") from error
-    except (OSError, ValueError, RuntimeError, NotImplementedError, ModelError) as error:
-        if wanted:
-            raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
-        log.warning("CTranslate2 cannot run %s (%s): using transformers", options.model, error)
-    return None
+    return start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
 
 
 class CTranslate2Engine:
@@ -73,13 +62,16 @@ class CTranslate2Engine:
         self._options = options
         self._tokenizer = checkpoint.tokenizer
         self._beams = options.beams
-        self._device = _device(options)
-        self._compute_type = _compute_type(options, self._device)
-        workers, threads = _workers(options, self._device)
+        self._device = engine_device(options)
+        self._compute_type = engine_compute_type(options, self._device)
+        folder = converted(
+            checkpoint, self._compute_type, lambda part: _check(checkpoint, part, self._compute_type)
+        )
+        workers, threads = worker_threads(options, self._device)
         self._translator = ctranslate2.Translator(
-            str(_converted(checkpoint, self._compute_type)),
+            str(folder),
             device=self._device,
-            device_index=_device_index(options),
+            device_index=device_index(options),
             compute_type=self._compute_type,
             inter_threads=workers,
             intra_threads=threads,
@@ -236,95 +228,6 @@ def _unknown(replies: dict[tuple[str, ...], float]) -> float:
     return 1 - math.fsum(map(math.exp, replies.values()))
 
 
-def _device(options: ModelOptions) -> str:
-    import ctranslate2
-
-    wanted = (options.device or "auto").split(":")[0]
-    if wanted == "auto":
-        return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
-    return wanted
-
-
-def _device_index(options: ModelOptions) -> int:
-    """The 1 of ``cuda:1``."""
-    number = (options.device or "").partition(":")[2]
-    return int(number) if number.isdecimal() else 0
-
-
-def _compute_type(options: ModelOptions, device: str) -> str:
-    """The asked type, else float32 on a CPU and bfloat16 on a GPU (FLAN-T5 overflows in float16)."""
-    if options.compute_type:
-        return options.compute_type
-    if options.dtype != "auto":
-        return options.dtype
-    return "bfloat16" if device == "cuda" else "float32"
-
-
-def _workers(options: ModelOptions, device: str) -> tuple[int, int]:
-    """Workers and threads each: on a CPU many workers of one thread beat one worker of many."""
-    if device == "cuda":
-        return 1, 0
-    cores = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
-    # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
-    workers = min(cores, 8)
-    return workers, max(1, cores // workers)
-
-
-def cache_folder() -> Path:
-    """Where converted checkpoints are kept: ``EXAM_PP_CACHE``, else the user's cache folder."""
-    if chosen := os.environ.get("EXAM_PP_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
-
-
-def _converted(checkpoint: Checkpoint, compute_type: str) -> Path:
-    """The folder of the converted checkpoint; converts and checks it on the first use.
-
-    The folder appears under its name only when it is complete and checked.
-    """
-    import ctranslate2
-
-    identity = "-".join(checkpoint.identity.values())
-    target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
-    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        _convert(checkpoint, part, compute_type)
-        _check(checkpoint, part, compute_type)
-        try:
-            part.rename(target)
-        except OSError:
-            if not target.is_dir():  # else another process was faster, with the same content
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return target
-
-
-def _convert(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
-    from ctranslate2.converters import TransformersConverter
-
-    from exam_pp.llm.checkpoint import quiet_loading
-
-    class Converter(TransformersConverter):  # type: ignore[misc]
-        def load_model(self, *args: Any, **kwargs: Any) -> Any:
-            model = super().load_model(*args, **kwargs)
-            # Recent transformers always set `tie_word_embeddings` and keep what it meant for T5's
-            # output scale elsewhere; the converter reads the old flag.
-            if hasattr(model.config, "scale_decoder_outputs"):
-                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
-            return model
-
-    import transformers
-
-    converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
-    with quiet_loading(transformers):
-        converter.convert(str(folder), quantization=compute_type, force=True)
-
-
 def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
     """Compare log-likelihoods of a few continuations with transformers'; raises :class:`ModelError`."""
     import ctranslate2
@@ -332,8 +235,7 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
 
     tokenizer = checkpoint.tokenizer
     model = checkpoint.model(torch.float32)
-    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=_on_cpu(compute_type))
-    tolerance = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
+    translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=check_type(compute_type))
     for probe in _PROBES:
         prompt = tokenizer(probe)["input_ids"]
         for target in label_rows(tokenizer, ("0", "3", "the answer")):
@@ -344,15 +246,4 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
             source = tokenizer.convert_ids_to_tokens(prompt)
             words = tokenizer.convert_ids_to_tokens(target[:-1])
             found = math.fsum(translator.score_batch([source], [words])[0].log_probs)
-            if not abs(found - expected) <= tolerance * max(1.0, abs(expected) / 10):
-                raise ModelError(
-                    f"the converted checkpoint disagrees with transformers (log-likelihood {found:.4f} "
-                    f"instead of {expected:.4f} for a probe)"
-                )
-
-
-def _on_cpu(compute_type: str) -> str:
-    """The check runs on the CPU, which does not know every type of a GPU."""
-    import ctranslate2
-
-    return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"
+            check_probe(found, expected, compute_type)

@@ -13,8 +13,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from exam_pp.errors import ModelError, UnknownNameError
-from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.llm import ctranslate2 as fast
+from exam_pp.llm import ModelOptions, conversion, load_llm
 from exam_pp.messages import Part, Request
 
 LABELS = tuple("012345")
@@ -190,7 +189,7 @@ def test_a_wrong_conversion_is_noticed(
     def convert_plainly(checkpoint: Any, folder: Path, compute_type: str) -> None:
         TransformersConverter(checkpoint.path).convert(str(folder), quantization=compute_type, force=True)
 
-    monkeypatch.setattr(fast, "_convert", convert_plainly)
+    monkeypatch.setattr(conversion, "_convert", convert_plainly)
     with pytest.raises(ModelError, match="disagrees with transformers"):
         load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
     assert not list((tmp_path / "ctranslate2").iterdir())

@@ -1,0 +1,154 @@
+"""Checkpoints for CTranslate2: converted once, checked against transformers, kept in a cache."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from exam_pp.errors import MissingExtraError, ModelError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.checkpoint import ModelCheckpoint, quiet_loading
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# Likelihoods of a converted checkpoint may differ from transformers' by this much (natural log); a
+# wrong scale of the output layer, the usual failure, moves them by more than 1.
+_TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
+_LOOSE_TOLERANCE = 1.0
+
+
+def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
+    """What ``make`` gives, or None where CTranslate2 is not installed or cannot run this checkpoint.
+
+    Where the options ask for it (``--engine ctranslate2``, ``--compute-type``), the reason is raised.
+    """
+    wanted = options.engine == "ctranslate2" or options.compute_type is not None
+    try:
+        return make()
+    except ImportError as error:
+        if wanted:
+            raise MissingExtraError("The engine ctranslate2", "fast") from error
+    except (OSError, ValueError, RuntimeError, NotImplementedError, ModelError) as error:
+        if wanted:
+            raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
+        log.warning("CTranslate2 cannot run %s (%s): using transformers", options.model, error)
+    return None
+
+
+def engine_device(options: ModelOptions) -> str:
+    """``"cuda"`` or ``"cpu"``: the asked device, else the GPU if there is one."""
+    import ctranslate2
+
+    wanted = (options.device or "auto").split(":")[0]
+    if wanted == "auto":
+        return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+    return wanted
+
+
+def device_index(options: ModelOptions) -> int:
+    """The 1 of ``cuda:1``."""
+    number = (options.device or "").partition(":")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def engine_compute_type(options: ModelOptions, device: str) -> str:
+    """The asked type, else float32 on a CPU and bfloat16 on a GPU (FLAN-T5 overflows in float16)."""
+    if options.compute_type:
+        return options.compute_type
+    if options.dtype != "auto":
+        return options.dtype
+    return "bfloat16" if device == "cuda" else "float32"
+
+
+def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
+    """Workers and threads each: on a CPU many workers of one thread beat one worker of many."""
+    if device == "cuda":
+        return 1, 0
+    cores = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
+    workers = min(cores, 8)
+    return workers, max(1, cores // workers)
+
+
+def cache_folder() -> Path:
+    """Where converted checkpoints are kept: ``EXAM_PP_CACHE``, else the user's cache folder."""
+    if chosen := os.environ.get("EXAM_PP_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
+
+
+def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
+    """The folder of the converted checkpoint; converts and checks it on the first use.
+
+    ``check`` gets the folder and raises :class:`ModelError` where the conversion is wrong. The folder
+    appears under its name only when it is complete and checked.
+    """
+    import ctranslate2
+
+    identity = "-".join(checkpoint.identity.values())
+    target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
+    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        _convert(checkpoint, part, compute_type)
+        check(part)
+        try:
+            part.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster, with the same content
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> None:
+    import transformers
+    from ctranslate2.converters import TransformersConverter
+
+    class Converter(TransformersConverter):  # type: ignore[misc]
+        def load_model(self, *args: Any, **kwargs: Any) -> Any:
+            model = super().load_model(*args, **kwargs)
+            # Recent transformers always set `tie_word_embeddings` and keep what it meant for T5's
+            # output scale elsewhere; the converter reads the old flag.
+            if hasattr(model.config, "scale_decoder_outputs"):
+                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
+            return model
+
+        def load_tokenizer(self, *args: Any, **kwargs: Any) -> Any:
+            tokenizer = super().load_tokenizer(*args, **kwargs)
+            # Models without a first token cannot be written otherwise; prompts bring their own.
+            if tokenizer.bos_token is None:
+                tokenizer.bos_token = tokenizer.eos_token
+            return tokenizer
+
+    converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
+    with quiet_loading(transformers):
+        converter.convert(str(folder), quantization=compute_type, force=True)
+
+
+def check_type(compute_type: str) -> str:
+    """The type of a check, which runs on the CPU: that does not know every type of a GPU."""
+    import ctranslate2
+
+    return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"
+
+
+def check_probe(found: float, expected: float, compute_type: str) -> None:
+    """Compare the log-likelihood of a probe with transformers'; raises :class:`ModelError`."""
+    tolerance = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
+    if not abs(found - expected) <= tolerance * max(1.0, abs(expected) / 10):
+        raise ModelError(
+            f"the converted checkpoint disagrees with transformers (log-likelihood {found:.4f} "
+            f"instead of {expected:.4f} for a probe)"
+        )
