@@ -154,6 +154,10 @@ class RubricGrades(_GradesOfOneModel):
             return None
         return [(item.nugget_id, item.assignment) for item in self.assignments]
 
+    def graded_ids(self) -> set[str]:
+        """The entries that were answered: they have a rating, or are correct or wrong."""
+        return {*self.correct, *self.wrong, *self.entry_ratings()}
+
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
         """Why an entry was left ungraded, if it was."""
         if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
@@ -185,6 +189,10 @@ class DirectGrade(_GradesOfOneModel):
         if self.self_ratings is not None:
             return {DIRECT_ID: self.self_ratings}
         return {} if self.error else {DIRECT_ID: int(self.correct)}
+
+    def graded_ids(self) -> set[str]:
+        """``"direct"``, unless the grade failed."""
+        return set(self.entry_ratings())
 
     def distributions(self) -> dict[str, Sequence[float]]:
         """The probabilities of the single entry ``"direct"``, if there are any."""
@@ -219,6 +227,15 @@ class Passage(Record):
         yield from self.rubric_grades or ()
         yield from self.direct_grades or ()
 
+    def add_grades(self, new: Sequence[RubricGrades | DirectGrade]) -> None:
+        """Append grades to those of their kind."""
+        rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
+        direct = [grades for grades in new if isinstance(grades, DirectGrade)]
+        if rubric:
+            self.rubric_grades = [*(self.rubric_grades or ()), *rubric]
+        if direct:
+            self.direct_grades = [*(self.direct_grades or ()), *direct]
+
 
 @dataclass
 class QueryPassages:
@@ -226,6 +243,10 @@ class QueryPassages:
 
     query_id: str
     passages: list[Passage]
+
+    def dump(self) -> bytes:
+        """The line as JSON without its line end; keys that were never set are left out."""
+        return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
 
 
 _LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(tuple[Id, list[Passage]])
@@ -244,8 +265,8 @@ def parse_object(value: Any) -> QueryPassages:
 
 
 def dump_line(query: QueryPassages) -> bytes:
-    """The line as JSON without its line end; keys that were never set are left out."""
-    return _LINE.dump_json((query.query_id, query.passages), by_alias=True, exclude_unset=True)
+    """As :meth:`QueryPassages.dump`."""
+    return query.dump()
 
 
 # What reading for numbers needs. `exam_pp.store` decodes these fields alone, which is several times
@@ -315,6 +336,10 @@ class GradesView(Protocol):
 
     def entry_ratings(self) -> dict[str, int]:
         """Entry id to rating."""
+        ...
+
+    def graded_ids(self) -> set[str]:
+        """The entries that were answered."""
         ...
 
     def distributions(self) -> dict[str, Sequence[float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,15 +11,17 @@ from pathlib import Path
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
-from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm
+from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm, reads_lists
 from exam_pp.messages import Completion
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
 from exam_pp.phases.shares import Shard
 from exam_pp.phases.team import ALONE, Team
 from exam_pp.prompts.answer_key import checkable_golds
+from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.store.banks import read_bank
-from exam_pp.store.files import STDIO, check_output, is_stream, remove_leftovers
+from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.journal import Journal, journal_path, rank_journal, rank_journals
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries
@@ -79,7 +81,7 @@ class FileSummary(GradeSummary):
             yield f"{len(self.without_bank)} queries have no bank entry and stay as they are: {some}"
         if self.without_text:
             yield (
-                f"{len(self.without_text)} queries have no text for direct prompts (name it in --queries): "
+                f"{len(self.without_text)} queries have no text, which the prompt needs (name --queries): "
                 f"{_some(self.without_text)}"
             )
         if self.output != STDIO:
@@ -103,6 +105,7 @@ def grade_file(
     Raises :class:`exam_pp.errors.ExamError`.
     """
     exam = check_files(files, options)
+    check_lists(model, options.prompts)
     streamed = is_stream(files.passages)
     if streamed and (shard or team.size > 1):
         raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
@@ -140,6 +143,17 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)
     return Exam(bank, _query_texts(files))
+
+
+def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
+    """Raise :class:`SelectionError` for a prompt that lists more than models of this kind can read."""
+    for prompt in prompts:
+        if is_listwise(prompt) and not reads_lists(model):
+            alone = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
+            raise SelectionError(
+                f"The prompt {prompt.name} lists many texts, for which the model {model.model!r} is not made: "
+                f"use one with --model-pipeline text-generation or openai{alone}."
+            )
 
 
 def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam: Exam) -> GradeOptions:
@@ -194,8 +208,6 @@ def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
     with Journal(path) as journal:
         if team.leads:
             _take_over(journal, team)
-            if not is_stream(files.output):
-                remove_leftovers(files.output)
         else:
             team.gather(journal.everything())  # on a machine with a disk of its own
         if team.leads and path is not None and len(journal):
@@ -230,18 +242,18 @@ def _query_texts(files: GradeFiles) -> dict[str, str]:
 def _check_prompts(files: GradeFiles, options: GradeOptions) -> None:
     for prompt in options.prompts:
         make_grader(prompt, "", {})  # refuses prompts that grade no passages
-        if prompt.kind != "direct" and files.bank is None:
-            raise SelectionError(f"The prompt {prompt.name} grades {prompt.kind}s: name their --bank.")
+        if prompt.entry_kind and files.bank is None:
+            raise SelectionError(f"The prompt {prompt.name} grades {prompt.entry_kind}s: name their --bank.")
     if files.bank is None and files.queries is None:
         raise SelectionError("Direct prompts need the texts of the queries: name --queries, or a --bank.")
 
 
 def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
     for prompt in options.prompts:
-        if prompt.kind != "direct" and prompt.kind not in bank.kinds:
+        if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             held = " and ".join(f"{kind}s" for kind in sorted(bank.kinds))
             raise SelectionError(
-                f"The prompt {prompt.name} grades {prompt.kind}s, but the bank holds {held}."
+                f"The prompt {prompt.name} grades {prompt.entry_kind}s, but the bank holds {held}."
             )
 
 

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
+import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from glob import escape
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+from urllib.parse import quote
 
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import DataError, OutputError
 
 STDIO = "-"
+MAX_RATIO_VARIABLE = "EXAM_PP_MAX_RATIO"
+MAX_LINE_VARIABLE = "EXAM_PP_MAX_LINE_MB"
+_MAX_RATIO = 200
+"""Graded passages shrink to a tenth; gzip at its best, which is a bomb, to a thousandth."""
+_MAX_LINE_MB = 1024
+_UNGUARDED = 64 * 2**20
+"""So many bytes may come out of a gzip before its ratio counts: little harm, and little files repeat much."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
-# The level of the standard `gzip` command; zlib-ng reaches its size in a third of the time.
-_GZIP_LEVEL = 6
+_GZIP_LEVEL = 4
+_BUFFER = 2**20
+"""Lines are long: with a small buffer each would be put together from hundreds of pieces."""
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Line number (from 1) and line without its end, for every line that is not blank.
 
     Gzip is recognised by its first bytes, whatever the file's name; ``-`` is standard input.
-    Raises :class:`DataError` where the file is missing, or a gzip is cut off or corrupt (naming the
-    last good line).
+    Raises :class:`DataError` where the file is missing, a gzip is cut off or corrupt (naming the last
+    good line), or a line or a gzip is larger than the limits (docs/reliability.md).
     """
     for number, line in _raw_lines(path):
         if stripped := line.strip():
@@ -35,10 +45,12 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
+    number, limit = 0, _limit(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
-            for number, line in enumerate(stream, 1):
+            while line := stream.readline(limit + 1):
+                number += 1
+                _check_length(len(line), limit, path, number)
                 yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         last = f"the last line that could be read is line {number}" if number else "no line could be read"
@@ -52,6 +64,21 @@ def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"cannot be read ({error.strerror or error}).", file=str(path)) from error
 
 
+def _check_length(length: int, limit: int, path: str | Path, line: int | None = None) -> None:
+    if length > limit:
+        raise DataError(
+            f"is longer than {limit // 2**20} MB; if that is meant, set {MAX_LINE_VARIABLE} to more.",
+            file=str(path), line=line,
+        )  # fmt: skip
+
+
+def _limit(variable: str, default: int) -> int:
+    text = os.environ.get(variable, "").strip()
+    if text and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise DataError(f"{text!r} is no whole number above 0.", field=f"the environment variable {variable}")
+    return int(text) if text else default
+
+
 def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """As :func:`read_lines`, decoded from UTF-8."""
     for number, line in read_lines(path):
@@ -63,34 +90,83 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def read_text(path: str | Path) -> str:
     """A text file as a whole, decoded from UTF-8; gzip and errors as in :func:`read_lines`."""
+    limit = _limit(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    data = bytearray()
     try:
         with _open_input(path) as stream:
-            data = stream.read().removeprefix(b"\xef\xbb\xbf")
+            while len(data) <= limit and (block := stream.read(_BUFFER)):
+                data += block
     except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         if str(path) == STDIO:  # which cannot be read twice
             raise DataError(f"the data is cut off or corrupt ({error}).", file="standard input") from error
-        data = b"".join(line for _, line in _raw_lines(path))  # says where
+        data = bytearray().join(line for _, line in _raw_lines(path))  # says where
+    _check_length(len(data), limit, path)
     try:
-        return data.decode("utf-8")
+        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError("is not UTF-8 text.", file=str(path)) from error
 
 
 @contextmanager
-def _open_input(path: str | Path) -> Iterator[IO[bytes]]:
+def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
-        stream: IO[bytes] = sys.stdin.buffer
-        peek = getattr(stream, "peek", None)
-        head = peek(2)[:2] if peek else b""
-        yield gzip_ng.GzipNGFile(fileobj=stream, mode="rb") if head == _GZIP_MAGIC else stream
+        # Text streams that tests or notebooks put in its place have no buffered reader inside.
+        stdin: Any = sys.stdin.buffer
+        yield _unzipped(stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin), "standard input")
         return
     with Path(path).open("rb") as raw:
-        if raw.peek(2)[:2] != _GZIP_MAGIC:  # a pipe can be looked into, but not rewound
-            yield raw
-            return
-        # A small buffer turns every line into many calls: 1 MiB keeps decompression the only cost.
-        with gzip_ng.open(raw, "rb") as unzipped:
-            yield unzipped
+        yield _unzipped(raw, str(path))
+
+
+def _unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
+    if raw.peek(2)[:2] != _GZIP_MAGIC:  # a pipe can be looked into, but not rewound
+        return raw
+    return io.BufferedReader(_Unzipping(raw, file), _BUFFER)
+
+
+class _Unzipping(io.RawIOBase):
+    """What a gzip holds, as long as that is not absurdly more than the gzip itself (a "zip bomb")."""
+
+    def __init__(self, packed: io.BufferedReader, file: str) -> None:
+        self._packed = _Counted(packed)
+        self._zipped = gzip_ng.GzipNGFile(fileobj=self._packed, mode="rb")
+        self._file = file
+        self._ratio = _limit(MAX_RATIO_VARIABLE, _MAX_RATIO)
+        self._given = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpacked bytes; raises :class:`DataError` when there are too many."""
+        count: int = self._zipped.readinto(buffer)
+        self._given += count
+        if self._given > max(_UNGUARDED, self._ratio * self._packed.taken):
+            raise DataError(
+                f"unpacks to more than {self._ratio} times its size; if that is meant, set "
+                f"{MAX_RATIO_VARIABLE} to more.",
+                file=self._file,
+            )
+        return count
+
+
+class _Counted(io.RawIOBase):
+    """A stream that knows how much was read from it."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self.taken = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As the stream."""
+        count = self._stream.readinto(buffer)
+        self.taken += count
+        return count
 
 
 @contextmanager
@@ -99,48 +175,94 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
 
     Names that end in ``.gz`` are compressed, without time stamp or name inside, so equal content
     gives equal bytes. ``-`` is standard output. ``inputs`` are files that must not be overwritten.
-    Raises :class:`OutputError`.
+    One process writes an output at a time. Raises :class:`OutputError`.
     """
     if str(path) == STDIO:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with _standard_output() as stream:
+            yield stream
         return
     target = check_output(path, inputs)
-    if target.exists() and not target.is_file():  # a device or a pipe, such as /dev/null: never replaced
-        with target.open("wb") as device:
-            yield device
-        return
-    target = target.resolve()  # through a symbolic link, to keep the link
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror}.") from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if target.name.endswith(".gz"):
-                with gzip_ng.GzipNGFile(
-                    filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=_GZIP_LEVEL
-                ) as zipped:
-                    yield zipped
-            else:
+        if target.exists() and not target.is_file():  # a device or a pipe, such as /dev/null: never replaced
+            with target.open("wb") as device:
+                yield device
+            return
+        with _part_of(target.resolve()) as raw:  # through a symbolic link, to keep the link
+            if not target.name.endswith(".gz"):
                 yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.chmod(0o666 & ~_umask())
-        part.replace(target)
-        _sync_folder(target.parent)
+                return
+            with gzip_ng.GzipNGFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as zipped:
+                yield zipped
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # `exam-pp ... | head` is no problem
+        raise
+    except OSError as error:
+        raise OutputError(f"Standard output cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _part_of(target: Path) -> Iterator[IO[bytes]]:
+    """A file beside the target that takes its place at the end, and is removed after an error.
+
+    It has one name, and its writer holds a lock on it: so two processes cannot write one output, and what
+    a killed process left is in nobody's way and gone after the next attempt.
+    """
+    part, raw = _locked_part(target)
+    try:
+        yield raw
+        raw.flush()
+        os.fsync(raw.fileno())
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # what could not be written is on its way up already
+            raw.close()
+    _sync_folder(target.parent)
 
 
-def remove_leftovers(path: str | Path) -> None:
-    """Remove what killed processes left of unfinished outputs; only for who holds a lock on ``path``."""
-    target = Path(path).resolve()
-    for part in target.parent.glob(f".{escape(target.name)}.*.part"):
-        part.unlink(missing_ok=True)
+def _locked_part(target: Path) -> tuple[Path, IO[bytes]]:
+    part = target.with_name(f".{target.name}.part")
+    while True:
+        raw = _open_part(part)
+        try:
+            fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raw.close()
+            raise OutputError(
+                f"{target} is being written by another process; wait for it or name another -o."
+            ) from None
+        except OSError:  # a file system without locks: at least nobody else has this name
+            raw.close()
+            part.unlink(missing_ok=True)
+            part = target.with_name(f".{target.name}.{os.getpid()}.part")
+            return part, _open_part(part, os.O_EXCL)
+        if _is_open_file(part, raw):
+            raw.truncate(0)
+            return part, raw
+        raw.close()  # its writer finished between our two steps: once more
+
+
+def _open_part(part: Path, flags: int = 0) -> IO[bytes]:
+    # Through no link that somebody has laid in a folder for everyone.
+    flags |= os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(part, flags, 0o666), "wb")
+
+
+def _is_open_file(path: Path, stream: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(stream.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def is_stream(path: str | Path) -> bool:
@@ -165,16 +287,30 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     return target
 
 
+def make_folder(path: str | Path) -> Path:
+    """The folder, made where it does not exist; raises :class:`OutputError`."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made a folder: {error.strerror}.") from error
+    return folder
+
+
+def safe_name(identifier: str) -> str:
+    """An id, or the name of a system, as a file name that cannot leave its folder; undone by URL unquoting.
+
+    Everything but ASCII letters, digits and ``_.-~+@=,`` is percent-encoded, and so is a leading dot. The
+    empty id is a lone ``%``.
+    """
+    name = quote(identifier, safe="+@=,", errors="surrogatepass")
+    return "%2E" + name[1:] if name.startswith(".") else name or "%"
+
+
 def write_text(path: str | Path, text: str, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write a whole small text file, atomically."""
     with atomic_output(path, inputs=inputs) as stream:
         stream.write(text.encode("utf-8"))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import msgspec
 from pydantic import ValidationError
 
-from exam_pp.data_model import (
-    DIRECT_ID,
-    Passage,
-    QueryPassages,
-    QueryView,
-    dump_line,
-    parse_line,
-    parse_object,
-)
+from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line, parse_object
 from exam_pp.errors import DataError
+from exam_pp.store.fields import PassageFields, QueryFields
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.validation import sentence
 
 log = logging.getLogger(__name__)
+
+_DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
 
 
 def read_passages(path: str | Path) -> Iterator[QueryPassages]:
@@ -46,12 +42,29 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
     """
     for number, line in read_lines(path):
         try:
-            query_id, passages = _DECODER.decode(line)
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+            with no_collections():
+                query_id, passages = _DECODER.decode(line)
+        except NOT_TAKEN:
             yield parse_query(line, str(path), number)
         else:
-            _check_ids(passages, str(path), number)
-            yield _Query(query_id, passages)
+            check_ids(passages, str(path), number)
+            yield QueryFields(query_id, passages)
+
+
+NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
+"""What the fast decoder raises; the slow one then finds the words, or takes the line."""
+
+
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Inside this block the garbage collector waits: a line makes thousands of objects and no garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager
@@ -61,19 +74,28 @@ def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> I
         yield PassagesWriter(stream)
 
 
+class Line(Protocol):
+    """A query that can be written: :class:`QueryPassages`, or one of :mod:`exam_pp.store.raw_passages`."""
+
+    def dump(self) -> bytes:
+        """The line without its end."""
+        ...
+
+
 class PassagesWriter:
     """Writes one query a line."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def write(self, query: QueryPassages) -> None:
+    def write(self, query: Line) -> None:
         """Append a query."""
-        self._stream.write(dump_line(query) + b"\n")
+        self._stream.write(query.dump())
+        self._stream.write(b"\n")
 
 
-def _check_ids(passages: Sequence[Passage | _Passage], file: str, number: int) -> None:
-    """Two texts under one id could not be told apart by their grades."""
+def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
+    """Raise :class:`DataError` for an id with two texts, which could not be told apart by their grades."""
     texts: dict[str, str] = {}
     for position, passage in enumerate(passages, 1):
         if texts.setdefault(passage.passage_id, passage.text) != passage.text:
@@ -86,13 +108,14 @@ def _check_ids(passages: Sequence[Passage | _Passage], file: str, number: int) -
 def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
     """A line of a passages file, as :func:`read_passages` reads it; raises :class:`DataError`."""
     query = _parse_strict(line, file, number)
-    _check_ids(query.passages, file, number)
+    check_ids(query.passages, file, number)
     return query
 
 
 def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
     try:
-        return parse_line(line)
+        with no_collections():
+            return parse_line(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -137,149 +160,3 @@ def _field(loc: Sequence[int | str]) -> str:
         path = ".".join(str(part + 1 if isinstance(part, int) else part) for part in names[2:])
         return f"passage {names[1] + 1}{' ' + path if path else ''}"
     return "passages"
-
-
-# The fields that metrics read, and those that the format requires, for msgspec: the protocols of
-# `data_model`, decoded without the rest.
-# `gc=False` keeps the garbage collector from walking a million small objects that hold no cycles.
-
-
-class _Judgment(msgspec.Struct, gc=False, frozen=True):
-    paragraphId: str  # noqa: N815 - the file's own names, here and below
-    query: str
-    relevance: int
-    titleQuery: str  # noqa: N815
-
-    @property
-    def query_id(self) -> str:
-        return self.query
-
-
-class _Ranking(msgspec.Struct, gc=False, frozen=True):
-    method: str
-    paragraphId: str  # noqa: N815
-    queryId: str  # noqa: N815
-    rank: int
-    score: float
-
-
-class _Data(msgspec.Struct, gc=False, frozen=True):
-    judgments: list[_Judgment] = []
-    rankings: list[_Ranking] = []
-
-
-class _PromptInfo(msgspec.Struct, gc=False, frozen=True):
-    prompt_class: str | None = None
-    prompt_hash: str | None = None
-
-
-class _SelfRating(msgspec.Struct, gc=False, frozen=True):
-    self_rating: int
-    question_id: str | None = None
-    nugget_id: str | None = None
-    probabilities: list[float] | None = None
-
-
-class _Assignment(msgspec.Struct, gc=False, frozen=True):
-    nugget_id: str
-    assignment: str
-
-
-class _Grades(msgspec.Struct, gc=False, frozen=True):
-    llm: str | None = None
-    prompt_info: _PromptInfo | None = None
-    prompt_type: str | None = None
-
-    @property
-    def model(self) -> str | None:
-        return self.llm
-
-    @property
-    def prompt_class(self) -> str | None:
-        return self.prompt_info.prompt_class if self.prompt_info else None
-
-    @property
-    def prompt_hash(self) -> str | None:
-        return self.prompt_info.prompt_hash if self.prompt_info else None
-
-
-class _Rubric(_Grades, gc=False, frozen=True, kw_only=True):
-    correctAnswered: list[str]  # noqa: N815
-    wrongAnswered: list[str]  # noqa: N815
-    self_ratings: list[_SelfRating] | None = None
-    assignments: list[_Assignment] | None = None
-
-    @property
-    def is_rated(self) -> bool:
-        return self.self_ratings is not None
-
-    def entry_ratings(self) -> dict[str, int]:
-        if self.self_ratings is not None:
-            return {r.question_id or r.nugget_id or "": r.self_rating for r in self.self_ratings}
-        return dict.fromkeys(self.wrongAnswered, 0) | dict.fromkeys(self.correctAnswered, 1)
-
-    def distributions(self) -> dict[str, Sequence[float]]:
-        return {
-            r.question_id or r.nugget_id or "": r.probabilities
-            for r in self.self_ratings or ()
-            if r.probabilities is not None
-        }
-
-    def nugget_labels(self) -> list[tuple[str, str]] | None:
-        if self.assignments is None:
-            return None
-        return [(item.nugget_id, item.assignment) for item in self.assignments]
-
-
-class _Direct(_Grades, gc=False, frozen=True, kw_only=True):
-    correctAnswered: bool  # noqa: N815
-    self_ratings: int | None = None
-    llm_response_error: dict[str, Any] | None = None
-    probabilities: list[float] | None = None
-
-    @property
-    def is_rated(self) -> bool:
-        return self.self_ratings is not None
-
-    def entry_ratings(self) -> dict[str, int]:
-        if self.self_ratings is not None:
-            return {DIRECT_ID: self.self_ratings}
-        return {} if self.llm_response_error else {DIRECT_ID: int(self.correctAnswered)}
-
-    def distributions(self) -> dict[str, Sequence[float]]:
-        return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
-
-    def nugget_labels(self) -> None:
-        return None
-
-
-class _Passage(msgspec.Struct, gc=False, frozen=True):
-    paragraph_id: str
-    text: str
-    paragraph_data: _Data = _Data()
-    exam_grades: list[_Rubric] | None = None
-    grades: list[_Direct] | None = None
-
-    @property
-    def passage_id(self) -> str:
-        return self.paragraph_id
-
-    @property
-    def judgments(self) -> list[_Judgment]:
-        return self.paragraph_data.judgments
-
-    @property
-    def rankings(self) -> list[_Ranking]:
-        return self.paragraph_data.rankings
-
-    def grade_sets(self) -> Iterator[_Rubric | _Direct]:
-        yield from self.exam_grades or ()
-        yield from self.grades or ()
-
-
-class _Query(msgspec.Struct, gc=False, frozen=True):
-    query_id: str
-    passages: list[_Passage]
-
-
-_DECODER = msgspec.json.Decoder(tuple[str, list[_Passage]])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exam_pp.errors import DataError, OutputError
 from exam_pp.store import files
@@ -17,8 +22,9 @@ from exam_pp.store.files import (
     atomic_output,
     check_output,
     read_lines,
+    read_text,
     read_text_lines,
-    remove_leftovers,
+    safe_name,
     write_text,
 )
 
@@ -208,9 +214,88 @@ def test_pipes_are_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    output = tmp_path / "out[1].jsonl"
-    (tmp_path / ".out[1].jsonl.abc123.part").touch()
-    (tmp_path / ".other.jsonl.abc123.part").touch()
-    remove_leftovers(output)
-    assert [path.name for path in tmp_path.iterdir()] == [".other.jsonl.abc123.part"]
+def test_what_a_killed_process_left_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / ".out.jsonl.part").write_bytes(b"half of a longer line")
+    write_text(tmp_path / "out.jsonl", "whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    assert (tmp_path / "out.jsonl").read_text() == "whole"
+
+
+def test_one_process_writes_an_output_at_a_time(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    with atomic_output(target) as stream:
+        stream.write(b"first")
+        with pytest.raises(OutputError, match=r"out\.jsonl is being written by another process; wait for it"):
+            write_text(target, "second")
+    assert target.read_bytes() == b"first"
+    write_text(target, "third")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_arguments: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", no_locks)
+    write_text(tmp_path / "out.jsonl", "whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+def test_a_link_in_the_place_of_the_part_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / ".out.jsonl.part").symlink_to(victim)
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(tmp_path / "out.jsonl", "text")
+    assert victim.read_text() == "precious"
+
+
+def test_standard_output_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        with pytest.raises(
+            OutputError, match=r"Standard output cannot be written: No space left on device\."
+        ):
+            write_text("-", "text")
+        with suppress(OSError):
+            full.close()
+
+
+def bomb(path: Path, megabytes: int) -> Path:
+    with gzip.open(path, "wb") as stream:
+        for _ in range(megabytes):
+            stream.write(bytes(2**20))
+    return path
+
+
+@pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), read_text])
+def test_zip_bombs_are_refused(read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = bomb(tmp_path / "bomb.gz", 80)
+    with pytest.raises(
+        DataError, match=r"bomb\.gz: unpacks to more than 200 times its size; if that is meant"
+    ):
+        read(path)
+    monkeypatch.setenv("EXAM_PP_MAX_RATIO", "2000")
+    read(path)
+    monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "64")
+    with pytest.raises(
+        DataError, match=r"bomb\.gz(, line 1)?: is longer than 64 MB; if that is meant, set EXAM"
+    ):
+        read(path)
+
+
+def test_limits_that_are_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "many")
+    with pytest.raises(
+        DataError, match="environment variable EXAM_PP_MAX_LINE_MB: 'many' is no whole number"
+    ):
+        list(read_lines(bomb(tmp_path / "f", 1)))
+
+
+@given(st.text(min_size=0, max_size=40))
+def test_safe_names_stay_in_their_folder(identifier: str) -> None:
+    name = safe_name(identifier)
+    assert not set(name) & set('/\\\0 :*?"<>|')
+    assert not name.startswith(".")
+    assert name
+    assert unquote(name) == (identifier or "%")

@@ -1,0 +1,101 @@
+"""JSON of which only what is needed is decoded: the rest keeps its bytes, and the order of its keys.
+
+Putting records together again uses the spelling of the published files, a blank after colons and commas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+RawJson = msgspec.Raw | bytes
+"""A JSON value that is not decoded."""
+
+Change = Callable[[RawJson | None], RawJson | None]
+"""What to put in the place of a value; None is a value that is not there."""
+
+_RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
+
+
+class DuplicateKeyError(ValueError):
+    """A JSON object has a key twice: putting it together again would lose one of the values."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} stands there twice.")
+
+
+def fields_of(record: RawJson) -> dict[str, RawJson]:
+    """The fields of a JSON object, in order; raises :class:`DuplicateKeyError`."""
+    try:
+        fields: dict[str, RawJson] = dict(_RECORD.decode(record))
+    except msgspec.DecodeError:  # NaN and Infinity, which only Python's json module knows
+        values: dict[str, Any] = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
+        return {key: json.dumps(value, ensure_ascii=False).encode() for key, value in values.items()}
+    if _size(record) not in _usual_sizes(fields):  # a key may have been lost
+        json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
+    return fields
+
+
+def _size(value: RawJson) -> int:
+    return memoryview(value).nbytes
+
+
+def _usual_sizes(fields: Mapping[str, RawJson]) -> tuple[int, int]:
+    """How long an object of these fields is, spelt with and without blanks."""
+    content = sum(len(text_of(key)) + _size(value) for key, value in fields.items())
+    marks = max(2 * len(fields) - 1, 0)
+    return content + 2 + 2 * marks, content + 2 + marks
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise DuplicateKeyError(next(key for key in keys if keys.count(key) > 1))
+    return record
+
+
+def list_of(value: RawJson | None) -> list[RawJson]:
+    """The members of a JSON list; none where it is absent or null."""
+    if value is None:
+        return []
+    try:
+        return list(_LIST.decode(value) or ())
+    except msgspec.DecodeError:
+        return [json.dumps(item, ensure_ascii=False).encode() for item in json.loads(bytes(value)) or ()]
+
+
+def record_of(fields: Mapping[str, RawJson]) -> bytes:
+    """A JSON object of these fields."""
+    return b"{%b}" % b", ".join(b"%b: %b" % (text_of(key), value) for key, value in fields.items())
+
+
+def joined(values: Iterable[RawJson]) -> bytes:
+    """A JSON list of these values."""
+    return b"[%b]" % b", ".join(values)
+
+
+def text_of(value: str) -> bytes:
+    """A JSON string."""
+    return msgspec.json.encode(value)
+
+
+def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
+    """The fields with another value at a path of keys; objects on the way are made where they are absent."""
+    key, *inner = path
+    old, after = fields.get(key), dict(fields)
+    if inner:
+        within = {} if old is None or bytes(old) == b"null" else fields_of(old)
+        new_within = changed(within, inner, change)
+        new = old if new_within == within else record_of(new_within)
+    else:
+        new = change(old)
+    if new is None:
+        after.pop(key, None)
+    else:
+        after[key] = new
+    return after
