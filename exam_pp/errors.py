@@ -6,6 +6,7 @@
     ├── DataError             a file says something we cannot use (file, line, field)
     ├── OutputError           an output cannot be written, or is also an input
     ├── SelectionError        a filter matches no grades, or several sets of them
+    ├── QueryError            SQL that cannot be run, or may not
     ├── ModelError            a model cannot be loaded or does not fit the request
     ├── TeamError             another process of a grading has gone
     └── StoppedError          SIGTERM came (exit code 143)
@@ -53,6 +54,10 @@ class OutputError(ExamError):
 
 class SelectionError(ExamError):
     """The grade filter matches nothing, or more than one set of grades."""
+
+
+class QueryError(ExamError):
+    """A SQL statement that cannot be run, or that may not be run."""
 
 
 class ModelError(ExamError):

@@ -1,0 +1,70 @@
+"""Options that ``exam-pp query`` and ``exam-pp db`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from exam_pp.phases.query import SqlSources
+    from exam_pp.store.duck import Limits
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(path_type=Path)
+
+
+def source_options(function: F) -> F:
+    """What stands beside the graded files; taken by :func:`take_sources`."""
+    options = [
+        click.option("--bank", "banks", multiple=True, type=_FILE, help="Test bank, for `bank`."),
+        click.option("--runs", multiple=True, type=_FILE, help="Run file or folder of them, for `runs`."),
+        click.option("--scores", multiple=True, type=_FILE, help="Leaderboard, for `scores`."),
+        click.option("--queries", multiple=True, type=_FILE, help="Query texts, for `queries`."),
+        click.option(
+            "--method-name",
+            type=click.Choice(["stem", "tag"]),
+            default="stem",
+            show_default=True,
+            help="Name a run's system by its file, or by the tag in its lines.",
+        ),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def limit_options(function: F) -> F:
+    """What the database may use; taken by :func:`take_limits`."""
+    options = [
+        click.option(
+            "--memory-limit",
+            default="1GB",
+            show_default=True,
+            help="Memory for DuckDB, such as 4GB; beyond it, it writes to temporary files (see TMPDIR).",
+        ),
+        click.option(
+            "--threads", type=click.IntRange(min=1), help="Threads for DuckDB.  [default: all cores]"
+        ),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def take_sources(files: Sequence[Path], options: dict[str, Any]) -> SqlSources:
+    """The sources, taken out of a command's keyword arguments."""
+    from exam_pp.phases.query import SqlSources
+
+    names = ("banks", "runs", "scores", "queries", "method_name")
+    return SqlSources(files, **{name: options.pop(name) for name in names})
+
+
+def take_limits(options: dict[str, Any]) -> Limits:
+    """The limits, taken out of a command's keyword arguments."""
+    from exam_pp.store.duck import Limits
+
+    return Limits(options.pop("memory_limit"), options.pop("threads"))

@@ -1,0 +1,28 @@
+"""Scores of every kind of leaderboard file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.results import Score
+from exam_pp.store.autojudge_eval import read_evaluation
+from exam_pp.store.kinds import kind_of
+from exam_pp.store.score_rows import read_score_rows
+from exam_pp.store.scores import read_query_scores, read_scores
+
+
+def read_all_scores(path: str | Path) -> list[Score]:
+    """Means (query ``all``) and scores of single queries; the format is told by the content.
+
+    Takes what :func:`~exam_pp.store.scores.read_scores` does, scores as JSON lines, and evaluation results of
+    AutoJudge. Raises :class:`~exam_pp.errors.DataError`.
+    """
+    match kind_of(path):
+        case "scores-jsonl":
+            return list(read_score_rows(path))
+        case "autojudge-eval":
+            return list(read_evaluation(path))
+        case "autojudge-tot":
+            return list(read_evaluation(path, "tot"))
+        case _:
+            return [*read_query_scores(path), *read_scores(path)]

@@ -1,0 +1,166 @@
+"""Which kind a file is, told by its content: what people would otherwise have to say on every call."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from exam_pp.edits import FORMAT as EDITS_FORMAT
+from exam_pp.errors import DataError
+from exam_pp.store.files import is_stream, read_lines, read_text
+
+FileKind = Literal[
+    "graded", "bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "autojudge-bank",
+    "queries-json", "queries-tsv", "queries-jsonl", "topics", "qrels", "run", "edits",
+    "leaderboard", "scores-jsonl", "published-cover", "autojudge-eval", "autojudge-tot",
+    "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
+]  # fmt: skip
+
+_ENOUGH = 20
+"""Lines that are looked at, of files that are no JSON."""
+
+
+def kind_of(path: str | Path) -> FileKind:
+    """The kind of a file (a folder is one of runs); raises :class:`DataError` where nothing fits.
+
+    A stream cannot be looked into and then read, so its kind has to be said.
+    """
+    if Path(path).is_dir():
+        return "run"
+    if is_stream(path):
+        raise DataError("is a stream: say what it holds.", file=str(path))
+    kind = _kind(path)
+    if kind is None:
+        raise DataError("is of no kind that is known by its content.", file=str(path))
+    return kind
+
+
+def _kind(path: str | Path) -> FileKind | None:
+    first = next((line for _, line in read_lines(path)), b"")
+    if first[:1] in (b"{", b"["):
+        return _of_json(_first_value(path, first))
+    if first[:1] == b"<":
+        return "topics"
+    lines = [line.decode("utf-8", "replace") for _, line in islice(read_lines(path), _ENOUGH)]
+    return _of_lines(lines) if lines else None
+
+
+def _first_value(path: str | Path, first: bytes) -> Any:
+    """The value on the first line, or of the file as a whole where a document spans many lines."""
+    try:
+        return json.loads(first)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_json(value: Any) -> FileKind | None:
+    if isinstance(value, list):
+        if len(value) == 2 and isinstance(value[1], list) and not isinstance(value[0], dict | list):
+            return "graded"
+        value = value[0] if value else None
+        kind = _of_json(value) if isinstance(value, dict) else None
+        return kind if kind in ("tqa", "autojudge-bank") else None
+    return _of_object(value) if isinstance(value, dict) else None
+
+
+def _of_object(value: Mapping[str, Any]) -> FileKind | None:
+    keys = value.keys()
+    if value.get("format") == EDITS_FORMAT:
+        return "edits"
+    if "nugget_bank" in keys or "claim_bank" in keys:
+        return "autojudge-bank"
+    if {"globalID", "questions"} <= keys:
+        return "tqa"
+    if isinstance(value.get("data"), list):
+        return "squad2"
+    if {"qid", "nuggets"} <= keys:
+        return "nuggetizer"
+    if "metadata" in keys:
+        return "ragtime" if "responses" in keys else "rag25" if "answer" in keys else None
+    if {"run_id", "topic_id", "answer"} <= keys:
+        return "rag24"
+    if {"system", "query_id", "text"} <= keys:
+        return "plain-answers"
+    if {"system", "query_id", "metric", "value"} <= keys:
+        return "scores-jsonl"
+    if "query_id" in keys and ("items" in keys or "questions" in keys):
+        return "bank"
+    if {"query_id", "query_text"} <= keys:
+        return "queries-jsonl"
+    if isinstance(value.get("tables"), list):
+        return "leaderboard"
+    return _of_mapping(list(value.values()))
+
+
+def _of_mapping(values: list[Any]) -> FileKind | None:
+    """Of a JSON object whose keys are ids."""
+    if values and all(isinstance(value, str) for value in values):
+        return "queries-json"
+    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return "official-json"
+    facets = [facet for value in values if isinstance(value, dict) for facet in value.values()]
+    if facets and all(isinstance(facet, dict) and "questions" in facet for facet in facets):
+        return "genq"
+    return None
+
+
+def _of_lines(lines: list[str]) -> FileKind | None:
+    fields = [line.split() for line in lines]
+    if all(len(row) == 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
+        return "run"
+    body = fields[1:] if len(fields) > 1 else fields
+    if all(len(row) == 4 for row in fields):
+        if all(_is_whole(row[3]) and _is_whole(row[1]) for row in fields):
+            return "qrels"
+        if "measure" not in fields[0] or "system" not in fields[0]:
+            return _of_evaluation(fields[0], body)
+    separator = "\t" if "\t" in lines[0] else ","
+    rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
+    header = rows[0]
+    if {"query_id", "text"} <= set(header):
+        return "bank-csv"
+    if header[:2] == ["method", "ExamCover"]:
+        return "published-cover"
+    if len(header) == 2 and all(len(row) == 2 and _is_number(row[1]) for row in rows[1:] or rows):
+        is_ranks = _is_number(header[1]) or "rank" in header[1].lower()
+        return "official-tsv" if is_ranks else "leaderboard"
+    if len(header) > 2 and not _is_number(header[1]):
+        return "leaderboard"
+    return "queries-tsv" if "\t" in lines[0] else None
+
+
+def _of_evaluation(header: list[str], body: list[list[str]]) -> FileKind | None:
+    """Rows of ``run topic measure value`` or ``run measure topic value``, with or without a header."""
+    if not all(_is_number(row[3]) for row in body):
+        return None
+    if "measure" in header:
+        return "autojudge-tot" if header.index("measure") == 1 else "autojudge-eval"
+    # Measures are fewer than topics, and `all` is a topic.
+    second, third = {row[1] for row in body}, {row[2] for row in body}
+    if "all" in third or ("all" not in second and len(second) < len(third)):
+        return "autojudge-tot"
+    return "autojudge-eval"
+
+
+def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=separator) if separator == "," else (x.split("\t") for x in lines)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("+-").isdecimal()
