@@ -33,13 +33,14 @@ class Request:
 
     ``labels`` are the strings of the answer scale whose probabilities are wanted (soft grades), in
     ascending order of grade; empty for free text. A reply of ``one_line`` ends with its first line where a
-    model would otherwise go on with a text of its own.
+    model would otherwise go on with a text of its own. ``pairs`` is how many grades the reply is to give.
     """
 
     parts: tuple[Part, ...]
     labels: tuple[str, ...] = ()
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
     one_line: bool = False
+    pairs: int = field(default=1, compare=False)
 
     @property
     def text(self) -> str:

@@ -50,6 +50,13 @@ NOTHING_TO_ASK = 3
     show_default=True,
     help="What replies that are no number become.",
 )
+@click.option(
+    "--repairs",
+    type=click.IntRange(0, 5),
+    default=2,
+    show_default=True,
+    help="How often a list of labels that cannot be read is asked for again (NuggetAssignment).",
+)
 @click.option("--regrade", is_flag=True, help="Ask again what the file already answers.")
 @click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
 @click.option("--max-queries", type=click.IntRange(1), help="Only the first queries; OUTPUT holds no others.")
@@ -101,6 +108,7 @@ def command(
         unparsed=options["unparsed"],
         soft=options["soft"],
         regrade=options["regrade"],
+        repairs=options["repairs"],
         max_queries=options["max_queries"],
         max_paragraphs=options["max_paragraphs"],
     )

@@ -6,24 +6,34 @@ from typing import Any
 
 from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.errors import SelectionError
+from exam_pp.graders.assignment import AssignmentGrader
 from exam_pp.graders.base import Grader
 from exam_pp.graders.direct import DirectGrader
+from exam_pp.graders.labelling import REPAIRS
 from exam_pp.graders.rubric import RubricGrader
 from exam_pp.prompts.base import Prompt, Unparsed
 
 
 def make_grader(
-    prompt: Prompt, model: str, options: dict[str, Any], unparsed: Unparsed = "default", soft: bool = True
+    prompt: Prompt,
+    model: str,
+    options: dict[str, Any],
+    unparsed: Unparsed = "default",
+    soft: bool = True,
+    repairs: int = REPAIRS,
 ) -> Grader[RubricGrades | DirectGrade]:
     """The grader for the prompt's kind.
 
-    ``model`` and ``options`` are recorded with the grades. Raises :class:`SelectionError` for a prompt
+    ``model`` and ``options`` are recorded with the grades; ``repairs`` is how often lists that cannot be read
+    are asked for again. Raises :class:`SelectionError` for a prompt
     that grades no passages.
     """
     if prompt.kind == "direct":
         return DirectGrader(prompt, model, options, unparsed, soft)
     if prompt.kind in ("question", "nugget"):
         return RubricGrader(prompt, model, options, unparsed, soft)
-    users = {"verification": "verify-answers", "generate": "generate"}
+    if prompt.kind == "assignment":
+        return AssignmentGrader(prompt, model, options, unparsed, soft, repairs=repairs)
+    users = {"verification": "verify-answers", "generate": "generate", "nuggetize": "nuggetize"}
     hint = f"; `exam-pp {users[prompt.kind]}` uses it" if prompt.kind in users else ""
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")

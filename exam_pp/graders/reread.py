@@ -98,7 +98,7 @@ def _ratings(
 def _rating(key: str, verdict: Verdict, before: SelfRating | None, prompt: Prompt) -> SelfRating:
     new: dict[str, Any] = {"self_rating": verdict.rating}
     if before is None:
-        id_key = "nugget_id" if prompt.kind == "nugget" else "question_id"
+        id_key = f"{prompt.entry_kind}_id"
         return SelfRating(**{id_key: key}, **new, source="reread")
     if before.self_rating != verdict.rating:
         new["source"] = "reread"

@@ -45,7 +45,7 @@ class RubricGrader:
         return self._grades(unit, replies)
 
     def _request(self, unit: PassageUnit, entry: Entry) -> Request:
-        values = {self.prompt.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
+        values = {entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
         labels = self.prompt.labels if self.soft else ()
         return Request(self.prompt.render(values), labels, self.max_new_tokens, one_line=True)
 
@@ -71,7 +71,7 @@ class RubricGrader:
             "model": self.model,
             "model_options": self.options,
             "prompt_info": self.prompt.provenance() | recorded_policy(self.prompt, self.unparsed),
-            "prompt_type": self.prompt.kind,
+            "prompt_type": self.prompt.entry_kind,
             "correct": correct,
             "wrong": wrong,
             "answers": answers,

@@ -111,6 +111,13 @@ def load_llm(options: ModelOptions) -> LLM:
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 
+def reads_lists(options: ModelOptions) -> bool:
+    """Whether the model is of a kind for prompts that list many things: one that continues text."""
+    if options.model in _OWN_MODELS:
+        return options.model == "fake"
+    return options.pipeline not in ("text2text", "question-answering")
+
+
 def _refuse_misspelt_name(model: str) -> None:
     """A slip in one of our own names should not end as a search on the Hub."""
     own = [*_OWN_MODELS, BUNDLED]

@@ -14,6 +14,7 @@ from typing import Any
 
 from exam_pp.llm.base import Batch
 from exam_pp.messages import Completion, Request
+from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 UNANSWERABLE = "unanswerable"
 """The published reply when the passage holds no answer."""
@@ -23,6 +24,8 @@ BATCH_SIZE = 256
 _ENTRY_SLOTS = ("question", "nugget", "query")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
 _YES_NO = re.compile(r"\byes\b.{1,40}\bno\b", re.IGNORECASE | re.DOTALL)
+_ASSIGNMENT = re.compile(r"\bas support, partial_support, or not_support\b")
+ASSIGNMENTS = tuple(ASSIGNMENT_RATINGS)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
@@ -35,13 +38,15 @@ def scale_of(request: Request) -> tuple[str, ...]:
     """The answer scale, lowest label first; empty where the prompt asks for free text.
 
     Requests name their scale when they want soft grades; otherwise it is read from the prompt's own
-    words: lines such as ``- 5: ...``, or "yes or no".
+    words: lines such as ``- 5: ...``, "yes or no", or the labels of an assignment.
     """
     if request.labels:
         return request.labels
     words = "".join(part.text for part in request.parts if part.slot is None)
     if digits := _SCALE_LINE.findall(words):
         return tuple(sorted(set(digits)))
+    if _ASSIGNMENT.search(words):
+        return ASSIGNMENTS
     return ("no", "yes") if _YES_NO.search(words) else ()
 
 

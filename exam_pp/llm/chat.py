@@ -79,21 +79,29 @@ class CausalEncoder(PromptEncoder):
         return int(self._tokenizer.eos_token_id or 0) if token is None else int(token)
 
     def _render(self, parts: Sequence[Part], **options: Any) -> str:
-        """The prompt in the model's format. Models that can think aloud are asked to answer at once."""
+        """The prompt in the model's format. Models that can think aloud are asked to answer at once.
+
+        Where a template knows no system (Gemma's, for example), the user says those words first.
+        """
         from jinja2.exceptions import TemplateError
 
+        messages = as_messages(parts) or [{"role": "user", "content": ""}]
         try:
-            text: str = self._tokenizer.apply_chat_template(
-                as_messages(parts) or [{"role": "user", "content": ""}],
-                tokenize=False,
-                add_generation_prompt=True,
-                enable_thinking=False,
-                **options,
-            )
+            return self._apply(messages, **options)
         except TemplateError as error:
+            if [message["role"] for message in messages[:2]] == ["system", "user"]:
+                try:
+                    return self._apply(_without_system(messages), **options)
+                except TemplateError:
+                    pass  # the system was not the trouble: the first error says what is
             raise ModelError(
                 f"The chat template of the model {self._model!r} does not take this prompt: {error}"
             ) from error
+
+    def _apply(self, messages: list[dict[str, str]], **options: Any) -> str:
+        text: str = self._tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False, **options
+        )
         return text
 
     def _turn_end(self) -> list[int]:
@@ -108,6 +116,11 @@ class CausalEncoder(PromptEncoder):
         after = text[text.rindex(_MARK) + len(_MARK) :] if _MARK in text else ""
         ids = self._tokenizer(after.lstrip(), add_special_tokens=False)["input_ids"][:1]
         return [i for i in ids if i in self._tokenizer.all_special_ids or i in _added(self._tokenizer)]
+
+
+def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    system, user, *rest = messages
+    return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
 
 
 _BREAKS = {"\n", "\n\n"}

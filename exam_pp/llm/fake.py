@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from exam_pp.llm.base import Batch
+from exam_pp.llm.baselines import ASSIGNMENTS, sentences
 from exam_pp.messages import Completion, Request
 
 Script = Callable[[Request], Completion | str]
@@ -20,7 +21,9 @@ class FakeLLM:
     ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
     labels split at one half, an answer is as correct as a gold answer with which it shares a word, and free
     text is the passage's first sentence with a shared word, or "unanswerable"; a generated test bank has an
-    entry for each word of the query. ``calls`` counts the requests answered.
+    entry for each word of the query. Nuggets are made of the segments' first sentences that share a word with
+    the query, are vital if they share one with it, and are labelled one by one as ratings are. ``calls``
+    counts the requests answered.
     """
 
     def __init__(self, script: Script | None = None, name: str = "fake") -> None:
@@ -51,6 +54,9 @@ class FakeLLM:
 def lexical_reply(request: Request) -> str:
     """The deterministic reply of the unscripted fake."""
     query = request.slot("query")
+    nuggets = request.slot("nuggets")
+    if query is not None and nuggets is not None:
+        return json.dumps(_nugget_list(request, query, json.loads(nuggets)))
     if query is not None and request.slot("context") is None:
         return _test_bank(request.slot("subtopic") or query, '"questions"' in request.text)
     gold, answer = request.slot("correct_answer"), request.slot("answer")
@@ -58,13 +64,32 @@ def lexical_reply(request: Request) -> str:
         return "yes" if _words(gold) & _words(answer) else "no"
     passage = request.slot("context") or ""
     entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
+    entry = request.slot("nugget") or entry
+    if labels := request.labels:
+        return labels[round(_share(entry, passage) * (len(labels) - 1))]
+    shared = _words(entry) & _words(passage)
+    found = passage.replace("!", ".").replace("?", ".").split(".")
+    return next((s.strip() for s in found if _words(s) & shared), "unanswerable")
+
+
+def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
+    """The nuggets after a window, or the labels of nuggets: importance without a passage, else assignment."""
+    passage = request.slot("context")
+    if passage is None:
+        return ["vital" if _words(nugget) & _words(query) else "okay" for nugget in nuggets]
+    if request.slot("length") is None:
+        labels = ASSIGNMENTS if "partial_support" in request.text else (ASSIGNMENTS[0], ASSIGNMENTS[-1])
+        return [labels[round(_share(nugget, passage) * (len(labels) - 1))] for nugget in nuggets]
+    firsts = [sentences(line.partition("] ")[2])[:1] for line in passage.splitlines() if line.startswith("[")]
+    new = [
+        " ".join(first.split()[:12]) for found in firsts for first in found if _words(first) & _words(query)
+    ]
+    return list(dict.fromkeys([*nuggets, *new]))
+
+
+def _share(entry: str, passage: str) -> float:
     words = _words(entry)
-    shared = words & _words(passage)
-    share = len(shared) / len(words) if words else 0.0
-    if request.labels:
-        return request.labels[round(share * (len(request.labels) - 1))]
-    sentences = passage.replace("!", ".").replace("?", ".").split(".")
-    return next((s.strip() for s in sentences if _words(s) & shared), "unanswerable")
+    return len(words & _words(passage)) / len(words) if words else 0.0
 
 
 def _test_bank(topic: str, questions: bool) -> str:

@@ -31,7 +31,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from exam_pp.llm.baselines import UNANSWERABLE, Baseline, entry_of, scale_of, sentences
+from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
 from exam_pp.messages import Completion, Request
 from exam_pp.words import content_stems, stem, tokens
 
@@ -60,6 +60,8 @@ FULL_COSINE = 0.5
 """An association this strong counts as full."""
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.75)
 """Evidence at which the ratings 1 to 5 begin."""
+ASSIGNMENT_THRESHOLDS = (0.5, 0.7)
+"""Evidence at which an answer supports a nugget in part, and fully."""
 ANSWERABLE = THRESHOLDS[2]
 """Below this evidence (a rating of 3) the extracted answer is "unanswerable"."""
 
@@ -211,7 +213,9 @@ class LexicalLLM(Baseline):
         if entry is None or passage is None:
             return Completion(error="the lexical baseline only compares a passage with a question or nugget")
         if labels := scale_of(request):
-            level = rating_level(self.evidence(*entry, passage)) * (len(labels) - 1) / len(THRESHOLDS)
+            thresholds = ASSIGNMENT_THRESHOLDS if labels == ASSIGNMENTS else THRESHOLDS
+            level = rating_level(self.evidence(*entry, passage), thresholds)
+            level *= (len(labels) - 1) / len(thresholds)
             logprobs = _bell(level, len(labels)) if request.labels else ()
             return Completion(labels[min(int(level + 0.5), len(labels) - 1)], label_logprobs=logprobs)
         if self.evidence(*entry, passage) < ANSWERABLE:
@@ -255,13 +259,11 @@ def _sentences(passage: str) -> list[tuple[str, _Passage]]:
     return [(text, _Passage.of(text)) for text in sentences(passage)]
 
 
-_EDGES = (0.0, *THRESHOLDS, 1.0)
-
-
-def rating_level(evidence: float) -> float:
+def rating_level(evidence: float, thresholds: Sequence[float] = THRESHOLDS) -> float:
     """The evidence on the scale from -0.5 to 5.5: half-way between two ratings at each threshold."""
-    index = min(bisect_right(THRESHOLDS, evidence), len(THRESHOLDS))
-    low, high = _EDGES[index], _EDGES[index + 1]
+    edges = (0.0, *thresholds, 1.0)
+    index = min(bisect_right(thresholds, evidence), len(thresholds))
+    low, high = edges[index], edges[index + 1]
     return index - 0.5 + (evidence - low) / (high - low)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from exam_pp.data_model import DirectGrade, Passage, QueryPassages, RubricGrades
+from exam_pp.data_model import DirectGrade, QueryPassages, RubricGrades
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
@@ -18,8 +18,10 @@ from exam_pp.phases.shares import share_out
 from exam_pp.phases.stop import STOP
 from exam_pp.phases.team import ALONE, Team
 from exam_pp.store.journal import Journal
+from exam_pp.store.raw_passages import RawQuery
 
 R = TypeVar("R")
+AnyQuery = TypeVar("AnyQuery", QueryPassages, RawQuery)
 OnReplies = Callable[[int], None]
 """Called with the number of grades that are answered, asked now or known before."""
 Answer = Callable[[Sequence[Request]], list[Completion]]
@@ -66,7 +68,10 @@ class Answerer:
         keys = self._keys(requests)
         unique = dict(zip(keys, requests, strict=True))
         order = list(unique)
-        replies = self._ask(order, [unique[key] for key in order], Counter(keys))
+        wanted: Counter[str] = Counter()
+        for key, request in zip(keys, requests, strict=True):
+            wanted[key] += request.pairs
+        replies = self._ask(order, [unique[key] for key in order], wanted)
         return [replies[key] for key in keys]
 
     def answered(self, requests: Sequence[Request]) -> set[str]:
@@ -135,13 +140,13 @@ class Job:
 
 
 def answer_in_windows(
-    work: Iterable[tuple[QueryPassages, Sequence[Job]]],
+    work: Iterable[tuple[AnyQuery, Sequence[Job]]],
     answer: Answer,
     on_grades: Callable[[AnyGrades], None],
     window_requests: int = WINDOW_REQUESTS,
-) -> Iterator[QueryPassages]:
+) -> Iterator[AnyQuery]:
     """The queries with the grades of their jobs appended, in input order, window by window."""
-    window: list[tuple[QueryPassages, Sequence[Job]]] = []
+    window: list[tuple[AnyQuery, Sequence[Job]]] = []
     size = 0
     for query, jobs in work:
         window.append((query, jobs))
@@ -153,10 +158,10 @@ def answer_in_windows(
 
 
 def _answer_window(
-    window: Sequence[tuple[QueryPassages, Sequence[Job]]],
+    window: Sequence[tuple[AnyQuery, Sequence[Job]]],
     answer: Answer,
     on_grades: Callable[[AnyGrades], None],
-) -> Iterator[QueryPassages]:
+) -> Iterator[AnyQuery]:
     results = iter(drive((job.grading for _, jobs in window for job in jobs), answer))
     for query, jobs in window:
         new: dict[int, list[AnyGrades]] = {}
@@ -165,17 +170,8 @@ def _answer_window(
             on_grades(grades)
             new.setdefault(job.position, []).append(grades)
         for position, grades_list in new.items():
-            _append(query.passages[position], grades_list)
+            query.passages[position].add_grades(grades_list)
         yield query
-
-
-def _append(passage: Passage, new: Sequence[AnyGrades]) -> None:
-    rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
-    direct = [grades for grades in new if isinstance(grades, DirectGrade)]
-    if rubric:
-        passage.rubric_grades = [*(passage.rubric_grades or ()), *rubric]
-    if direct:
-        passage.direct_grades = [*(passage.direct_grades or ()), *direct]
 
 
 def drive(asking: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer) -> list[R]:

@@ -18,6 +18,7 @@ from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.qrels import Label, judgment_qrels, rubric_qrels
+from exam_pp.prompts import PROMPTS
 from exam_pp.results import Qrel, Score
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, read_lines
@@ -94,7 +95,8 @@ def cover(
         bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
             the selected grades hold for a query.
         grade_filter: Which grades to look at.
-        min_grade: Grade from which an entry is covered; default 4, and 1 for prompts without a scale.
+        min_grade: Grade from which an entry is covered; default 4, or the highest of a scale below that,
+            and 1 for prompts without a scale.
         cutoff: How many ranks of a system count.
         queries: Query file that restricts the queries.
         missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
@@ -203,11 +205,20 @@ def _read(
             f"None of the queries in {source} has a passage in {graded} that is graded for it."
         )
     if min_grade is None:
-        min_grade = DEFAULT_MIN_GRADE if selector.rated else _UNRATED_MIN_GRADE
+        min_grade = _default_min_grade(selector)
     notes = _query_notes(file, queries, bank, wanted)
     if bank is not None:
         notes += _bank_notes(queries)
     return _Graded(file, queries, min_grade, selector, notes)
+
+
+def _default_min_grade(selector: GradeSelector) -> int:
+    """4, or the highest grade of a shorter scale (2 for assignments: support)."""
+    if not selector.rated:
+        return _UNRATED_MIN_GRADE
+    name = selector.key.prompt_class
+    highest = PROMPTS.get(name).max_rating if name in PROMPTS else None
+    return min(DEFAULT_MIN_GRADE, highest or DEFAULT_MIN_GRADE)
 
 
 def _query_notes(

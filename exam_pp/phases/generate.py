@@ -143,23 +143,33 @@ def _info(
     provenance: Mapping[str, Any],
     options: GenerateOptions,
 ) -> dict[str, Any]:
+    record = bank_info(prompt, options.kind, model, provenance, options.test_collection, options.description)
+    return record | {"reply": result.reply, "calls": result.calls}
+
+
+def bank_info(
+    prompt: Prompt,
+    kind: EntryKind,
+    model: str,
+    provenance: Mapping[str, Any],
+    test_collection: str,
+    description: str,
+) -> dict[str, Any]:
     """The published keys, and ours. Their time stamp is left out: equal runs make equal files."""
     return {
         "gpt_model": model,
         "format_instruction": "json",
         "prompt_style": prompt.style,
-        "prompt_target": f"{options.kind}s",
-        "test_collection": options.test_collection,
+        "prompt_target": f"{kind}s",
+        "test_collection": test_collection,
         "hash": prompt.hash,
-        "description": options.description,
+        "description": description,
         "llm_options": dict(provenance),
         "prompt_info": {
             "prompt_class": prompt.name,
             "prompt_version": prompt.version,
             "prompt_hash": prompt.hash,
         },
-        "reply": result.reply,
-        "calls": result.calls,
     }
 
 

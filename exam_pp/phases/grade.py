@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades
+from exam_pp.data_model import DIRECT_ID, DirectGrade, PassageView
 from exam_pp.graders.base import Grader, PassageUnit
+from exam_pp.graders.labelling import REPAIRS
 from exam_pp.graders.make import make_grader
-from exam_pp.phases.ask import WINDOW_REQUESTS, Answer, AnyGrades, Job, answer_in_windows
+from exam_pp.phases.ask import WINDOW_REQUESTS, Answer, AnyGrades, AnyQuery, Job, answer_in_windows
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.test_bank import Entry, TestBank
@@ -22,14 +23,16 @@ class GradeOptions:
     """What to grade, and how replies are read.
 
     Entries that the file already answers for the same model and prompt are not asked again, unless
-    ``regrade``. ``max_queries`` and ``max_paragraphs`` keep the first of each; of these, ``positions``
-    (counted from 0) are the queries of this shard, None for all.
+    ``regrade``. Lists that cannot be read are asked for again, ``repairs`` times at most. ``max_queries`` and
+    ``max_paragraphs`` keep the first of each; of these, ``positions`` (counted from 0) are the queries of
+    this shard, None for all.
     """
 
     prompts: Sequence[Prompt]
     unparsed: Unparsed = "default"
     soft: bool = True
     regrade: bool = False
+    repairs: int = REPAIRS
     max_queries: int | None = None
     max_paragraphs: int | None = None
     positions: frozenset[int] | None = None
@@ -71,12 +74,12 @@ class GradeSummary:
         return sum(count for source, count in self.sources.items() if source != "number")
 
 
-def select(queries: Iterable[QueryPassages], options: GradeOptions) -> Iterator[QueryPassages]:
+def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQuery]:
     """The first ``max_queries`` queries with their first ``max_paragraphs`` passages, or a shard of them."""
     for position, query in enumerate(islice(queries, options.max_queries)):
         if options.positions is not None and position not in options.positions:
             continue
-        yield QueryPassages(query.query_id, query.passages[: options.max_paragraphs])
+        yield replace(query, passages=query.passages[: options.max_paragraphs])
 
 
 @dataclass(frozen=True)
@@ -96,32 +99,29 @@ class Exam:
 
         Questions whose gold answer cannot be compared with text are no targets of an answer-key prompt.
         """
+        if prompt.needs_query and not self.query_text(query_id):
+            return {}
         if prompt.kind == "direct":
-            return {DIRECT_ID: None} if self.query_text(query_id) else {}
+            return {DIRECT_ID: None}
         return {
             key: entry
             for key, entry in self.bank.entries(query_id).items()
-            if entry.kind == prompt.kind and not (prompt.answer_key and checkable_golds(entry) is None)
+            if entry.kind == prompt.entry_kind and not (prompt.answer_key and checkable_golds(entry) is None)
         }
 
 
-def answered(passage: Passage, prompt: Prompt, model: str) -> set[str]:
+def answered(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
     """The ids for which the passage has a grade by ``model`` with ``prompt``."""
     return {
         entry_id
         for grades in passage.grade_sets()
         if grades.model == model and grades.prompt_class == prompt.name
         if grades.prompt_hash in (None, prompt.hash)
-        for entry_id in _graded_ids(grades)
+        for entry_id in grades.graded_ids()
     }
 
 
-def _graded_ids(grades: AnyGrades) -> set[str]:
-    listed = {*grades.correct, *grades.wrong} if isinstance(grades, RubricGrades) else set()
-    return listed | grades.entry_ratings().keys()
-
-
-def count_pairs(queries: Iterable[QueryPassages], exam: Exam, model: str, options: GradeOptions) -> int:
+def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
     """How many (passage, entry, prompt) pairs a grading will ask."""
     return sum(
         len(_to_ask(passage, exam.targets(query.query_id, prompt), prompt, model, options))
@@ -132,14 +132,14 @@ def count_pairs(queries: Iterable[QueryPassages], exam: Exam, model: str, option
 
 
 def _to_ask(
-    passage: Passage, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
+    passage: PassageView, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
 ) -> dict[str, Entry | None]:
     known = set() if options.regrade else answered(passage, prompt, model)
     return {key: entry for key, entry in targets.items() if key not in known}
 
 
 def grade(
-    queries: Iterable[QueryPassages],
+    queries: Iterable[AnyQuery],
     bank: TestBank,
     answer: Answer,
     *,
@@ -149,7 +149,7 @@ def grade(
     query_texts: Mapping[str, str] | None = None,
     summary: GradeSummary | None = None,
     window_requests: int = WINDOW_REQUESTS,
-) -> Iterator[QueryPassages]:
+) -> Iterator[AnyQuery]:
     """The queries with the new grades appended to their passages, in input order.
 
     Grades that are in the input stay as they are. ``query_texts`` come before those of the bank. Queries
@@ -168,17 +168,17 @@ def grade(
 
 
 def grading_jobs(
-    queries: Iterable[QueryPassages],
+    queries: Iterable[AnyQuery],
     exam: Exam,
     *,
     model: str,
     provenance: dict[str, Any],
     options: GradeOptions,
     summary: GradeSummary,
-) -> Iterator[tuple[QueryPassages, list[Job]]]:
+) -> Iterator[tuple[AnyQuery, list[Job]]]:
     """Every selected query with what is to be asked about it, counted in ``summary``."""
     graders = [
-        (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft))
+        (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft, options.repairs))
         for prompt in options.prompts
     ]
     for query in select(queries, options):
@@ -186,7 +186,7 @@ def grading_jobs(
 
 
 def _jobs(
-    query: QueryPassages,
+    query: AnyQuery,
     exam: Exam,
     graders: Sequence[tuple[Prompt, Grader[AnyGrades]]],
     model: str,
@@ -200,7 +200,7 @@ def _jobs(
     kinds = {prompt.kind for prompt, _ in graders}
     if kinds - {"direct"} and not exam.bank.entries(query.query_id):
         counts.without_bank.append(query.query_id)
-    if "direct" in kinds and not text:
+    if not text and any(prompt.needs_query for prompt, _ in graders):
         counts.without_text.append(query.query_id)
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm, reads_lists
@@ -23,8 +22,9 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.journal import Journal, journal_path, rank_journal, rank_journals
-from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.passages import Line, passages_writer
 from exam_pp.store.queries import read_queries
+from exam_pp.store.raw_passages import read_raw_passages
 from exam_pp.test_bank import TestBank
 
 log = logging.getLogger(__name__)
@@ -111,13 +111,13 @@ def grade_file(
         raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
     options = in_shard(options, shard, files, exam)
     if not streamed:
-        advance(0, count_pairs(read_passages(files.passages), exam, model.model, options))
+        advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
     llm = prepare_llm(team.place(model), files)
     summary = FileSummary(output=str(files.output))
     with open_journal(files, team) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), team)
         graded = grade(
-            read_passages(files.passages),
+            read_raw_passages(files.passages),
             exam.bank,
             answer,
             model=llm.name,
@@ -160,7 +160,7 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
     """The options for the queries of a shard alone."""
     if shard is None:
         return options
-    queries = select(read_passages(files.passages), options)
+    queries = select(read_raw_passages(files.passages), options)
     return replace(options, positions=shard.positions(queries, exam.bank))
 
 
@@ -170,12 +170,12 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     if isinstance(llm, LearnsFromPassages):
         if str(files.passages) == STDIO:
             raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file, not '-'.")
-        llm.learn(passage.text for query in read_passages(files.passages) for passage in query.passages)
+        llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
     return llm
 
 
 @contextmanager
-def _writer(files: GradeFiles, team: Team) -> Iterator[Callable[[QueryPassages], None]]:
+def _writer(files: GradeFiles, team: Team) -> Iterator[Callable[[Line], None]]:
     """Writes the output; in all processes of a team but the first, does nothing."""
     if not team.leads:
         yield lambda _query: None

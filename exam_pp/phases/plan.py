@@ -18,12 +18,12 @@ from exam_pp.llm.batched import BatchedLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grading_jobs
-from exam_pp.phases.grade_file import GradeFiles, check_files, in_shard, journal_of, prepare_llm
+from exam_pp.phases.grade_file import GradeFiles, check_files, check_lists, in_shard, journal_of, prepare_llm
 from exam_pp.phases.shares import Shard
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.files import STDIO
 from exam_pp.store.journal import Journal
-from exam_pp.store.passages import read_passages
+from exam_pp.store.raw_passages import read_raw_passages
 
 PROBE_SECONDS = 10.0
 """A probe asks until it has taken this long, and its last group of batches is finished."""
@@ -138,6 +138,7 @@ def plan_grading(
     are not foreseen. Raises what the grading would raise about files and model.
     """
     exam = check_files(files, options)
+    check_lists(model, options.prompts)
     if str(files.passages) == STDIO:
         raise SelectionError(
             "A plan reads the passages and leaves them for the grading: name a file, not '-'."
@@ -149,7 +150,7 @@ def plan_grading(
     summary = GradeSummary()
     began = time.monotonic()
     work = grading_jobs(
-        read_passages(files.passages),
+        read_raw_passages(files.passages),
         exam,
         model=llm.name,
         provenance=llm.provenance(),

@@ -1,0 +1,163 @@
+"""AutoNuggets: nuggets of a query, listed window by window, and their importance.
+
+Source: Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track, 2024, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from exam_pp.graders.labelling import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
+from exam_pp.graders.labelling import REPAIRS, label_in_tens, listed
+from exam_pp.messages import Completion, Request
+from exam_pp.prompts.base import CUT_SLOT
+from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
+from exam_pp.prompts.nuggets import LIST_SLOT, NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
+from exam_pp.test_bank import normalised_text
+
+MAX_NUGGETS = 30
+KEPT_NUGGETS = 20
+MAX_WORDS = 12
+MAX_NEW_TOKENS = 1024
+"""Room for the list: thirty nuggets of twelve words take about 600 tokens."""
+
+Outcome = Literal["list", "no list", "failed"]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The relevant passages of a query, ids and texts, best first."""
+
+    query_id: str
+    query_text: str
+    passages: Sequence[tuple[str, str]]
+
+
+@dataclass
+class Window:
+    """What one call made of the list. ``left_out`` are listed texts, by the reason to leave them out.
+
+    After ``no list`` and ``failed`` the list is what it was before.
+    """
+
+    passages: list[str]
+    outcome: Outcome
+    nuggets: list[str]
+    reply: str = ""
+    error: str | None = None
+    tokens_cut: int = 0
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """The window for files; what is empty is left out."""
+        return {key: value for key, value in vars(self).items() if value or key == "nuggets"}
+
+
+@dataclass(frozen=True)
+class Nuggets:
+    """The nuggets of a query with their importance (None: not asked, or not known), and how they came about.
+
+    ``cut`` are those beyond the number to keep; ``unlabelled`` maps a nugget to the reason why its importance
+    is not known.
+    """
+
+    nuggets: list[tuple[str, str | None]]
+    windows: list[Window]
+    cut: list[str] = field(default_factory=list)
+    unlabelled: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Nuggetizer:
+    """Lists at most ``max_nuggets`` of ``max_words`` words, labels their importance, and keeps ``keep``.
+
+    With ``for_editing`` the list is left as it is, without importance, for people to edit (section 3.2).
+    """
+
+    max_nuggets: int = MAX_NUGGETS
+    keep: int = KEPT_NUGGETS
+    max_words: int = MAX_WORDS
+    for_editing: bool = False
+    repairs: int = REPAIRS
+
+    def run(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
+        """Ask about one window of ten segments after the other, then about importance, ten nuggets a call."""
+        nuggets: list[str] = []
+        windows: list[Window] = []
+        for start in range(0, len(segments.passages), PER_CALL):
+            window = segments.passages[start : start + PER_CALL]
+            (reply,) = yield [self._creation(segments.query_text, window, nuggets)]
+            windows.append(self._updated([passage_id for passage_id, _ in window], reply, nuggets))
+            nuggets = windows[-1].nuggets
+        if self.for_editing or not nuggets:
+            return Nuggets([(nugget, None) for nugget in nuggets], windows)
+        labels = yield from label_in_tens(
+            nuggets, lambda chunk: _importance(segments.query_text, chunk), NUGGET_IMPORTANCE, self.repairs
+        )
+        return self._ordered(nuggets, labels, windows)
+
+    def _creation(self, query: str, window: Sequence[tuple[str, str]], nuggets: Sequence[str]) -> Request:
+        numbered = (f"[{number}] {' '.join(text.split())}" for number, (_, text) in enumerate(window, 1))
+        values = {
+            "count": str(self.max_nuggets),
+            "query": query,
+            CUT_SLOT: "\n\n".join(numbered),
+            LIST_SLOT: listed(nuggets),
+            "length": str(len(nuggets)),
+        }
+        return Request(NUGGET_CREATION.render(values), max_new_tokens=MAX_NEW_TOKENS)
+
+    def _updated(self, passages: list[str], reply: Completion, before: list[str]) -> Window:
+        if reply.error is not None:
+            return Window(passages, "failed", before, reply.text, reply.error)
+        texts = read_entries(reply.text, "nuggets")
+        if not texts and not before and read_labels(reply.text) == []:  # nothing found in this window
+            return Window(passages, "list", [], reply.text, tokens_cut=reply.tokens_cut)
+        kept, left_out = self._sifted(texts or [])
+        outcome: Outcome = "list" if kept else "no list"
+        return Window(
+            passages, outcome, kept or before, reply.text, tokens_cut=reply.tokens_cut, left_out=left_out
+        )
+
+    def _sifted(self, texts: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+        """The nuggets that are short enough, new, and within the cap; and the others."""
+        kept: dict[str, str] = {}
+        left_out: dict[str, list[str]] = {}
+        for text in texts:
+            key = normalised_text(text)
+            if len(text.split()) > self.max_words:
+                left_out.setdefault("too long", []).append(text)
+            elif key in kept:
+                left_out.setdefault("repeated", []).append(text)
+            elif len(kept) == self.max_nuggets:
+                left_out.setdefault("beyond the cap", []).append(text)
+            else:
+                kept[key] = text
+        return list(kept.values()), left_out
+
+    def _ordered(self, nuggets: list[str], labels: list[Completion], windows: list[Window]) -> Nuggets:
+        """Vital before okay before unknown; within each, in the model's order, which is by importance."""
+        known: dict[str, str | None] = {}
+        unlabelled: dict[str, str] = {}
+        for nugget, label in zip(nuggets, labels, strict=True):
+            reason = label.error or NUGGET_IMPORTANCE.parse(label.text, None, "default").reason
+            known[nugget] = None if reason else plain_label(label.text)
+            if reason:
+                unlabelled[nugget] = f"{reason}: {label.text}" if label.text else reason
+        order = sorted(nuggets, key=lambda nugget: _FIRST.get(known[nugget] or "", len(_FIRST)))
+        return Nuggets(
+            [(nugget, known[nugget]) for nugget in order[: self.keep]],
+            windows,
+            order[self.keep :],
+            unlabelled,
+        )
+
+
+_FIRST = {"vital": 0, "okay": 1}
+
+
+def _importance(query: str, nuggets: Sequence[str]) -> Request:
+    values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: listed(nuggets)}
+    return Request(NUGGET_IMPORTANCE.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=0)

@@ -1,0 +1,144 @@
+"""The relevant passages of every query, in rank order: what nuggets are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from exam_pp.data_model import DIRECT_ID, Passage, QueryPassages
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.metrics.fusion import reciprocal_rank_fusion
+from exam_pp.prompts import PROMPTS, UMBRELA
+
+JudgmentSource = Literal["human", "umbrela"]
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Which passages are relevant, and in which order they stand.
+
+    ``source`` is people's judgments, or the UMBRELA labels in the file (by the model ``judge``, where there
+    are several). The order is that of ``ranking``, a system of the file; without one, that of reciprocal rank
+    fusion over all systems. Passages that are not ranked follow, in the order of the file.
+    """
+
+    source: JudgmentSource = "human"
+    min_judgment: int = 1
+    judge: str | None = None
+    ranking: str | None = None
+
+
+@dataclass
+class RelevantPassages:
+    """Query id to its relevant passages, ids and texts, best first; and what was left out.
+
+    ``labelled`` counts passages with a judgment, ``without_text`` relevant ones that have no words.
+    """
+
+    queries: dict[str, list[tuple[str, str]]]
+    labelled: int = 0
+    without_text: int = 0
+
+
+@dataclass
+class _Query:
+    """Relevant passages in file order, and the ranks that each system gave them."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, passage: Passage) -> None:
+        self.texts.setdefault(passage.passage_id, passage.text)
+        for entry in passage.rankings:
+            ranks = self.ranks.setdefault(entry.method, {})
+            ranks[passage.passage_id] = min(entry.rank, ranks.get(passage.passage_id, entry.rank))
+
+
+def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, file: str) -> RelevantPassages:
+    """Read the queries once; every query of the file has a list, though it may be empty.
+
+    A passage with several judgments counts with the highest. Raises :class:`SelectionError` where no passage
+    has a label of the source, where UMBRELA labels are by several models, and for an unknown ranking.
+    """
+    found: dict[str, _Query] = {}
+    first_ranks: dict[str, int] = {}
+    selector = GradeSelector(_umbrela(relevance.judge))
+    result = RelevantPassages({})
+    for query in queries:
+        mine = found.setdefault(query.query_id, _Query())
+        for passage in query.passages:
+            for entry in passage.rankings:
+                first_ranks[entry.method] = min(entry.rank, first_ranks.get(entry.method, 1))
+            label = _label(passage, relevance, selector)
+            result.labelled += label is not None
+            if label is None or label < relevance.min_judgment:
+                continue
+            if passage.text.strip():
+                mine.add(passage)
+            else:
+                result.without_text += 1
+    if not result.labelled:
+        raise SelectionError(_nothing(relevance, file))
+    if relevance.source == "umbrela":
+        _check_judges(selector, file)
+    _check_ranking(relevance.ranking, first_ranks, file)
+    for query_id, each in found.items():
+        order = _order(each, first_ranks, relevance.ranking)
+        result.queries[query_id] = [(passage_id, each.texts[passage_id]) for passage_id in order]
+    return result
+
+
+def _umbrela(judge: str | None) -> GradeFilter:
+    names = PROMPTS.aliases(UMBRELA.name)
+    return GradeFilter(judge, UMBRELA.name, kind="direct", also_called=names)
+
+
+def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:
+    if relevance.source == "human":
+        return max((judgment.relevance for judgment in passage.judgments), default=None)
+    return selector.ratings(passage).get(DIRECT_ID)
+
+
+def _order(query: _Query, first_ranks: Mapping[str, int], ranking: str | None) -> list[str]:
+    methods = query.ranks.keys() if ranking is None else {ranking} & query.ranks.keys()
+    scores = reciprocal_rank_fusion(
+        {passage: rank - first_ranks[method] + 1 for passage, rank in query.ranks[method].items()}
+        for method in methods
+    )
+    return sorted(query.texts, key=lambda passage: -scores.get(passage, 0.0))
+
+
+def _nothing(relevance: Relevance, file: str) -> str:
+    if relevance.source == "human":
+        return (
+            f"{file} holds no judgments of people: import with --qrels, or grade with --prompt-class "
+            f"{UMBRELA.name} and name --judgments umbrela."
+        )
+    by = f" by the model {relevance.judge!r}" if relevance.judge else ""
+    return (
+        f"{file} holds no UMBRELA labels{by}: run `exam-pp grade --prompt-class {UMBRELA.name}` first, or "
+        "name --judgments human."
+    )
+
+
+def _check_judges(selector: GradeSelector, file: str) -> None:
+    models: Counter[str] = Counter()
+    for key, count in selector.selected.items():
+        models[key.model] += count
+    if len(models) > 1:
+        listed = ", ".join(f"{model!r} ({count} passages)" for model, count in sorted(models.items()))
+        raise SelectionError(
+            f"{file} holds UMBRELA labels by several models: choose one with --judge: {listed}."
+        )
+
+
+def _check_ranking(ranking: str | None, systems: Mapping[str, int], file: str) -> None:
+    if ranking is None or ranking in systems:
+        return
+    close = get_close_matches(ranking, systems, n=1)
+    hint = f"Did you mean {close[0]!r}?" if close else f"It holds: {', '.join(sorted(systems)) or 'none'}."
+    raise SelectionError(f"{file} has no system {ranking!r}. {hint}")
