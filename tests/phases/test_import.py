@@ -155,8 +155,8 @@ def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) ->
     ]
     assert summary == ImportSummary(1, 2, 0, 1)
     _, queries = built(collection, answers=[path], unit="whole")
-    assert ids(queries["q1"])[-1] == "team/gen/q1"
-    assert queries["q1"].passages[-1].text == "One. Two."
+    assert ids(queries["q1"])[-2:] == ["team/gen/q1", "silent/q1"]
+    assert [p.text for p in queries["q1"].passages[-2:]] == ["One. Two.", ""], "no answer is an answer too"
 
 
 def _answers(write: Write, **keys: str) -> Path:
