@@ -120,7 +120,7 @@ def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             return _parse_lenient(line, file, number)
-        raise DataError(sentence(first), file=file, line=number, field=_field(first["loc"])) from error
+        raise DataError(sentence(first), file=file, line=number, field=passage_field(first["loc"])) from error
 
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
@@ -136,7 +136,7 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
         return parse_object(_without_surrogates(value))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(sentence(first), file=file, line=number, field=_field(first["loc"])) from error
+        raise DataError(sentence(first), file=file, line=number, field=passage_field(first["loc"])) from error
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -149,8 +149,8 @@ def _without_surrogates(value: Any) -> Any:
     return value
 
 
-def _field(loc: Sequence[int | str]) -> str:
-    """``(1, 0, 'text')`` as ``passage 1 text`` (the first element of the location is the pair)."""
+def passage_field(loc: Sequence[int | str]) -> str:
+    """Where a validation error of a line is: ``(1, 0, 'text')`` as ``passage 1 text`` (the first element of the location is the pair)."""
     names = [part for part in loc if not (isinstance(part, str) and part.startswith("function-"))]
     if not names:
         return ""
