@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.llm.base import LLM, ModelOptions
@@ -111,12 +112,14 @@ class TransformersEngine:
         return lambda: self._run(job)
 
     def _run(self, job: Job) -> list[Completion]:
-        torch = self._torch
-        with torch.inference_mode():
-            input_ids, mask = self._pad_left_to_right(job.prompts)
-            states = self._model.get_encoder()(input_ids=input_ids, attention_mask=mask)
-            logprobs = self._label_logprobs(job.labels, states, mask)
-            texts = self._replies(states, mask, job.max_new_tokens)
+        labels = label_rows(self._tokenizer, job.labels)
+        with self._torch.inference_mode():
+            ids, mask = self._pad_left_to_right(job.prompts)
+            states = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+            batch = _Batch(states, mask, self._prompt_cache(states, mask))
+            watcher = _LabelWatcher(labels, len(job.prompts), self._beams)
+            texts = self._replies(batch, job.max_new_tokens, watcher)
+            logprobs = self._label_logprobs(batch, labels, watcher)
         return [Completion(text, label_logprobs=probs) for text, probs in zip(texts, logprobs, strict=True)]
 
     def _pad_left_to_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,12 +132,21 @@ class TransformersEngine:
             mask[row, : len(prompt)] = 1
         return ids.to(self._device), mask.to(self._device)
 
-    def _replies(self, states: Any, mask: torch.Tensor, max_new_tokens: int) -> list[str]:
+    def _prompt_cache(self, states: torch.Tensor, mask: torch.Tensor) -> Any:
+        """The decoder's keys and values of the prompts: nearly as much work as the encoder, done once."""
+        start = self._torch.full((mask.shape[0], 1), self._start_token, device=self._device)
+        output = self._model(
+            encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=start, use_cache=True
+        )
+        return output.past_key_values.cross_attention_cache
+
+    def _replies(self, batch: _Batch, max_new_tokens: int, watcher: _LabelWatcher) -> list[str]:
         """Replies of a batch; the few long ones are generated apart from the many short ones."""
-        rows, finished = self._generate(states, mask, min(FIRST_TOKENS, max_new_tokens))
+        every = list(range(batch.mask.shape[0]))
+        rows, finished = self._generate(batch, every, min(FIRST_TOKENS, max_new_tokens), watcher)
         unfinished = [row for row, done in enumerate(finished) if not done]
         if unfinished and max_new_tokens > FIRST_TOKENS:
-            again, _ = self._generate(_rows(states, unfinished), mask[unfinished], max_new_tokens)
+            again, _ = self._generate(batch, unfinished, max_new_tokens)
             for row, tokens in zip(unfinished, again, strict=True):
                 rows[row] = tokens
         replies: list[str] = self._tokenizer.batch_decode(
@@ -143,15 +155,16 @@ class TransformersEngine:
         return [reply.strip() for reply in replies]
 
     def _generate(
-        self, states: Any, mask: torch.Tensor, max_new_tokens: int
+        self, batch: _Batch, rows: list[int], max_new_tokens: int, watcher: _LabelWatcher | None = None
     ) -> tuple[list[list[int]], list[bool]]:
-        """Best sequence of each row, and whether its search had ended before the length limit.
+        """Best sequence of each of the rows, and whether its search had ended before the length limit.
 
         With early stopping a search ends when as many hypotheses as beams are complete: then all that
         are returned end with the end-of-sequence token, and a higher limit changes nothing.
         """
-        transformers = import_transformers()
-        config = transformers.GenerationConfig(
+        from transformers.modeling_outputs import BaseModelOutput
+
+        config = import_transformers().GenerationConfig(
             max_length=max_new_tokens + 1,  # with the decoder's start token
             num_beams=self._beams,
             num_return_sequences=self._beams,
@@ -162,51 +175,94 @@ class TransformersEngine:
             eos_token_id=self._eos,
             decoder_start_token_id=self._start_token,
         )
-        # `generate` takes the encoder's states as they are and expands them to the beams itself.
+        # `generate` expands states and mask to the beams itself, and would compute keys and values of
+        # the prompt for each of them again.
         output = self._model.generate(
-            encoder_outputs=_rows(states, slice(None)), attention_mask=mask, generation_config=config
+            encoder_outputs=BaseModelOutput(last_hidden_state=batch.states[rows]),
+            attention_mask=batch.mask[rows],
+            past_key_values=batch.cache(rows, self._beams),
+            generation_config=config,
+            logits_processor=[watcher] if watcher else [],
         )
         sequences = output.view(-1, self._beams, output.shape[-1])
         finished = (sequences[:, :, 1:] == self._eos).any(-1).all(-1).tolist()
         return sequences[:, 0].tolist(), finished
 
     def _label_logprobs(
-        self, labels: tuple[str, ...], states: Any, mask: torch.Tensor
+        self, batch: _Batch, labels: Sequence[Sequence[int]], watcher: _LabelWatcher
     ) -> list[tuple[float, ...]]:
-        """Joint log-probability of every label and the end of sequence, by teacher forcing."""
-        if not labels:
-            return [()] * mask.shape[0]
+        """Joint log-probability of every label: from the search where it met it, else by teacher forcing."""
         torch = self._torch
-        first, cache = self._step([self._start_token], states, mask, None)
-        columns = []
-        for row in label_rows(self._tokenizer, labels):
-            rest, cache = self._step(row[:-1], states, mask, cache)
-            cache.crop(1 - len(row))  # back to behind the start token, for the next label
-            columns.append(first[:, 0, row[0]] + rest[:, range(len(row) - 1), row[1:]].sum(-1))
-        return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
-
-    def _step(
-        self, tokens: list[int], states: Any, mask: torch.Tensor, cache: Any
-    ) -> tuple[torch.Tensor, Any]:
-        """Log-probabilities after each of the same tokens for every row, and the grown cache.
-
-        The cache holds the prompts' keys and values, the larger part of the work.
-        """
-        output = self._model(
-            encoder_outputs=states,
-            attention_mask=mask,
-            decoder_input_ids=self._torch.tensor([tokens], device=self._device).expand(mask.shape[0], -1),
-            past_key_values=cache,
-            use_cache=True,
-        )
-        return output.logits.float().log_softmax(-1), output.past_key_values
+        if not labels:
+            return [()] * batch.mask.shape[0]
+        table = watcher.logprobs.sum(-1)
+        missing = table.isnan()
+        for length in {len(label) for label in labels}:
+            pairs = [(i, j) for i, j in missing.nonzero().tolist() if len(labels[j]) == length]
+            if not pairs:
+                continue
+            rows, columns = map(list, zip(*pairs, strict=True))
+            wanted = torch.tensor([labels[column] for column in columns], device=self._device)
+            start = torch.full_like(wanted[:, :1], self._start_token)
+            logits = self._model(
+                encoder_outputs=(batch.states[rows],),
+                attention_mask=batch.mask[rows],
+                decoder_input_ids=torch.cat([start, wanted[:, :-1]], 1),
+                past_key_values=batch.cache(rows),
+            ).logits
+            found = logits.float().log_softmax(-1).gather(-1, wanted[:, :, None])
+            table[rows, columns] = found.sum((1, 2))
+        return [tuple(row) for row in table.tolist()]
 
 
-def _rows(states: Any, rows: Any) -> Any:
-    """Encoder states of some rows; `generate` changes the object that it is given."""
-    from transformers.modeling_outputs import BaseModelOutput
+@dataclass(frozen=True)
+class _Batch:
+    """A batch behind the encoder: states, mask, and the decoder's keys and values of the prompts."""
 
-    return BaseModelOutput(last_hidden_state=states.last_hidden_state[rows])
+    states: torch.Tensor
+    mask: torch.Tensor
+    prompts: Any
+
+    def cache(self, rows: list[int], times: int = 1) -> Any:
+        """Keys and values of these rows' prompts, each so many times, and no reply yet."""
+        from transformers import DynamicCache, EncoderDecoderCache
+
+        copy = DynamicCache()
+        for number, layer in enumerate(self.prompts.layers):
+            copy.update(
+                *(kind[rows].repeat_interleave(times, 0) for kind in (layer.keys, layer.values)), number
+            )
+        return EncoderDecoderCache(DynamicCache(), copy)
+
+
+class _LabelWatcher:
+    """Reads the labels' log-probabilities off a search, as far as it meets them; changes nothing.
+
+    ``logprobs``: rows × labels × pieces, NaN what was not met, 0 behind the end of a label.
+    """
+
+    def __init__(self, labels: Sequence[Sequence[int]], rows: int, beams: int) -> None:
+        import torch
+
+        self._labels, self._beams = labels, beams
+        self._longest = max(map(len, labels), default=0)
+        self.logprobs = torch.zeros(rows, len(labels), self._longest)
+        for column, label in enumerate(labels):
+            self.logprobs[:, column, : len(label)] = torch.nan
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """One step of the search: what stands so far, behind the start token, and the next tokens' scores."""
+        step = input_ids.shape[1] - 1
+        if step >= self._longest:
+            return scores
+        normaliser = scores.float().logsumexp(-1)
+        for column, label in enumerate(self._labels):
+            if step < len(label):
+                begun = input_ids[:, 1:] == input_ids.new_tensor(label[:step])
+                met = begun.all(-1).nonzero()[:, 0]
+                found = scores[met, label[step]].float() - normaliser[met]
+                self.logprobs[met.cpu() // self._beams, column, step] = found.cpu()
+        return scores
 
 
 def _first(*values: Any) -> int:
