@@ -99,7 +99,7 @@ def _only(conditions: Sequence[Condition], what: str) -> Condition:
 
 def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, inputs: list[Path | None]) -> None:
     from exam_pp.phases.nugget_board import metrics_lines, rows_with_means
-    from exam_pp.store.scores import score_rows
+    from exam_pp.store.score_rows import write_score_rows
 
     condition = _only(conditions, f"--format {board.form}")
     if board.form == "nuggetizer":
@@ -108,11 +108,11 @@ def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, input
             raise click.UsageError(
                 f"--format nuggetizer holds one run, not {len(systems)}: choose it with --run."
             )
-        text = metrics_lines(condition)
+        emit(metrics_lines(condition), board.output, inputs)
     else:
-        text = score_rows(rows_with_means(condition.evaluation))
+        rows = rows_with_means(condition.evaluation)
+        write_score_rows(rows, board.output, inputs=[path for path in inputs if path is not None])
     log_notes(condition.evaluation.notes)
-    emit(text, board.output, inputs)
 
 
 def _draw(

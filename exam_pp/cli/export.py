@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
-from exam_pp.cli.options import GRADED
+from exam_pp.cli.options import GRADED, filter_options, grade_filter, output_option
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_OUTPUT = output_option("The file to write (default: standard output).")
 
 log = logging.getLogger(__name__)
 
@@ -35,3 +40,68 @@ def runs(graded: Path, output: Path) -> None:
     from exam_pp.phases.export import export_runs
 
     log.info("Wrote %d run files to %s.", len(export_runs(graded, output)), output)
+
+
+@command.command()
+@GRADED
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["rag24", "rag25", "ragtime", "plain"]),
+    default="rag24",
+    show_default=True,
+    help="TREC RAG 2024 or 2025, RAGTIME (NeuCLIR), or rows of query_id, system and text.",
+)
+@click.option("--system", "systems", multiple=True, help="Only this system; repeatable.")
+@click.option("--queries", type=_FILE, help="Texts of the queries (JSON, JSONL or TSV).")
+@_OUTPUT
+def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
+    """Write the answers of systems that GRADED holds, with their citations.
+
+    Answers are what `exam-pp import --answers` made; their parts are the elements.
+    """
+    from exam_pp.phases.export_answers import export_answers
+
+    _tell(export_answers(graded, output, form=form, systems=systems, queries=queries))
+
+
+@command.command()
+@GRADED
+@click.option("--bank", type=_FILE, required=True, help="The nuggets.")
+@filter_options
+@_OUTPUT
+def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None:
+    """Write answers with their nugget assignments, as AutoNuggetizer does; of one grader."""
+    from exam_pp.phases.export_assignments import export_assignments
+
+    _tell(export_assignments(graded, bank, output, grade_filter(**criteria)))
+
+
+@command.command()
+@GRADED
+@click.option("--queries", type=_FILE, required=True, help="Texts of the queries (JSON, JSONL or TSV).")
+@filter_options
+@_OUTPUT
+def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
+    """Write direct grades as judge rows of UMBRELA: texts of query and passage, and the label."""
+    from exam_pp.phases.umbrela_rows import export_judge_rows
+
+    chosen = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
+    _tell(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
+
+
+@command.command()
+@GRADED
+@click.option("--system", required=True, help="The system whose ranking is written.")
+@click.option("--queries", type=_FILE, required=True, help="Texts of the queries (JSON, JSONL or TSV).")
+@_OUTPUT
+def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
+    """Write what a system retrieved as segments for rank_llm, UMBRELA and AutoNuggetizer."""
+    from exam_pp.phases.candidate_segments import export_candidates
+
+    _tell(export_candidates(graded, queries, system, output))
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        log.info("%s", line)

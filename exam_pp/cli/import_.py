@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,18 @@ from exam_pp.cli.options import output_option
 log = logging.getLogger(__name__)
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
+
+
+_OUTPUT = click.Path(path_type=Path, dir_okay=False)
+
+# Options of files that bring passages or labels of their own, and what belongs to each.
+_BELONGS = {
+    "candidates": ("queries_output",),
+    "assignments": ("passages", "grader", "bank_output", "queries_output"),
+    "umbrela": ("passages", "grader", "queries"),
+}
+_FOREIGN = (*_BELONGS, "passages", "grader", "bank_output", "queries_output")
+_POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_missing_texts")
 
 
 @click.command(name="import")
@@ -50,14 +63,40 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
     help="Name a run's system by its file, or by the tag in its lines.",
 )
 @click.option("--skip-missing-texts", is_flag=True, help="Drop passages without a text instead of refusing.")
+@click.option(
+    "--candidates",
+    multiple=True,
+    type=_FILE,
+    help="Retrieved segments with their texts (rank_llm, UMBRELA, AutoNuggetizer), in place of --runs.",
+)
+@click.option(
+    "--assignments", multiple=True, type=_FILE, help="Answers with nugget assignments (AutoNuggetizer)."
+)
+@click.option("--umbrela", multiple=True, type=_FILE, help="Judge rows of UMBRELA, for --passages.")
+@click.option(
+    "--passages", type=_FILE, help="Passages file that --assignments or --umbrela add their labels to."
+)
+@click.option("--grader", help="With --assignments or --umbrela: who labelled, such as human:alice.")
+@click.option("--bank-output", type=_OUTPUT, help="With --assignments: also write their nuggets as a bank.")
+@click.option(
+    "--queries-output", type=_OUTPUT, help="With --assignments or --candidates: also write the query texts."
+)
 def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.
 
     The best passages of every run are pooled, with their text, their judgments and their rank in
     every run; answers of RAG systems become passages that the system ranked in order.
+
+    --candidates, --assignments and --umbrela read files of other tools, each on its own. They tell what
+    they leave out. Files without ids are joined by their texts.
     """
     from exam_pp.phases.import_ import ImportSources, import_passages
 
+    foreign = {name: options.pop(name) for name in _FOREIGN}
+    if any(foreign.values()):
+        _check_alone(foreign, options)
+        _import_labels(output, options["queries"], foreign)
+        return
     if not (options["runs"] or options["answers"] or options["judged"]):
         raise click.UsageError("Nothing to import: name --runs, --answers, or --qrels with --judged.")
     if options["judged"] and not options["qrels"]:
@@ -67,3 +106,45 @@ def command(output: Path, **options: Any) -> None:
         "Imported %d queries, %d passages (%d judged), %d systems.",
         summary.queries, summary.passages, summary.judged, summary.systems,
     )  # fmt: skip
+
+
+def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:
+    """Files of other tools are imported one kind at a time."""
+    named = [name for name in _BELONGS if foreign[name]]
+    if len(named) != 1:
+        raise click.UsageError("Name one of --candidates, --assignments and --umbrela.")
+    given = [name for name in _FOREIGN if foreign[name]] + [name for name in _POOLING if options[name]]
+    for name in given:
+        if name not in (*named, *_BELONGS[named[0]]):
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --{named[0]}.")
+    if foreign["umbrela"] and not (foreign["passages"] and options["queries"]):
+        raise click.UsageError("--umbrela needs --passages and --queries: its rows have texts, but no ids.")
+
+
+def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) -> None:
+    lines: Iterable[str]
+    if foreign["candidates"]:
+        from exam_pp.phases.candidate_segments import import_candidates
+
+        lines = import_candidates(foreign["candidates"], output, queries_output=foreign["queries_output"])
+    elif foreign["assignments"]:
+        from exam_pp.phases.import_assignments import DEFAULT_GRADER, AssignmentSources, import_assignments
+
+        sources = AssignmentSources(
+            foreign["assignments"],
+            output,
+            foreign["grader"] or DEFAULT_GRADER,
+            foreign["passages"],
+            foreign["bank_output"],
+            foreign["queries_output"],
+        )
+        lines = import_assignments(sources).lines()
+    else:
+        from exam_pp.phases.umbrela_rows import import_judge_rows
+
+        assert queries is not None
+        lines = import_judge_rows(
+            foreign["umbrela"], foreign["passages"], queries, output, model=foreign["grader"]
+        ).lines()
+    for line in lines:
+        log.info("%s", line)

@@ -13,7 +13,7 @@ from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, Ra
 from exam_pp.errors import DataError
 from exam_pp.phases.answer_units import Unit, answer_units
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.answers import Answer, read_answers
+from exam_pp.store.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.files import check_output
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.queries import read_queries
@@ -154,10 +154,12 @@ class _Pool:
                 empty += not answer.parts
                 self._add_answer(answer, unit, file)
         if empty:
-            log.warning("%d answers have no text and give no passage.", empty)
+            gives = "an empty passage" if unit == "whole" else "no passage"
+            log.warning("%d answers have no text and give %s.", empty, gives)
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
-        units = answer_units(answer, unit)
+        # An empty answer is a whole one, of no words: its system keeps its place, and scores 0.
+        units = answer_units(answer, unit) or ([AnswerPart("")] if unit == "whole" else [])
         passages = self._passages[answer.query_id]
         for rank, part in enumerate(units, 1):
             passage_id = f"{answer.system}/{answer.query_id}" + ("" if unit == "whole" else f"#{rank}")

@@ -13,13 +13,13 @@ from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluate import Evaluation, PathLike, is_passages
 from exam_pp.phases.leaderboards import doubt_cells, doubt_columns
 from exam_pp.phases.nugget_scores import nugget_evaluations
+from exam_pp.phases.score_files import read_all_scores
 from exam_pp.phases.system_names import matched_names, renamed
 from exam_pp.phases.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.nugget_metrics import holds_nugget_metrics, nugget_metrics, read_nugget_metrics
 from exam_pp.store.run_types import read_run_types
-from exam_pp.store.scores import read_query_scores, read_scores
 
 TITLE = "Nugget scores"
 _DECIMALS = 4
@@ -99,7 +99,9 @@ def read_any_scores(file: PathLike) -> list[Score]:
     """Scores of single queries where the file has them, else means."""
     if holds_nugget_metrics(file):
         return read_nugget_metrics(file)
-    return read_query_scores(file) or read_scores(file)
+    scores = read_all_scores(file)
+    by_query = {(s.system, s.metric) for s in scores if s.query_id != ALL_QUERIES}
+    return [s for s in scores if s.query_id != ALL_QUERIES or (s.system, s.metric) not in by_query]
 
 
 def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:

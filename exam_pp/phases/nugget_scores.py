@@ -77,7 +77,7 @@ def nugget_evaluations(
     """
     read = read_bank(bank)
     read.require_kind("nugget", "A nugget score")
-    items = _items(read)
+    items = bank_items(read)
     if queries is not None:
         wanted = read_queries(queries)
         items = {query_id: entries for query_id, entries in items.items() if query_id in wanted}
@@ -91,7 +91,7 @@ def nugget_evaluations(
     }
 
 
-def _items(bank: TestBank) -> dict[str, list[Entry]]:
+def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
     """The nuggets of every query, repeated ones included: published scores count them."""
     items: dict[str, list[Entry]] = {}
     for line in bank.lines:
@@ -113,7 +113,7 @@ def _gather(graded: PathLike, criteria: GradeFilter) -> _Answers:
                     answer.passages.add(passage.passage_id)
                     answer.words += answer_length(passage.text)
                 for key, found in labels.items():
-                    answer.labels[key] = _best(answer.labels.get(key, {}), found)
+                    answer.labels[key] = better_labels(answer.labels.get(key, {}), found)
                     answers.graders[key][method] = None
     _check_selection(answers, graded, criteria)
     for methods in answers.graders.values():
@@ -156,7 +156,7 @@ def assigned_labels(grades: GradesView) -> list[tuple[str, str]] | None:
     return [(entry, _LABELS[rating]) for entry, rating in grades.entry_ratings().items() if rating in _LABELS]
 
 
-def _best(one: Labels, other: Labels) -> Labels:
+def better_labels(one: Labels, other: Labels) -> Labels:
     """The better label of each nugget, for answers in several passages."""
     united = dict(one)
     for nugget_id, labels in other.items():
@@ -223,14 +223,19 @@ def _labelled(entries: Sequence[Entry], labels: Labels | None) -> list[LabelledN
     """The bank's nuggets with their labels; without an answer, nothing is supported."""
     if labels is None:
         return [LabelledNugget(entry.importance, "not_support") for entry in entries]
+    given = labels_in_order(entries, labels)
+    return [LabelledNugget(entry.importance, label) for entry, label in zip(entries, given, strict=True)]
+
+
+def labels_in_order(entries: Sequence[Entry], labels: Labels) -> list[str | None]:
+    """The label of every entry, None for those without one; a repeated entry has its own, where it has."""
     place: dict[str, int] = {}
-    nuggets = []
+    found: list[str | None] = []
     for entry in entries:
         given = labels.get(entry.entry_id, ())
         occurrence = place[entry.entry_id] = place.get(entry.entry_id, -1) + 1
-        label = given[min(occurrence, len(given) - 1)] if given else None
-        nuggets.append(LabelledNugget(entry.importance, label))
-    return nuggets
+        found.append(given[min(occurrence, len(given) - 1)] if given else None)
+    return found
 
 
 def _add_rows(rows: list[Score], system: str, query_id: str, scores: Mapping[str, float], words: int) -> None:

@@ -36,12 +36,17 @@ def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
     """
     for number, text in read_lines(path):
         line = parse_record(NuggetLine, text, path, number)
-        yield BankLine(
-            query_id=line.qid,
-            query_text=line.query,
-            info={"prompt_target": "nuggets"},
-            items=[_nugget(line.qid, nugget) for nugget in line.nuggets],
-        )
+        yield bank_line(line.qid, line.query, line.nuggets)
+
+
+def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> BankLine:
+    """The nuggets of a query as a line of a bank."""
+    return BankLine(
+        query_id=query_id,
+        query_text=query_text,
+        info={"prompt_target": "nuggets"},
+        items=[_nugget(query_id, nugget) for nugget in nuggets],
+    )
 
 
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:

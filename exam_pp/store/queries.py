@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.store.files import read_text_lines
+from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.topics import parse_topics
 from exam_pp.store.validation import parse_json, parse_record
 
@@ -49,6 +51,11 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     if not queries:
         raise DataError("holds no queries.", file=str(path))
     return queries
+
+
+def write_queries(texts: Mapping[str, str], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write queries as a JSON object of id to text."""
+    write_text(path, json.dumps(texts, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
 
 
 def _parse(path: str | Path) -> list[tuple[int | None, Query]]:

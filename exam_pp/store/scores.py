@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, FiniteFloat
-
-from exam_pp.data_model import Id
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_text_lines
-from exam_pp.store.validation import parse_json, parse_record
+from exam_pp.store.validation import parse_json
 
 _LONG = ("system", "query", "measure", "value")
 # Trailing rows of the published nine-column board.
@@ -24,10 +20,9 @@ _ERRORS = ("stderr", "std-err", "std", "+/-", "±", " low", " high", " letters",
 def read_scores(path: str | Path) -> list[Score]:
     """The means of a leaderboard, as rows for :data:`~exam_pp.results.ALL_QUERIES`.
 
-    Takes what ``exam-pp evaluate`` writes as TSV, JSON or score rows (also with ``--per-query``, whose
-    ``all`` rows count), the published Cover boards, and any table with a header, whose first column names
-    the system. Columns of standard errors, intervals, ranks and words are passed over. Raises
-    :class:`DataError`.
+    Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
+    count), the published Cover boards, and any table with a header, whose first column names the
+    system. Columns of standard errors, intervals, ranks and words are passed over. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:
@@ -64,8 +59,6 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
     lines = list(read_text_lines(path))
     if not lines:
         raise DataError("is empty.", file=str(path))
-    if lines[0][1].startswith('{"system"'):
-        return _LONG, [(number, _score_row(text, path, number)) for number, text in lines]
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
     separator = "\t" if "\t" in lines[0][1] else ","
@@ -82,25 +75,6 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         # A name that occurs twice ("+/-") is never a score: the first is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
     return columns, rows
-
-
-class _ScoreRow(BaseModel):
-    """A :class:`~exam_pp.results.Score` as a line of JSON."""
-
-    system: Id
-    query_id: Id
-    metric: str
-    value: FiniteFloat
-
-
-def _score_row(line: str, path: str | Path, number: int) -> dict[str, Any]:
-    row = parse_record(_ScoreRow, line, path, number)
-    return dict(zip(_LONG, (row.system, row.query_id, row.metric, row.value), strict=True))
-
-
-def score_rows(scores: Iterable[Score]) -> str:
-    """Scores as JSON lines: system, query_id, metric and value."""
-    return "".join(json.dumps(score._asdict(), ensure_ascii=False) + "\n" for score in scores)
 
 
 def _json_table(value: Any) -> tuple[Sequence[str], list[Row]] | None:

@@ -1,0 +1,137 @@
+"""Export the answers that a passages file holds in the formats of TREC tracks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from exam_pp.data_model import Passage
+from exam_pp.errors import SelectionError
+from exam_pp.phases.losses import Losses
+from exam_pp.store.files import atomic_output, check_output
+from exam_pp.store.passages import read_passages
+from exam_pp.store.queries import read_queries
+
+AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
+
+
+@dataclass
+class _Answer:
+    """The parts of an answer with their ranks."""
+
+    parts: list[tuple[int, Passage, tuple[str, ...]]] = field(default_factory=list)
+
+    def in_order(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Text and cited docids of every part that has words."""
+        for _, passage, citations in sorted(self.parts, key=lambda part: part[0]):
+            if passage.text.strip():
+                yield passage.text, citations
+
+
+def export_answers(
+    passages: Path,
+    output: Path,
+    *,
+    form: AnswerFormat,
+    systems: Sequence[str] = (),
+    queries: Path | None = None,
+) -> list[str]:
+    """Write the answers of some systems, by default of all that answer; returns what people have to know.
+
+    An answer is what was imported as one: passages whose ids are ``system/query``, with ``#n`` for its
+    parts. A part is an element of the answer with its citations. Raises
+    :class:`~exam_pp.errors.SelectionError` for a system without answers.
+    """
+    inputs = [passages, *([queries] if queries else [])]
+    check_output(output, inputs)
+    texts = {key: query.query_text for key, query in read_queries(queries).items()} if queries else {}
+    losses = Losses()
+    answers = _answers(passages, systems, losses)
+    found = {system for system, _ in answers}
+    if missing := [system for system in systems if system not in found]:
+        raise SelectionError(f"{passages} holds no answer of {missing[0]!r}.")
+    if not answers:
+        raise SelectionError(f"{passages} holds no answers; import them with --answers.")
+    with atomic_output(output, inputs=inputs) as stream:
+        for (system, query_id), answer in answers.items():
+            parts = list(answer.in_order())
+            if form == "plain":
+                losses.add("cited documents", sum(len(citations) for _, citations in parts))
+            line = _WRITERS[form](system, query_id, texts.get(query_id, ""), parts)
+            stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
+    notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
+    return [f"Wrote {len(answers)} answers (systems: {len(found)}).", *notes, *losses.lines()]
+
+
+def _answers(passages: Path, systems: Sequence[str], losses: Losses) -> dict[tuple[str, str], _Answer]:
+    answers: dict[tuple[str, str], _Answer] = {}
+    for query in read_passages(passages):
+        for passage in query.passages:
+            for entry in passage.rankings:
+                whole = f"{entry.method}/{query.query_id}"
+                is_part = passage.passage_id == whole or passage.passage_id.startswith(f"{whole}#")
+                if is_part and (not systems or entry.method in systems):
+                    answer = answers.setdefault((entry.method, query.query_id), _Answer())
+                    answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
+                    losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
+                    losses.add("judgments", len(passage.judgments))
+    return answers
+
+
+_Parts = Sequence[tuple[str, tuple[str, ...]]]
+
+
+def _references(parts: _Parts) -> list[str]:
+    """Every cited docid once, in the order of the citations."""
+    return list(dict.fromkeys(docid for _, citations in parts for docid in citations))
+
+
+def _elements(parts: _Parts, references: Sequence[str]) -> list[dict[str, Any]]:
+    place = {docid: index for index, docid in enumerate(references)}
+    return [{"text": text, "citations": [place[docid] for docid in citations]} for text, citations in parts]
+
+
+def _rag24(system: str, query_id: str, text: str, parts: _Parts) -> dict[str, Any]:
+    references = _references(parts)
+    return {
+        "run_id": system,
+        "topic_id": query_id,
+        "topic": text,
+        "references": references,
+        "response_length": sum(len(words.split()) for words, _ in parts),
+        "answer": _elements(parts, references),
+    }
+
+
+def _rag25(system: str, query_id: str, text: str, parts: _Parts) -> dict[str, Any]:
+    references = _references(parts)
+    metadata = {
+        "team_id": "",
+        "run_id": system,
+        "type": "",
+        "narrative_id": query_id,
+        "narrative": text,
+    }
+    return {"metadata": metadata, "references": references, "answer": _elements(parts, references)}
+
+
+def _ragtime(system: str, query_id: str, _text: str, parts: _Parts) -> dict[str, Any]:
+    metadata = {"team_id": "", "run_id": system, "topic_id": query_id}
+    responses = [{"text": text, "citations": list(citations)} for text, citations in parts]
+    return {"metadata": metadata, "responses": responses, "references": _references(parts)}
+
+
+def _plain(system: str, query_id: str, _text: str, parts: _Parts) -> dict[str, Any]:
+    return {"query_id": query_id, "system": system, "text": " ".join(text for text, _ in parts)}
+
+
+_WRITERS: Mapping[AnswerFormat, Any] = {
+    "rag24": _rag24,
+    "rag25": _rag25,
+    "ragtime": _ragtime,
+    "plain": _plain,
+}

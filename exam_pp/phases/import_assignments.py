@@ -1,0 +1,215 @@
+"""Import answers with nugget assignments, by a model or a person, as graded passages."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import (
+    HUMAN,
+    NuggetAssignment,
+    Passage,
+    PassageData,
+    QueryPassages,
+    RankingEntry,
+    RubricGrades,
+    SelfRating,
+)
+from exam_pp.errors import DataError
+from exam_pp.metrics.nuggets import is_label
+from exam_pp.phases.losses import Losses
+from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.store.banks import write_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.nugget_assignments import AssignmentLine, read_assignments
+from exam_pp.store.nuggetizer import bank_line
+from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.queries import write_queries
+from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, entry_id
+
+log = logging.getLogger(__name__)
+
+PROMPT_CLASS = "NuggetAssignment"
+DEFAULT_GRADER = "nuggetizer"
+"""Who assigned, where the files do not say and nobody else does."""
+
+
+@dataclass(frozen=True)
+class AssignmentSources:
+    """What is imported, and where to.
+
+    Answers that ``passages`` holds get the assignments as further grades; all others become passages.
+    ``bank_output`` and ``queries_output`` take the nuggets and the texts of the queries.
+    """
+
+    files: Sequence[Path]
+    output: Path
+    grader: str = DEFAULT_GRADER
+    passages: Path | None = None
+    bank_output: Path | None = None
+    queries_output: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Every file that is read."""
+        return [*self.files, *([self.passages] if self.passages else [])]
+
+
+@dataclass
+class AssignmentSummary:
+    """Counts for the closing lines."""
+
+    answers: int = 0
+    systems: set[str] = field(default_factory=set)
+    graded: int = 0
+    ungraded: Counter[str] = field(default_factory=Counter)
+    unlike: list[str] = field(default_factory=list)
+    losses: Losses = field(default_factory=Losses)
+
+    def lines(self) -> Iterator[str]:
+        """What was imported, for people."""
+        yield f"Imported {self.answers} answers (systems: {len(self.systems)}), {self.graded} assignments."
+        if self.ungraded:
+            labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
+            yield f"{self.ungraded.total()} labels are none of the three and stay ungraded: {labels} ..."
+        if self.unlike:
+            some = ", ".join(self.unlike[:5])
+            yield (
+                f"{len(self.unlike)} queries have other nuggets for some answers; the bank has those of all: "
+                f"{some}"
+            )
+        yield from self.losses.lines()
+
+
+def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
+    """Write graded passages, and the nuggets as a bank where asked for.
+
+    Nuggets are joined by query and text: their ids are made of both. A label outside the vocabulary leaves
+    the nugget ungraded, and is kept. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs
+    twice, or whose text differs from the one in ``passages``.
+    """
+    outputs = [sources.output, sources.bank_output, sources.queries_output]
+    for output in outputs:
+        if output is not None:
+            check_output(output, sources.inputs)
+    summary = AssignmentSummary()
+    queries: dict[str, QueryPassages] = {}
+    for query in read_passages(sources.passages) if sources.passages else ():
+        known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
+        known.passages += query.passages
+    bank: dict[str, BankLine] = {}
+    seen: set[tuple[str, str]] = set()
+    for file in sources.files:
+        for number, line in read_assignments(file):
+            if (line.run_id, line.qid) in seen:
+                raise DataError(
+                    f"the run {line.run_id!r} answers the query {line.qid!r} twice.",
+                    file=str(file),
+                    line=number,
+                )
+            seen.add((line.run_id, line.qid))
+            passage = _passage_of(line, queries, file, number)
+            passage.add_grades([_grades(line, sources.grader, summary)])
+            _add_to_bank(bank, line, summary)
+            summary.answers += 1
+            summary.systems.add(line.run_id)
+            summary.losses.keys(line.model_extra)
+    _write(sources, queries.values(), bank)
+    return summary
+
+
+def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: Path, number: int) -> Passage:
+    """The answer's passage: the one that is there, or a new one that its system ranks first."""
+    query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
+    ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
+    if not ranked:
+        passage = _new_passage(line)
+        query.passages.append(passage)
+        return passage
+    same = next((p for p in ranked if p.text.split() == line.answer_text.split()), None)
+    if same is None:
+        held = "holds another text" if len(ranked) == 1 else f"is in {len(ranked)} passages"
+        raise DataError(
+            f"the answer of {line.run_id!r} to the query {line.qid!r} {held} in the passages: import the "
+            "answers with --unit whole.",
+            file=str(file), line=number, field="answer_text",
+        )  # fmt: skip
+    return same
+
+
+def _new_passage(line: AssignmentLine) -> Passage:
+    passage_id = f"{line.run_id}/{line.qid}"
+    ranking = RankingEntry(method=line.run_id, passage_id=passage_id, query_id=line.qid, rank=1, score=1.0)
+    data = PassageData(judgments=[], rankings=[ranking])
+    return Passage(passage_id=passage_id, text=line.answer_text, data=data)
+
+
+def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary) -> RubricGrades:
+    """The labels as grades, in the order of the file; a repeated nugget has a label each time."""
+    labels: list[tuple[str, str]] = []
+    errors: dict[str, Any] = {}
+    for nugget in line.nuggets:
+        nugget_id = entry_id(line.qid, nugget.text)
+        label = nugget.assignment or ""
+        if is_label(label):
+            labels.append((nugget_id, label))
+        else:
+            errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
+            summary.ungraded[label] += 1
+    summary.graded += len(labels)
+    return RubricGrades(**_grade_keys(labels, errors, grader))
+
+
+def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
+    ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
+    correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
+    source = {"source": "human"} if grader.startswith(HUMAN) else {}
+    return {
+        "model": grader,
+        "model_options": {},
+        "prompt_info": {"prompt_class": PROMPT_CLASS, "is_self_rated": True},
+        "prompt_type": "nugget",
+        "correct": correct,
+        "wrong": [nugget_id for nugget_id, rating in ratings.items() if not rating],
+        "answers": [] if source else labels,
+        "errors": dict(errors),
+        "exam_ratio": len(correct) / len(ratings) if ratings else 0.0,
+        "self_ratings": [
+            SelfRating(nugget_id=nugget_id, self_rating=ASSIGNMENT_RATINGS[label], **source)
+            for nugget_id, label in labels
+        ],
+        "assignments": [
+            NuggetAssignment(nugget_id=nugget_id, assignment=label) for nugget_id, label in labels
+        ],
+        "relevance_label": max(ratings.values(), default=0),
+    }
+
+
+def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: AssignmentSummary) -> None:
+    """The nuggets of the query's first answer, then those that only others have."""
+    given = bank_line(line.qid, line.query, line.nuggets)
+    known = bank.setdefault(line.qid, given)
+    if known is given:
+        return
+    ids = {item.entry_id for item in known.items}
+    if new := [item for item in given.items if item.entry_id not in ids]:
+        known.items += new
+        if line.qid not in summary.unlike:
+            summary.unlike.append(line.qid)
+
+
+def _write(
+    sources: AssignmentSources, queries: Iterable[QueryPassages], bank: Mapping[str, BankLine]
+) -> None:
+    if sources.bank_output is not None:
+        write_bank(bank.values(), sources.bank_output, inputs=sources.inputs)
+    if sources.queries_output is not None:
+        texts = {query_id: line.query_text for query_id, line in bank.items() if line.query_text}
+        write_queries(texts, sources.queries_output, inputs=sources.inputs)
+    with passages_writer(sources.output, inputs=sources.inputs) as writer:
+        for query in queries:
+            writer.write(query)

@@ -1,0 +1,159 @@
+"""UMBRELA's judge rows, which have no ids, from and to graded passages: joined by query and passage text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import DirectGrade, Passage, QueryPassages
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.losses import Losses
+from exam_pp.prompts import UMBRELA
+from exam_pp.prompts.reading import NOT_A_NUMBER
+from exam_pp.store.files import check_output
+from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.queries import read_queries
+from exam_pp.store.umbrela import JudgeRow, read_judge_rows, write_judge_rows
+
+DEFAULT_MODEL = "umbrela"
+
+
+@dataclass
+class JudgeSummary:
+    """Counts for the closing lines; ``unknown`` are the rows without a passage of that query and text."""
+
+    rows: int = 0
+    graded: int = 0
+    ungraded: int = 0
+    unknown: list[int] = field(default_factory=list)
+    losses: Losses = field(default_factory=Losses)
+
+    def lines(self) -> Iterator[str]:
+        """What was imported, for people."""
+        yield f"Read {self.rows} judgments: {self.graded} passages labelled, {self.ungraded} ungraded."
+        if self.unknown:
+            lines = ", ".join(map(str, self.unknown[:5]))
+            yield f"{len(self.unknown)} judgments are about no passage of the file (lines {lines})."
+        yield from self.losses.lines()
+
+
+def import_judge_rows(
+    files: Sequence[Path], passages: Path, queries: Path, output: Path, *, model: str | None = None
+) -> JudgeSummary:
+    """Write the passages with the labels as direct grades.
+
+    A row belongs to the passages of its query that have its text, white space aside. ``model`` names the
+    judge of rows that do not. A label that UMBRELA could not read is ungraded, and no 0. Raises
+    :class:`~exam_pp.errors.SelectionError` if no row is about a passage.
+    """
+    inputs = [*files, passages, queries]
+    check_output(output, inputs)
+    lines = list(read_passages(passages))
+    places = _places(lines, {key: query.query_text for key, query in read_queries(queries).items()})
+    summary = JudgeSummary()
+    for file in files:
+        for number, row in read_judge_rows(file):
+            summary.rows += 1
+            found = places.get((_key(row.query), _key(row.passage)))
+            if not found:
+                summary.unknown.append(number)
+                continue
+            summary.losses.keys(row.model_extra)
+            summary.losses.add("reasonings", bool(row.reasoning))
+            if not row.failed and not 0 <= (row.judgment or 0) <= (UMBRELA.max_rating or 0):
+                raise DataError(
+                    f"{row.judgment} is no label from 0 to {UMBRELA.max_rating}.",
+                    file=str(file), line=number, field="judgment",
+                )  # fmt: skip
+            for passage in found:
+                passage.add_grades([_grade(row, model)])
+                summary.graded += not row.failed
+                summary.ungraded += row.failed
+    if len(summary.unknown) == summary.rows:
+        raise SelectionError(f"No row has the query text and the passage text of a passage in {passages}.")
+    with passages_writer(output, inputs=inputs) as writer:
+        for line in lines:
+            writer.write(line)
+    return summary
+
+
+def _places(lines: Sequence[QueryPassages], texts: dict[str, str]) -> dict[tuple[str, str], list[Passage]]:
+    places: dict[tuple[str, str], list[Passage]] = {}
+    for line in lines:
+        query = _key(texts.get(line.query_id, ""))
+        for passage in line.passages if query else ():
+            places.setdefault((query, _key(passage.text)), []).append(passage)
+    return places
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
+    """The row as a direct grade; the words of the prompt were the judge's own, so no version is recorded."""
+    grade: dict[str, Any] = {
+        "correct": bool(row.judgment) and not row.failed,
+        "answer": row.prediction or "",
+        "model": row.model or model or DEFAULT_MODEL,
+        "model_options": {},
+        "prompt_info": {"prompt_class": UMBRELA.name, "is_self_rated": True},
+        "prompt_type": "direct_grading",
+    }
+    if row.failed:
+        error = {
+            "response": row.prediction or "",
+            "prompt": row.prompt or "",
+            "failure_reason": NOT_A_NUMBER,
+        }
+        return DirectGrade(**grade, error=error)
+    return DirectGrade(**grade, self_ratings=row.judgment, relevance_label=row.judgment)
+
+
+def export_judge_rows(
+    graded: Path, queries: Path, output: Path, grade_filter: GradeFilter | None = None
+) -> list[str]:
+    """Write a row for every passage with a direct grade of 0 to 3; returns what people have to know.
+
+    A passage that was left ungraded has status 0 and no label. Raises
+    :class:`~exam_pp.errors.SelectionError` unless the filter leaves one set of direct grades.
+    """
+    inputs = [graded, queries]
+    check_output(output, inputs)
+    texts = {key: query.query_text for key, query in read_queries(queries).items()}
+    selector = GradeSelector(grade_filter or GradeFilter(prompt_class=UMBRELA.name))
+    losses = Losses()
+    rows: list[JudgeRow] = []
+    for line in read_passages(graded):
+        for passage in line.passages:
+            direct = [grade for grade in selector.select(passage) if isinstance(grade, DirectGrade)]
+            if not direct:
+                continue
+            if line.query_id not in texts:
+                raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
+            rows.append(_row(texts[line.query_id], passage, direct[-1]))
+            losses.add("passage ids")
+            losses.add("judgments of people", len(passage.judgments))
+            losses.add("places in rankings", len(passage.rankings))
+    selector.check(str(graded))
+    if not rows:
+        raise SelectionError(f"The selected grades in {graded} are not direct grades.")
+    write_judge_rows(rows, output, inputs=inputs)
+    return [f"Wrote {len(rows)} judgments.", *losses.lines()]
+
+
+def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:
+    error = grade.error or {}
+    return JudgeRow(
+        model=grade.model,
+        query=query,
+        passage=passage.text,
+        prompt=str(error.get("prompt", "")),
+        prediction=grade.answer or str(error.get("response", "")),
+        reasoning=None,
+        judgment=grade.self_ratings,
+        result_status=int(not error),
+    )
