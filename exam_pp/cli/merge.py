@@ -12,20 +12,26 @@ log = logging.getLogger(__name__)
 
 @click.command("merge")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="United file.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="United file."
+)
 @click.option(
     "--like", type=click.Path(path_type=Path),
     help="Put queries and passages in the order of this file; every query of it must be there.",
 )  # fmt: skip
-def command(files: tuple[Path, ...], output: Path, like: Path | None) -> None:
+@click.option("--strict", is_flag=True, help="Refuse files that say different things of a passage.")
+def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
     """Unite passages files: the shards of one grading, or gradings of the same passages.
 
     Passages are united by query and id. Their grades, rankings and judgments come in the order of the
-    FILES, equal ones once. Two different texts for one passage id are refused.
+    FILES, equal ones once; a passage without a text gets that of another file. Two different texts for one
+    passage id are refused. What else differs between the files is counted, with the first place.
     """
     from exam_pp.phases.merge import merge_files
 
-    summary = merge_files(files, output, like)
+    summary = merge_files(files, output, like, strict=strict)
+    for line in summary.conflicts.lines():
+        log.warning("%s", line)
     log.info(
         "%d files united: %d queries, %d passages. Written: %s",
         summary.files, summary.queries, summary.passages, output,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from exam_pp.data_model import QueryPassages
+from exam_pp.data_model import QueryView
 from exam_pp.errors import SelectionError
 from exam_pp.test_bank import TestBank
 
@@ -45,7 +45,7 @@ class Shard:
             raise SelectionError(f"A shard is i/n with i from 1 to n, such as 3/8, not {text!r}.")
         return shard
 
-    def positions(self, queries: Iterable[QueryPassages], bank: TestBank) -> frozenset[int]:
+    def positions(self, queries: Iterable[QueryView], bank: TestBank) -> frozenset[int]:
         """Which queries (counted from 0) are in the shard, balanced by the estimated length of all prompts.
 
         Every shard of the same file and bank gets its own queries, and all together get all.

@@ -84,6 +84,14 @@ def text_of(value: str) -> bytes:
     return msgspec.json.encode(value)
 
 
+def canonical(value: RawJson) -> bytes:
+    """The same bytes for equal values, however they are spelt and in whatever order their keys are."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(value), order="sorted")
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return json.dumps(json.loads(bytes(value)), sort_keys=True).encode()
+
+
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
     """The fields with another value at a path of keys; objects on the way are made where they are absent."""
     key, *inner = path

@@ -20,6 +20,7 @@ from exam_pp.data_model import (
     JudgmentView,
     Passage,
     PassageView,
+    QueryPassages,
     RankingView,
     Record,
     RubricGrades,
@@ -62,6 +63,11 @@ def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
         query = _read(line)
         check_ids(query.passages, line.file, line.number)
         yield query
+
+
+def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
+    """A query that was read in full; errors name the file, and the first line of it."""
+    return _read(_Line(str(file), 1, query.dump()))
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,17 @@ class RawPassage:
                 raise self._error(str(error)) from error
         return self._fields
 
+    def parts(self) -> dict[tuple[str, ...], RawJson]:
+        """The fields by their path of keys; those inside of ``paragraph_data`` one by one."""
+        parts: dict[tuple[str, ...], RawJson] = {}
+        for key, value in self.fields.items():
+            inner = fields_of(value) if key == "paragraph_data" else {}
+            if inner:
+                parts |= {(key, name): part for name, part in inner.items()}
+            else:
+                parts[key,] = value
+        return parts
+
     def change(self, path: Sequence[str], change: Change) -> None:
         """Put another value at a path of keys."""
         try:
@@ -186,6 +203,11 @@ class RawPassage:
             raise self._error(str(error), path[0]) from error
         if after != self._fields:
             self._fields, self._raw, self._view, self.is_changed = after, None, None, True
+
+    def set_text(self, text: str) -> None:
+        """Put another text in the place of the passage's."""
+        self.text = text
+        self.change(["text"], lambda _old: text_of(text))
 
     def _error(self, message: str, field: str = "") -> DataError:
         return DataError(

@@ -112,6 +112,63 @@ def test_two_texts_of_one_passage_are_refused(
     assert len(message.splitlines()) == 1
 
 
+def conflicting(write_jsonl: WriteLines) -> list[Path]:
+    def file(name: str, rating: int, rank: int, relevance: int, note: str) -> Path:
+        ranking = {"method": "x", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}
+        judgment = {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
+        data = {"judgments": [judgment], "rankings": [ranking]}
+        grades = [rubric({"q/a": rating, "q/b": 1})]
+        return write_jsonl(name, [["q", [passage("p", paragraph_data=data, exam_grades=grades, note=note)]]])
+
+    return [file("a.jsonl", 5, 1, 2, "mine"), file("b.jsonl", 4, 3, 0, "yours")]
+
+
+def test_what_differs_is_reported(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
+    where = "(first: query 'q', passage 'p': "
+    assert capsys.readouterr().err.splitlines() == [
+        "1 ratings differ between the files; both are kept, and the later file's counts "
+        f"{where}'q/a', 5 and 4 by google/flan-t5-large).",
+        f"1 rankings differ between the files; both are kept {where}ranks 1 and 3 by 'x').",
+        f"1 judgments differ between the files; both are kept {where}2 and 0).",
+        f"1 other values differ between the files; the first file's are kept {where}note).",
+    ]
+    (united,) = lines[0][1]
+    assert [grades["self_ratings"][0]["self_rating"] for grades in united["exam_grades"]] == [5, 4]
+    assert united["note"] == "mine"
+
+
+def test_strict_refuses_what_differs(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *conflicting(write_jsonl), "--strict")
+    assert "1 ratings differ between the files" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    shared = write_jsonl("a.jsonl", [["q", [passage("p", text="", exam_grades=[rubric({"q/a": 1})])]]])
+    texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
+    for order in ([shared, texts], [texts, shared]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *order)
+        assert united["text"] == "Text of p."
+        assert united["exam_grades"] == [rubric({"q/a": 1})]
+
+
+def test_spelling_makes_no_difference(tmp_path: Path) -> None:
+    """Equal records are one, whatever their blanks and the order of their keys; the first stays as it is."""
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    grades = '{"correctAnswered":["a"],"wrongAnswered":[]}'
+    swapped = '{ "wrongAnswered" : [] , "correctAnswered" : ["\\u0061"] }'
+    for path, written in ((first, grades), (second, swapped)):
+        path.write_text(f'["q", [{{"paragraph_id": "p", "text": "t", "exam_grades": [{written}]}}]]\n')
+    merge(tmp_path / "out.jsonl", first, second)
+    assert (tmp_path / "out.jsonl").read_bytes() == first.read_bytes()
+
+
 @pytest.mark.parametrize("text", ["0/4", "5/4", "x", "1/0", "1/2/3", "-1/2"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(SelectionError, match="i from 1 to n"):
