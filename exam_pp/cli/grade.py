@@ -58,6 +58,9 @@ NOTHING_TO_ASK = 3
     help="How often a list of labels that cannot be read is asked for again (NuggetAssignment).",
 )
 @click.option("--regrade", is_flag=True, help="Ask again what the file already answers.")
+@click.option(
+    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
+)
 @click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
 @click.option("--max-queries", type=click.IntRange(1), help="Only the first queries; OUTPUT holds no others.")
 @click.option(
@@ -111,6 +114,7 @@ def command(
         repairs=options["repairs"],
         max_queries=options["max_queries"],
         max_paragraphs=options["max_paragraphs"],
+        only_unjudged=options["only_unjudged"],
     )
     where = GradeFiles(
         passages,

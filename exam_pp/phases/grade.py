@@ -25,7 +25,7 @@ class GradeOptions:
     Entries that the file already answers for the same model and prompt are not asked again, unless
     ``regrade``. Lists that cannot be read are asked for again, ``repairs`` times at most. ``max_queries`` and
     ``max_paragraphs`` keep the first of each; of these, ``positions`` (counted from 0) are the queries of
-    this shard, None for all.
+    this shard, None for all. With ``only_unjudged`` passages that people judged are not asked about.
     """
 
     prompts: Sequence[Prompt]
@@ -36,6 +36,7 @@ class GradeOptions:
     max_queries: int | None = None
     max_paragraphs: int | None = None
     positions: frozenset[int] | None = None
+    only_unjudged: bool = False
 
 
 @dataclass
@@ -48,6 +49,7 @@ class GradeSummary:
     graded: int = 0
     ungraded: int = 0
     reused: int = 0
+    judged: int = 0
     shortened: int = 0
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -134,6 +136,8 @@ def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: Gr
 def _to_ask(
     passage: PassageView, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
 ) -> dict[str, Entry | None]:
+    if options.only_unjudged and passage.judgments:
+        return {}
     known = set() if options.regrade else answered(passage, prompt, model)
     return {key: entry for key, entry in targets.items() if key not in known}
 
@@ -207,6 +211,9 @@ def _jobs(
         for position, passage in enumerate(query.passages):
             asked = _to_ask(passage, targets, prompt, model, options)
             counts.pairs += len(asked)
+            if options.only_unjudged and passage.judgments:
+                counts.judged += len(targets)
+                continue
             counts.reused += len(targets) - len(asked)
             if asked:
                 entries = [entry for entry in asked.values() if entry is not None]

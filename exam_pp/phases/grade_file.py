@@ -67,6 +67,8 @@ class FileSummary(GradeSummary):
             f"{self.graded} pairs graded, {self.ungraded} ungraded, {self.reused} answered before "
             f"({self.queries} queries, {self.passages} passages, {self.asked} model calls)."
         )
+        if self.judged:
+            yield f"{self.judged} pairs are of passages with judgments, and were not asked."
         if self.not_numbers:
             defaults = ", ".join(
                 f"{count} × {source}" for source, count in sorted(self.sources.items()) if source != "number"
