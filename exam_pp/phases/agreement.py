@@ -16,7 +16,7 @@ from exam_pp.metrics.agreement import (
     krippendorff_alpha,
     weighted_kappa,
 )
-from exam_pp.metrics.graded import gather
+from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.labels import KthBest, LabelRule
 from exam_pp.phases.evaluate import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
@@ -242,16 +242,21 @@ def graders(
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
     labelling: Labelling | None = None,
+    per_entry: bool = False,
 ) -> Report:
     """How several sets of grades in one file, and people, agree on the labels of passages.
 
     Every model and prompt class that the filter lets pass is a grader; judgments (the highest of several)
     are another. One row for every two graders over the passages that both have, and Krippendorff's α of
-    all. Raises :class:`~exam_pp.errors.SelectionError` for fewer than two graders.
+    all. With ``per_entry`` the ratings themselves are compared, over the pairs of a passage and a bank
+    entry that both rated (judgments are of no entry, and left out): this is how a reviewer who rated some
+    pairs agrees with a model. Raises :class:`~exam_pp.errors.SelectionError` for fewer than two graders.
     """
-    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), labelling or KthBest()))
+    chosen = None if per_entry else labelling or KthBest()
+    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), chosen))
     if len(labels) < 2:
         raise SelectionError(f"{graded} holds {len(labels)} grader (and no judgments): nothing to compare.")
+    what = "pairs" if per_entry else "passages"
     rows: list[list[Cell]] = []
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
@@ -260,16 +265,14 @@ def graders(
             [labels[second][passage] for passage in common],
         )
         rows.append([first, second, len(common), *_coefficients(*pairs)])
-    units: dict[tuple[str, str], list[int]] = {}
+    units: dict[tuple[str, ...], list[int]] = {}
     for of_grader in labels.values():
-        for passage, label in of_grader.items():
-            units.setdefault(passage, []).append(label)
+        for unit, label in of_grader.items():
+            units.setdefault(unit, []).append(label)
     alphas = [krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")]
-    pairs_table = Table(
-        ["grader", "other grader", "passages", *_COEFFICIENTS], rows, title="Every two graders"
-    )
+    pairs_table = Table(["grader", "other grader", what, *_COEFFICIENTS], rows, title="Every two graders")
     all_table = Table(
-        ["graders", "passages", "α (nominal)", "α (ordinal)", "α (interval)"],
+        ["graders", what, "α (nominal)", "α (ordinal)", "α (interval)"],
         [[len(labels), sum(len(unit) > 1 for unit in units.values()), *alphas]],
         title="Krippendorff's α of all graders",
     )
@@ -277,12 +280,13 @@ def graders(
 
 
 def _labels_by_grader(
-    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling
-) -> Iterator[tuple[str, Mapping[tuple[str, str], int]]]:
+    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling | None
+) -> Iterator[tuple[str, Mapping[tuple[str, ...], int]]]:
+    """Grader to the labels of passages; without a labelling, to the ratings of pairs."""
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(read_passages_for_metrics(graded))
     found = GradeSelector(criteria)
-    judged: dict[tuple[str, str], int] = {}
+    judged: dict[tuple[str, ...], int] = {}
     for line in lines:
         for passage in line.passages:
             found.select(passage)
@@ -294,13 +298,28 @@ def _labels_by_grader(
     for key in sorted(found.selected):
         selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
         file = gather(lines, selector, bank)
-        labels = {
-            (query_id, passage.passage_id): labelling(passage.ratings)
-            for query_id, query in file.queries.items()
-            for passage in query.passages
-            if passage.levels
-        }
+        labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:
             yield name(key), labels
-    if judged:
+    if judged and labelling is not None:
         yield HUMAN, judged
+
+
+def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:
+    return {
+        (query_id, passage.passage_id): labelling(passage.ratings)
+        for query_id, query in file.queries.items()
+        for passage in query.passages
+        if passage.levels
+    }
+
+
+def _ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
+    return {
+        (query_id, passage.passage_id, entry_id): grade
+        for query_id, query in file.queries.items()
+        for passage in query.passages
+        for grade, entries in passage.levels.items()
+        for entry_id, position in query.entries.items()
+        if entries >> position & 1
+    }

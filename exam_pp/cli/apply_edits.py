@@ -1,0 +1,53 @@
+"""``exam-pp apply-edits``: the ratings of people become grades."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from exam_pp.cli.options import prompt_file_option
+
+log = logging.getLogger(__name__)
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(name="apply-edits")
+@click.argument("graded", type=_PATH)
+@click.argument("edits", nargs=-1, required=True, type=_PATH)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded passages."
+)
+@click.option("--prompt-class", metavar="NAME", help="The prompt whose grades were reviewed, if several fit.")
+@prompt_file_option("A TOML file with that prompt, for its scale; may be repeated.")
+@click.option("--bank", type=_PATH, help="The test bank, where GRADED has no grades for the entries yet.")
+@click.option("--reviewer", metavar="NAME", help="Who rated, in place of the name in EDITS.")
+@click.option("--force", is_flag=True, help="Apply edits that were made for another state of GRADED.")
+def command(
+    graded: Path,
+    edits: tuple[Path, ...],
+    output: Path,
+    prompt_class: str | None,
+    prompt_files: tuple[Path, ...],
+    bank: Path | None,
+    reviewer: str | None,
+    force: bool,
+) -> None:
+    """Write GRADED with the ratings of EDITS as grades of another grader, `human:NAME`.
+
+    The grades of models stay as they are, and the person's have the same prompt class: so `exam-pp
+    analyze graders` tells how they agree. Several EDITS are applied together. Their changes of the bank
+    are applied with `exam-pp bank apply`.
+    """
+    from exam_pp.phases.apply_edits import apply_edits
+    from exam_pp.phases.prompt_files import choose_prompts
+
+    prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
+    summary = apply_edits(
+        graded, edits, output,
+        prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
+    )  # fmt: skip
+    for line in summary.lines():
+        log.info("%s", line)

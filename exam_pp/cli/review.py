@@ -1,0 +1,77 @@
+"""``exam-pp review``: the review page."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.options import emit, filter_options, grade_filter, prompt_file_option
+
+log = logging.getLogger(__name__)
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(name="review")
+@click.argument("graded", type=_PATH)
+@click.option("--bank", type=_PATH, help="The test bank, for the words of its entries and to edit them.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="HTML file."
+)
+@click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many passages of each query.")
+@filter_options
+@click.option(
+    "--answers-class",
+    metavar="NAME",
+    help="The prompt whose answers explain the ratings (default: any without a scale).",
+)
+@prompt_file_option("A TOML file with the prompt, for its words and scale; may be repeated.")
+@click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
+@click.option("--reviewer", default="", metavar="NAME", help="Who reviews; can be entered on the page, too.")
+@click.option("--min-grade", type=int, help="Rating from which an entry counts as covered.")
+@click.option(
+    "--cutoff",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many ranks of a system count in the leaderboard.",
+)
+def command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    output: Path,
+    answers_class: str | None,
+    prompt_files: tuple[Path, ...],
+    **options: Any,
+) -> None:
+    """Write one HTML file in which a person reads, corrects and comments on the grades of GRADED.
+
+    The page needs no network and no installation: it opens from disk in any browser of 2023 or later.
+    One prompt class is reviewed; all models that graded with it are shown. What the reviewer rates,
+    writes and changes in the bank is saved as an edits file: `exam-pp apply-edits` adds the ratings to
+    the graded file, `exam-pp bank apply` changes the bank. With --prompt-class NAME and --bank, a file
+    without grades gives a page to collect the ratings of people.
+    """
+    from exam_pp.phases.prompt_files import choose_prompts
+    from exam_pp.phases.review import ReviewOptions, review_page
+    from exam_pp.prompts import PROMPTS
+
+    if answers_class is not None and answers_class in PROMPTS:
+        answers_class = PROMPTS.get(answers_class).name
+    shown = ReviewOptions(
+        answers_class=answers_class,
+        **{
+            name: options.pop(name)
+            for name in ("queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
+        },
+    )
+    prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
+    page = review_page(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
+    emit(page, output, [graded, bank, *prompt_files])
+    if str(output) != "-":
+        log.info("Review page: %s (%.1f MB). Open it in a browser.", output, output.stat().st_size / 1e6)

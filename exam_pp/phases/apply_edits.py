@@ -1,0 +1,269 @@
+"""The ratings of people in edits files become grades of a graded file, beside those of the models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades
+from exam_pp.edits import Edits, HumanRating
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.evaluate import some
+from exam_pp.phases.human_grades import RatedClass, add_ratings
+from exam_pp.phases.rating_scale import rating_scale
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.store.banks import read_bank
+from exam_pp.store.edits import file_sha256, read_edits
+from exam_pp.store.files import check_output, is_stream
+from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.test_bank import EntryKind
+
+Pair = tuple[str, str, str]
+"""Query id, passage id, entry id."""
+
+
+@dataclass
+class AppliedRatings:
+    """Counts for the closing lines."""
+
+    prompt_class: str = ""
+    ratings: Counter[str] = field(default_factory=Counter)
+    comments: int = 0
+    differing: int = 0
+    compared: int = 0
+    bank_edits: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """What was done, for people."""
+        for grader, count in self.ratings.items():
+            yield f"{count} ratings added as {grader} with the prompt class {self.prompt_class}."
+        if self.comments:
+            yield f"{self.comments} of them have a comment."
+        if self.compared:
+            yield f"{self.differing} of {self.compared} differ from the rating of a model."
+        if self.bank_edits:
+            yield f"{self.bank_edits} edits of the bank are applied with `exam-pp bank apply`."
+
+
+def apply_edits(
+    graded: Path,
+    edits: Sequence[Path],
+    output: Path,
+    *,
+    prompt_class: str | None = None,
+    bank: Path | None = None,
+    reviewer: str | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
+    force: bool = False,
+) -> AppliedRatings:
+    """Write GRADED with the ratings of the edits files as grades by ``human:REVIEWER``.
+
+    They get the prompt class that they correct, so that models and people are compared: the only rated
+    one of the file that has the rated entries, or ``prompt_class``. Grades of models stay as they are;
+    a person's later rating takes the place of the same person's earlier one, so that applying edits
+    twice gives the same file. All ratings are applied, or none.
+
+    Args:
+        bank: Names the entries that exist, where the file has no grades for them yet.
+        reviewer: In place of the name in the edits files.
+        prompts: Prompts that no registry knows.
+        force: Apply edits that were made for another file, or another state of it.
+
+    Raises :class:`DataError` for edits of another file, for passages and entries that are not in the
+    file, and for ratings outside the scale; :class:`SelectionError` where the prompt class is not clear.
+    """
+    inputs = [graded, *edits, *([bank] if bank else [])]
+    check_output(output, inputs)
+    if is_stream(graded):
+        raise SelectionError("GRADED is read several times: name a file.")
+    digest = None if force else file_sha256(graded)
+    known = _Survey.of(graded, bank)
+    summary = AppliedRatings()
+    wanted: dict[str, dict[Pair, HumanRating]] = {}
+    for path in edits:
+        given = read_edits(path)
+        _check_file(given, digest, graded, path)
+        known.check(given, path, graded, bank)
+        summary.bank_edits += len(given.bank)
+        if given.ratings:
+            grader = HUMAN + _name(reviewer, given, path)
+            wanted.setdefault(grader, {}).update({_pair(rating): rating for rating in given.ratings})
+    if not wanted:
+        more = "; its edits of the bank are applied with `exam-pp bank apply`" if summary.bank_edits else ""
+        raise SelectionError(f"{', '.join(map(str, edits))} has no ratings{more}.")
+    rated = _rated_class(
+        graded, known, {pair for ratings in wanted.values() for pair in ratings}, prompt_class, prompts or {}
+    )
+    for ratings in wanted.values():
+        _check_scale(ratings.values(), rated)
+    summary.prompt_class = rated.name
+    _write(graded, output, inputs, wanted, rated, summary)
+    return summary
+
+
+def _pair(rating: HumanRating) -> Pair:
+    return rating.query_id, rating.passage_id, rating.entry_id
+
+
+def _check_file(edits: Edits, digest: str | None, graded: Path, path: Path) -> None:
+    if digest is None or edits.graded_sha256 == digest:
+        return
+    known = "do not say which file they are for" if edits.graded_sha256 is None else "are for another file"
+    raise DataError(
+        f"the edits {known}, or {graded} has changed since the review; use --force if its passages are the "
+        "same.",
+        file=str(path), field="graded_sha256",
+    )  # fmt: skip
+
+
+def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
+    name = (reviewer or edits.reviewer).strip()
+    if not name:
+        raise DataError("is empty; say with --reviewer who rated.", file=str(path), field="reviewer")
+    return name.removeprefix(HUMAN)
+
+
+@dataclass
+class _Survey:
+    """Which passages and entries a graded file (and a bank) has, and which prompt classes rate them."""
+
+    passages: dict[str, set[str]] = field(default_factory=dict)
+    entries: dict[str, set[str]] = field(default_factory=dict)
+    classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
+    best: dict[str, int] = field(default_factory=dict)
+    kinds: set[EntryKind] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, graded: Path, bank: Path | None) -> _Survey:
+        found = cls()
+        for query in read_passages(graded):
+            ids = found.passages.setdefault(query.query_id, set())
+            for passage in query.passages:
+                ids.add(passage.passage_id)
+                for grades in passage.grade_sets():
+                    found._add(query.query_id, grades)
+        if bank is not None:
+            test_bank = read_bank(bank)
+            found.kinds = test_bank.kinds
+            for entries in test_bank:
+                found.entries.setdefault(entries.query_id, set()).update(entries.entries)
+        return found
+
+    def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
+        name = GradeKey.of(grades).prompt_class
+        ratings = grades.entry_ratings()
+        failed = grades.errors if isinstance(grades, RubricGrades) else None
+        asked = [*ratings, *(failed if isinstance(failed, dict) else ())]
+        self.entries.setdefault(query_id, set()).update(asked)
+        self.classes.setdefault(name, set()).update((query_id, entry_id) for entry_id in asked)
+        self.samples.setdefault(name, grades)
+        self.best[name] = max([self.best.get(name, 0), *ratings.values()])
+
+    def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
+        """Every rated passage and entry is there; raises :class:`DataError` with their names."""
+        where = f"{graded}" if bank is None else f"{graded} and {bank}"
+        pairs = sorted(map(_pair, edits.ratings))
+        absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
+        if absent:
+            words = some(absent, "passage", "passages")
+            raise DataError(f"{words} are not in {graded}.", file=str(path), field="ratings")
+        absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
+        if absent:
+            words = some(list(dict.fromkeys(absent)), "bank entry", "bank entries")
+            hint = "; name --bank if they are not graded yet" if bank is None else ""
+            raise DataError(f"{words} are not in {where}{hint}.", file=str(path), field="ratings")
+
+
+def _rated_class(
+    graded: Path, known: _Survey, pairs: Iterable[Pair], asked: str | None, prompts: Mapping[str, Prompt]
+) -> RatedClass:
+    wanted = {(query_id, entry_id) for query_id, _, entry_id in pairs}
+    if asked is None:
+        names = [name for name, entries in known.classes.items() if wanted <= entries]
+        scaled = [name for name in names if known.samples[name].is_rated]
+        names = scaled or names
+        if len(names) != 1:
+            listed = ", ".join(sorted(names or known.classes)) or "none"
+            raise SelectionError(
+                f"The ratings may be for several prompt classes of {graded}, or for none; choose one with "
+                f"--prompt-class ({listed})."
+            )
+        asked = names[0]
+    prompt = prompts.get(asked) or (PROMPTS.get(asked) if asked in PROMPTS else None)
+    name = asked if prompt is None else prompt.name
+    sample = known.samples.get(name)
+    if prompt is None and sample is None:
+        PROMPTS.get(asked)  # says which names are known
+    return RatedClass(
+        name,
+        rating_scale(prompt, known.best.get(name)),
+        _kind(prompt, sample, known),
+        is_rated=sample.is_rated if sample is not None else prompt is not None and prompt.is_rated,
+        is_direct=isinstance(sample, DirectGrade) or (prompt is not None and prompt.kind == "direct"),
+        assigns=prompt is not None and prompt.kind == "assignment",
+    )
+
+
+def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, known: _Survey) -> EntryKind:
+    if prompt is not None and prompt.entry_kind is not None:
+        return prompt.entry_kind
+    if isinstance(sample, RubricGrades) and any(rating.nugget_id for rating in sample.self_ratings or ()):
+        return "nugget"
+    nuggets = known.kinds == {"nugget"} if sample is None else sample.prompt_type == "nugget"
+    return "nugget" if nuggets else "question"
+
+
+def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass) -> None:
+    allowed = {step.rating for step in rated.steps}
+    for rating in ratings:
+        if rating.rating not in allowed:
+            words = ", ".join(str(step.rating) for step in rated.steps)
+            raise DataError(
+                f"the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for {rating.entry_id} "
+                f"is not on the scale of {rated.name} ({words}).",
+                field="ratings",
+            )
+
+
+def _write(
+    graded: Path,
+    output: Path,
+    inputs: Sequence[Path],
+    wanted: Mapping[str, Mapping[Pair, HumanRating]],
+    rated: RatedClass,
+    summary: AppliedRatings,
+) -> None:
+    by_passage: dict[tuple[str, str], dict[str, list[HumanRating]]] = {}
+    for grader, ratings in wanted.items():
+        summary.ratings[grader] = len(ratings)
+        summary.comments += sum(rating.comment is not None for rating in ratings.values())
+        for rating in ratings.values():
+            of_passage = by_passage.setdefault((rating.query_id, rating.passage_id), {})
+            of_passage.setdefault(grader, []).append(rating)
+    with passages_writer(output, inputs=inputs) as writer:
+        for query in read_passages(graded):
+            for passage in query.passages:
+                # A passage that the file has twice gets the ratings once.
+                found = by_passage.pop((query.query_id, passage.passage_id), {})
+                for grader, given in found.items():
+                    _compare(passage, rated, given, summary)
+                    add_ratings(passage, grader, rated, given)
+            writer.write(query)
+
+
+def _compare(
+    passage: Passage, rated: RatedClass, given: Sequence[HumanRating], summary: AppliedRatings
+) -> None:
+    models = [
+        grades.entry_ratings()
+        for grades in passage.grade_sets()
+        if rated.holds(grades) and not (grades.model or "").startswith(HUMAN)
+    ]
+    for rating in given:
+        others = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
+        summary.compared += bool(others)
+        summary.differing += bool(others - {rating.rating})

@@ -1,0 +1,80 @@
+// Everything the reviewer did, with a way back from each of it.
+
+async function renderChanges(main) {
+  const ratings = [...work.ratings.values()];
+  const edits = work.document.bank;
+  fill(
+    main,
+    el("h1", {}, "Your work"),
+    el("p", { class: "lead" }, `${count(ratings.length, "rating")} and ${count(edits.length, "change of the bank", "changes of the bank")}. ${savedWords()}`),
+    ratings.length ? ratingTable(ratings, () => renderChanges(main)) : null,
+    edits.length ? editTable(edits, () => renderChanges(main)) : null,
+    el("h2", {}, "What to do with it"),
+    el("p", {}, "Save the edits, then add the ratings to the graded file, and the changes to the bank:"),
+    el("pre", {}, `exam-pp apply-edits ${review.head.graded.name} edits.json -o with-people.jsonl.gz\n` +
+      `exam-pp bank apply ${review.head.bank?.name ?? "BANK"} edits.json -o better-bank.jsonl.gz`),
+  );
+}
+
+function savedWords() {
+  if (!work.ratings.size && !work.document.bank.length) return "Nothing to save.";
+  if (work.saved) return "Saved.";
+  return work.kept ? "Not saved yet, but kept by this browser." : "Not saved yet, and this browser keeps nothing: save before you leave.";
+}
+
+function ratingTable(ratings, refresh) {
+  const undo = (rating) => {
+    work.ratings.delete(pairKey(rating.query_id, rating.passage_id, rating.id));
+    workChanged();
+    refresh();
+  };
+  return el(
+    "table",
+    { class: "list" },
+    el("caption", {}, "Ratings"),
+    el("thead", {}, el("tr", {}, ["Query", "Entry", "Rating", "Comment", ""].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, ratings.map((rating) => el(
+      "tr",
+      {},
+      el("td", { dir: "auto" }, queryLink(rating.query_id)),
+      el("td", { dir: "auto" }, entryWords(rating)),
+      el("td", {}, step(rating.rating).label),
+      el("td", { dir: "auto" }, rating.comment ?? ""),
+      el("td", {}, button("Remove", () => undo(rating), { class: "small" })),
+    ))),
+  );
+}
+
+function queryLink(queryId) {
+  const place = review.head.queries.findIndex((query) => query.id === queryId);
+  if (place < 0) return `${queryId} (not on this page)`;
+  return el("a", { href: `#/q/${place}` }, review.head.queries[place].text || queryId);
+}
+
+function entryWords({ query_id: queryId, id }) {
+  const query = review.head.queries.find((one) => one.id === queryId);
+  return query?.entries.find((entry) => entry.id === id)?.text ?? id;
+}
+
+function editTable(edits, refresh) {
+  const undo = (edit) => {
+    dropBankEdits((other) => other === edit);
+    refresh();
+  };
+  return el(
+    "table",
+    { class: "list" },
+    el("caption", {}, "Changes of the bank"),
+    el("thead", {}, el("tr", {}, ["Query", "Change", "Entry", "To", "Reason", ""].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, edits.map((edit) => el(
+      "tr",
+      {},
+      el("td", { dir: "auto" }, queryLink(edit.query_id)),
+      el("td", {}, edit.op.replaceAll("_", " ")),
+      el("td", { dir: "auto" }, edit.id ? entryWords(edit) : ""),
+      el("td", { dir: "auto" }, String(edit.text ?? edit.value ?? "")),
+      el("td", { dir: "auto" }, edit.reason ?? ""),
+      el("td", {}, button("Undo", () => undo(edit), { class: "small" })),
+    ))),
+  );
+}

@@ -1,0 +1,77 @@
+// A table of any length: only the rows in view are in the document, all of them on paper.
+
+const ROW_HEIGHT = 36;
+const ROWS_BEYOND = 12;
+
+class Grid {
+  /** `makeRow(row)` gives the <tr> of a row; `header` is the <tr> above them. */
+  constructor({ label, header, columns, makeRow }) {
+    this._makeRow = makeRow;
+    this._columns = columns;
+    this._header = el("thead", {}, header);
+    this._body = el("tbody", {});
+    this._table = el("table", { role: "grid", "aria-label": label }, this._header, this._body);
+    this.element = el("div", { class: "grid", tabindex: 0, role: "region", "aria-label": label, onscroll: () => this._scrolled() }, this._table);
+    this._rows = 0;
+    this._drawn = [0, 0];
+  }
+
+  /** Draws so many rows anew. */
+  show(rows, header = null) {
+    this._rows = rows;
+    if (header) this._header.replaceChildren(header);
+    this._table.setAttribute("aria-rowcount", String(rows + 1));
+    this._draw(...this._range());
+  }
+
+  /** Scrolls until a row is in view. */
+  reveal(row) {
+    const scroller = this.element;
+    const top = row * ROW_HEIGHT;
+    const room = scroller.clientHeight - this._header.offsetHeight - ROW_HEIGHT;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
+    this._draw(...this._range());
+  }
+
+  drawAll() {
+    this._draw(0, this._rows);
+  }
+
+  _scrolled() {
+    const [first, last] = this._range();
+    const [from, to] = this._drawn;
+    if (first !== from || last !== to) this._draw(first, last);
+  }
+
+  _range() {
+    const height = this.element.clientHeight || window.innerHeight;
+    const first = Math.floor(this.element.scrollTop / ROW_HEIGHT) - ROWS_BEYOND;
+    const last = first + Math.ceil(height / ROW_HEIGHT) + 2 * ROWS_BEYOND;
+    return [Math.max(0, Math.min(first, this._rows)), Math.min(this._rows, last)];
+  }
+
+  _draw(first, last) {
+    const rows = [];
+    for (let row = first; row < last; row++) {
+      const node = this._makeRow(row);
+      node.setAttribute("aria-rowindex", String(row + 2));
+      rows.push(node);
+    }
+    const focused = this._body.contains(document.activeElement);
+    this._body.replaceChildren(this._space(first), ...rows, this._space(this._rows - last));
+    this._drawn = [first, last];
+    if (focused) this.focusSelected();
+  }
+
+  /** Keeps the place of rows that are not drawn. */
+  _space(rows) {
+    const cell = el("td", { colspan: this._columns });
+    cell.style.height = `${rows * ROW_HEIGHT}px`;
+    return el("tr", { class: "space", "aria-hidden": "true", hidden: rows === 0 }, cell);
+  }
+
+  focusSelected() {
+    this._body.querySelector("[aria-selected=true]")?.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,174 @@
+// The keyboard.
+
+const KEYS = [
+  ["j, k", "next, previous passage (on the overview: query)"],
+  ["l, h or →, ←", "next, previous entry"],
+  ["Enter", "open what is selected"],
+  ["u or Esc", "up: from passage to query to overview"],
+  ["a", "agree: rate as the shown grader did"],
+  ["x", "remove your rating"],
+  ["c", "comment"],
+  ["/", "search"],
+  ["s or Ctrl+S", "save the edits (s where the scale has no such letter)"],
+  ["?", "these keys"],
+];
+
+function startKeys() {
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+      event.preventDefault();
+      askAndSave();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || !app.shortcuts) return;
+    if (document.getElementById("dialog").open) return;
+    if (event.target.closest("input, textarea, select")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (pressed(event)) event.preventDefault();
+  });
+}
+
+/** Whether the key meant something here. */
+function pressed(event) {
+  if (rateByKey(event.key)) return true;
+  const onControl = event.target.closest("a, button, summary");
+  if (event.key === "Enter" && onControl) return false;
+  const action = KEY_ACTIONS[event.key];
+  return Boolean(action) && action() !== false;
+}
+
+const KEY_ACTIONS = {
+  j: () => movePassage(1),
+  k: () => movePassage(-1),
+  ArrowDown: () => inGrid() && movePassage(1),
+  ArrowUp: () => inGrid() && movePassage(-1),
+  l: () => moveEntry(1),
+  h: () => moveEntry(-1),
+  ArrowRight: () => moveEntry(1),
+  ArrowLeft: () => moveEntry(-1),
+  Enter: () => openHere(),
+  u: () => goUp(),
+  Escape: () => goUp(),
+  a: () => agree(),
+  x: () => unrate(),
+  c: () => focusOn("[data-comment]:not([disabled])"),
+  "/": () => focusOn("[data-search]"),
+  s: () => askAndSave(),
+  "?": () => showKeys(),
+};
+
+function inGrid() {
+  return document.activeElement?.closest(".grid") !== null && document.activeElement?.closest(".grid") !== undefined;
+}
+
+function focusOn(selector) {
+  const node = document.querySelector(selector);
+  node?.focus();
+  return Boolean(node);
+}
+
+/** The pair that keys speak of, or null. */
+function selectedPlace() {
+  const { view, screen } = app;
+  if (view.name === "passage" && screen) return { query: screen.query, p: view.p, e: view.e };
+  if (view.name !== "query" || !screen) return null;
+  const p = screen.view.order[screen.view.row];
+  return p === undefined ? null : { query: screen.query, p, e: screen.view.e };
+}
+
+function movePassage(by) {
+  const { view, screen } = app;
+  if (view.name === "overview") return moveInOverview(by);
+  if (!screen) return false;
+  if (view.name === "query") {
+    screen.select(screen.view.row + by, screen.view.e);
+    screen.grid.focusSelected();
+    return true;
+  }
+  if (view.name !== "passage") return false;
+  const p = screen.view.order[screen.view.order.indexOf(view.p) + by];
+  if (p !== undefined) navigate({ ...view, p }, { replace: true });
+  return true;
+}
+
+function moveEntry(by) {
+  const { view, screen } = app;
+  if (!screen || !["query", "passage"].includes(view.name)) return false;
+  if (view.name === "query") {
+    screen.select(screen.view.row, screen.view.e + by);
+    screen.grid.focusSelected();
+    return true;
+  }
+  const e = view.e + by;
+  if (e >= 0 && e < screen.query.entries.length) navigate({ ...view, e }, { replace: true });
+  return true;
+}
+
+function openHere() {
+  if (app.view.name === "overview") {
+    const q = overview.shown[overview.selected];
+    if (q !== undefined) navigate({ name: "query", q });
+  } else if (app.view.name === "query") openSelected();
+  else return false;
+  return true;
+}
+
+function goUp() {
+  if (app.view.name === "passage") navigate({ name: "query", q: app.view.q });
+  else if (app.view.name !== "overview") navigate({ name: "overview" });
+}
+
+function rateByKey(key) {
+  const pair = selectedPlace();
+  const chosen = review.head.scale.find(([rating, , letter]) => String(rating) === key || (letter && letter === key));
+  if (!pair || !chosen) return false;
+  setRating(pair.query, pair.p, pair.e, chosen[0]);
+  app.screen.refresh();
+  if (app.advance) moveEntryOrPassage();
+  return true;
+}
+
+/** To the next pair: the next entry, after the last one the next passage. */
+function moveEntryOrPassage() {
+  const { query, e } = selectedPlace();
+  if (e + 1 < query.entries.length) return moveEntry(1);
+  if (app.view.name === "query") return app.screen.select(app.screen.view.row + 1, 0);
+  app.view = { ...app.view, e: 0 };
+  return movePassage(1);
+}
+
+function agree() {
+  const pair = selectedPlace();
+  const rating = pair && shownRating(pair.query, pair.p, pair.e, app.grader);
+  if (rating === null || rating === undefined) return false;
+  if (!review.head.scale.some(([value]) => value === rating)) return false;
+  setRating(pair.query, pair.p, pair.e, rating);
+  app.screen.refresh();
+  return true;
+}
+
+function unrate() {
+  const pair = selectedPlace();
+  if (!pair) return false;
+  removeRating(pair.query, pair.p, pair.e);
+  app.screen.refresh();
+  return true;
+}
+
+function showKeys() {
+  const scaleKeys = review.head.scale.map(([rating, label, letter]) => `${[rating, letter].filter((key) => key !== "").join(" or ")}: ${label}`);
+  const toggle = (name, words) => {
+    const box = el("input", { type: "checkbox", checked: app[name], onchange: () => { app[name] = box.checked; } });
+    return el("label", { class: "check" }, box, ` ${words}`);
+  };
+  ask("Keys", [
+    el("table", { class: "list" }, el("tbody", {},
+      KEYS.map(([key, words]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, words))),
+      el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleKeys.join(", "))),
+    )),
+    toggle("shortcuts", "Keys without Ctrl do something"),
+    toggle("advance", "Go to the next pair after a rating"),
+  ], null);
+}

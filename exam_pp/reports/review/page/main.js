@@ -1,0 +1,225 @@
+// The page as a whole: addresses, header, start.
+
+const app = {
+  view: { name: "overview" },
+  screen: null, // what the view on show lets keys do
+  grader: 0,
+  shortcuts: true,
+  advance: false,
+  wholeText: null, // the passage that is shown in full length
+};
+
+// Addresses: #/ is the overview, #/q/3 a query, #/q/3/p/7/e/2 a passage, #/work the reviewer's work.
+
+function readAddress() {
+  const parts = window.location.hash.replace(/^#\/?/u, "").split("/");
+  if (parts[0] === "work") return { name: "work" };
+  const [q, p, e] = [1, 3, 5].map((i) => Number(parts[i] ?? 0) || 0);
+  if (parts[0] !== "q" || !review.head.queries[q]) return { name: "overview" };
+  const { passages, entries } = review.head.queries[q];
+  if (parts[2] !== "p" || p >= passages) return { name: "query", q };
+  return { name: "passage", q, p, e: Math.min(e, entries.length - 1) };
+}
+
+function addressOf(view) {
+  if (view.name === "work") return "#/work";
+  if (view.name === "query") return `#/q/${view.q}`;
+  return view.name === "passage" ? passageAddress(view.q, view.p, view.e) : "#/";
+}
+
+/** Goes to a view; moves inside one do not fill the history. */
+function navigate(view, { replace = false } = {}) {
+  if (!replace) {
+    window.location.hash = addressOf(view);
+    return;
+  }
+  const samePassage = app.view.name === "passage" && view.name === "passage" && app.view.p === view.p;
+  window.history.replaceState(null, "", addressOf(view));
+  app.view = view;
+  if (samePassage) {
+    app.screen.view.e = view.e;
+    app.screen.refresh();
+    document.querySelector(".card.selected")?.scrollIntoView({ block: "nearest" });
+  } else render();
+}
+
+async function render() {
+  app.screen = null;
+  app.wholeText = null;
+  drawHeader();
+  const main = document.getElementById("main");
+  if (app.view.name === "query") await renderQuery(main, app.view.q);
+  else if (app.view.name === "passage") await renderPassage(main, app.view);
+  else if (app.view.name === "work") await renderChanges(main);
+  else renderOverview(main);
+}
+
+/** Fills a container anew; what had the focus in it has it again. */
+function redraw(container, make) {
+  const focus = container.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+  fill(container, make());
+  if (focus) container.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+}
+
+// The header
+
+function drawHeader() {
+  redraw(document.getElementById("header"), () => [
+    el("a", { href: "#/", class: "brand" }, "exam-pp review"),
+    breadcrumbs(),
+    graderChoice(),
+    reviewerField(),
+    el("a", { href: "#/work", id: "status", class: "status" }, ""),
+    button("Save edits", askAndSave, { class: "primary", id: "save", "data-focus": "save" }),
+    loadButton(),
+    button(THEME_SIGNS[currentTheme()], nextTheme, { "data-focus": "theme", title: `Colours: ${currentTheme()}`, "aria-label": `Colours: ${currentTheme()}` }),
+    button("?", showKeys, { "data-focus": "keys", title: "Keys and settings", "aria-label": "Keys and settings" }),
+  ]);
+  drawStatus();
+}
+
+function breadcrumbs() {
+  const { view } = app;
+  if (view.q === undefined) return el("span", { class: "push" });
+  const query = review.head.queries[view.q];
+  return el("nav", { class: "push", "aria-label": "Where you are" }, el("a", { href: `#/q/${view.q}`, dir: "auto" }, shortened(query.text || query.id, 80)));
+}
+
+function graderChoice() {
+  const { graders, blind } = review.head;
+  if (blind || graders.length < 2) return null;
+  return choice("Grader", graders.map((name, g) => [g, name]), app.grader, (g) => {
+    app.grader = Number(g);
+    render();
+  });
+}
+
+function reviewerField() {
+  const input = el("input", {
+    type: "text", value: work.document.reviewer, size: 10, autocomplete: "off", "data-focus": "reviewer",
+    oninput: () => { work.document.reviewer = input.value.trim(); keep(); },
+  });
+  return el("label", { class: "field" }, el("span", {}, "Reviewer"), input);
+}
+
+function drawStatus() {
+  const ratings = work.ratings.size, edits = work.document.bank.length;
+  const status = document.getElementById("status");
+  const parts = [ratings && count(ratings, "rating"), edits && count(edits, "edit")].filter(Boolean);
+  const dirty = parts.length > 0 && !work.saved;
+  status.textContent = parts.length ? `${parts.join(", ")}: ${dirty ? "not saved" : "saved"}` : "no work yet";
+  status.title = savedWords();
+  status.classList.toggle("dirty", dirty);
+  document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
+}
+
+// Saving and loading
+
+async function askAndSave() {
+  if (document.getElementById("dialog").open) return;
+  if (!work.document.reviewer) {
+    const name = el("input", { type: "text", required: true, autocomplete: "off" });
+    const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
+    if (!(await ask("Who reviews?", [el("p", {}, "Your ratings are added to the graded file under this name."), field("Name", name)], "Save", { check }))) return;
+    work.document.reviewer = name.value;
+    drawHeader();
+  }
+  saveWork();
+}
+
+function loadButton() {
+  const input = el("input", { type: "file", accept: ".json,application/json", class: "unseen", tabindex: -1, "aria-label": "Edits file", id: "load-file", onchange: () => loadFile(input) });
+  return [button("Load edits", () => input.click(), { "data-focus": "load" }), input];
+}
+
+async function loadFile(input) {
+  const [file] = input.files;
+  input.value = "";
+  if (!file) return;
+  try {
+    const edits = parseEdits(await file.text());
+    if (!(await mayReplace(edits))) return;
+    takeDocument(edits);
+    work.saved = true;
+    keep();
+    tellWorkListeners();
+    await render();
+    announce(`Loaded ${count(work.ratings.size, "rating")} and ${count(work.document.bank.length, "change of the bank", "changes of the bank")}`);
+  } catch (error) {
+    await ask("This file cannot be used", [el("p", {}, error.message)], null);
+  }
+}
+
+/** Asks before unsaved work is lost, and before edits of another file are taken. */
+async function mayReplace(edits) {
+  const worries = [];
+  if (edits.graded_sha256 !== review.head.graded.sha256) worries.push("These edits were made for another graded file, or for another state of it.");
+  if (edits.bank?.length && edits.bank_sha256 !== review.head.bank?.sha256) worries.push("The changes of the bank were made for another bank, or for another state of it.");
+  const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
+  if (unknown.length) worries.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
+  if (!work.saved && (work.ratings.size || work.document.bank.length)) worries.push("What you did here is not saved, and would be replaced.");
+  return !worries.length || ask("Load these edits?", worries.map((words) => el("p", {}, words)), "Load");
+}
+
+// Light and dark
+
+const THEMES = ["auto", "light", "dark"];
+const THEME_SIGNS = { auto: "◐", light: "☀", dark: "☾" };
+
+function currentTheme() {
+  return document.documentElement.dataset.theme ?? "auto";
+}
+
+function setTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+function nextTheme() {
+  const theme = THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length];
+  setTheme(theme);
+  try {
+    window.localStorage.setItem("exam_pp.theme", theme);
+  } catch {
+    // Some browsers keep nothing for files from disk: the choice then lasts as long as the page.
+  }
+  drawHeader();
+}
+
+function keptTheme() {
+  try {
+    return window.localStorage.getItem("exam_pp.theme") ?? "auto";
+  } catch {
+    return "auto";
+  }
+}
+
+// Start
+
+async function start() {
+  setTheme(keptTheme());
+  if (typeof DecompressionStream === "undefined") {
+    document.getElementById("main").replaceChildren(el("p", { class: "notice" }, "This page needs a browser of 2023 or later."));
+    return;
+  }
+  await unpackHead();
+  startWork();
+  startKeys();
+  workListeners.push(drawStatus);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // an address names a view here
+    document.getElementById("main").focus();
+  });
+  window.addEventListener("hashchange", () => {
+    app.view = readAddress();
+    render();
+    window.scrollTo(0, 0);
+  });
+  window.addEventListener("beforeprint", () => app.screen?.grid?.drawAll());
+  window.addEventListener("afterprint", () => app.screen?.grid && app.screen.refresh());
+  app.view = readAddress();
+  await render();
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

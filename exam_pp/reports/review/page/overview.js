@@ -1,0 +1,257 @@
+// The overview: leaderboard, how ratings are distributed, and all queries.
+
+const overview = { search: "", sort: "place", descending: false, selected: 0, shown: [] };
+
+function renderOverview(main) {
+  const { head } = review;
+  fill(
+    main,
+    el("h1", {}, head.blind ? "Blind review" : "Review"),
+    el("p", { class: "lead" }, overviewWords()),
+    head.notes.map((note) => el("p", { class: "notice" }, note)),
+    head.blind ? el("p", { class: "notice" }, BLIND_WORDS) : panels(),
+    queryList(),
+  );
+}
+
+const BLIND_WORDS =
+  "Ratings and replies of models and of other people appear when you have rated a pair; systems, judgments and " +
+  "ids when you have rated all pairs of a passage. The order of the passages says nothing.";
+
+function overviewWords() {
+  const { head } = review;
+  const passages = total(head.queries.map((query) => query.passages));
+  const pairs = total(head.queries.map((query) => query.passages * query.entries.length));
+  return `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}, ` +
+    `${count(pairs, "pair")} of passage and bank entry. Prompt: ${head.prompt.name}.`;
+}
+
+function panels() {
+  const { head } = review;
+  if (!head.graders.length) return el("p", { class: "notice" }, "Nobody has rated yet: the page collects your ratings.");
+  const g = app.grader;
+  return el(
+    "div",
+    { class: "panels" },
+    head.leaderboards.filter((board) => board.grader === head.graders[g]).map(leaderboard),
+    distribution(g),
+    byJudgment(g),
+  );
+}
+
+function leaderboard(board) {
+  // The upper bound, all passages together, comes last: it is no system.
+  const rows = [...board.rows].sort((one, other) => (one[0] === "_overall_") - (other[0] === "_overall_") || other[1] - one[1]);
+  return el(
+    "section",
+    { class: "panel leaderboard" },
+    el("h2", {}, "Leaderboard"),
+    el("p", { class: "faint" }, board.metric),
+    el(
+      "table",
+      {},
+      el("thead", {}, el("tr", {}, ["System", "", "Mean ± error"].map((name) => el("th", { scope: "col" }, name)))),
+      el(
+        "tbody",
+        {},
+        rows.map(([system, mean, error]) =>
+          el(
+            "tr",
+            { class: system === "_overall_" ? "faint" : null },
+            el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? "all passages" : system),
+            el("td", {}, scoreBar(mean, error)),
+            el("td", { class: "number" }, error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${error.toFixed(3)}`),
+          ),
+        ),
+      ),
+    ),
+    board.notes.map((note) => el("p", { class: "faint" }, note)),
+  );
+}
+
+function distribution(g) {
+  const sums = summed(review.head.queries.map((query) => query.graders[g].ratings));
+  const ungraded = total(review.head.queries.map((query) => query.graders[g].ungraded));
+  return el(
+    "section",
+    { class: "panel" },
+    el("h2", {}, "Ratings"),
+    el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`),
+    columnChart(sums, "Share of every rating"),
+  );
+}
+
+/** Sums place by place; every list counts the ratings of the scale. */
+function summed(lists) {
+  return lists.reduce((sum, list) => list.map((value, i) => value + (sum[i] ?? 0)), []);
+}
+
+function total(numbers) {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
+/** The best rating of passages, for every level of the manual judgments. */
+function byJudgment(g) {
+  const found = new Map();
+  for (const query of review.head.queries) {
+    for (const [level, counts] of query.graders[g].judged) found.set(level, summed([found.get(level) ?? [], counts]));
+  }
+  if (!found.size) return null;
+  const rows = [...found].sort((one, other) => other[0] - one[0]);
+  return el(
+    "section",
+    { class: "panel" },
+    el("h2", {}, "Best rating by judgment"),
+    el("p", { class: "faint" }, "The highest rating of each judged passage: darker is higher."),
+    el(
+      "table",
+      {},
+      el("thead", {}, el("tr", {}, ["Judgment", "Passages", "Best ratings"].map((name) => el("th", { scope: "col" }, name)))),
+      el(
+        "tbody",
+        {},
+        rows.map(([level, counts]) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, String(level)),
+            el("td", { class: "number" }, total(counts).toLocaleString("en")),
+            el("td", {}, shareBar(counts, `Best ratings of passages judged ${level}`, 140)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+// The list of queries
+
+const QUERY_COLUMNS = [
+  { name: "place", words: "#", value: (query, place) => place },
+  { name: "text", words: "Query", value: (query) => query.text || query.id },
+  { name: "passages", words: "Passages", value: (query) => query.passages, number: true },
+  { name: "entries", words: "Entries", value: (query) => query.entries.length, number: true },
+  { name: "relevant", words: "Judged > 0", value: judgedRelevant, number: true },
+  { name: "covered", words: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
+  { name: "mean", words: "Ratings", value: meanRating, open: true },
+  { name: "own", words: "Yours", value: (query) => ownRatingsOf(query.id).length, number: true },
+];
+
+function judgedRelevant(query) {
+  return total(query.judged.map(([level, number]) => (level > 0 ? number : 0)));
+}
+
+function meanRating(query) {
+  const counts = query.graders[app.grader]?.ratings ?? [];
+  return total(counts) ? total(counts.map((number, rating) => number * rating)) / total(counts) : -1;
+}
+
+function queryColumns() {
+  const { head } = review;
+  const judged = !head.blind && head.queries.some((query) => query.judged.length);
+  return QUERY_COLUMNS.filter(
+    (column) => (column.name !== "relevant" || judged) && (!column.open || (!head.blind && head.graders.length)),
+  );
+}
+
+function queryList() {
+  const body = el("tbody", {});
+  const columns = queryColumns();
+  const header = el("tr", {}, columns.map((column) => sortHeader(column, overview, () => refresh())));
+  const refresh = () => {
+    arrangeQueries();
+    header.replaceChildren(...columns.map((column) => sortHeader(column, overview, refresh)));
+    body.replaceChildren(...overview.shown.map((place, row) => queryRow(place, row, columns)));
+    if (!overview.shown.length) body.append(el("tr", {}, el("td", { colspan: columns.length }, "No query has these words.")));
+  };
+  refresh();
+  return el(
+    "section",
+    { "aria-label": "Queries" },
+    el("h2", {}, "Queries"),
+    searchField("Search queries and bank entries", overview.search, (words) => {
+      overview.search = words;
+      overview.selected = 0;
+      refresh();
+    }),
+    el("div", { class: "scroll" }, el("table", { class: "list", id: "queries" }, el("thead", {}, header), body)),
+  );
+}
+
+function arrangeQueries() {
+  const column = QUERY_COLUMNS.find(({ name }) => name === overview.sort);
+  const words = overview.search.toLowerCase();
+  const queries = review.head.queries;
+  const matches = (query) =>
+    [query.id, query.text, ...query.entries.map((entry) => entry.text)].some((text) => text.toLowerCase().includes(words));
+  overview.shown = queries.map((_, place) => place).filter((place) => !words || matches(queries[place]));
+  sortBy(overview.shown, (place) => column.value(queries[place], place), overview.descending);
+}
+
+/** Sorts in place; equal values stay in the order of the file. */
+function sortBy(places, value, descending) {
+  const sign = descending ? -1 : 1;
+  const values = new Map(places.map((place) => [place, value(place)]));
+  places.sort((one, other) => {
+    const [a, b] = [values.get(one), values.get(other)];
+    if (a === b) return one - other;
+    return sign * (typeof a === "string" ? a.localeCompare(b) : a - b);
+  });
+}
+
+/** The head of a column that sorts by it. */
+function sortHeader(column, state, refresh) {
+  const chosen = state.sort === column.name;
+  const direction = chosen ? (state.descending ? "descending" : "ascending") : "none";
+  const sort = () => {
+    state.descending = chosen ? !state.descending : Boolean(column.number || column.open);
+    state.sort = column.name;
+    refresh();
+  };
+  const arrow = chosen ? (state.descending ? " ↓" : " ↑") : "";
+  return el(
+    "th",
+    { scope: "col", class: column.number ? "number" : null, "aria-sort": direction },
+    button(column.words + arrow, sort, { class: "plain", title: `Sort by ${column.words}` }),
+  );
+}
+
+function searchField(label, value, action) {
+  const input = el("input", { type: "search", value, "data-search": true, oninput: () => action(input.value) });
+  return el("label", { class: "field search" }, el("span", {}, label), input);
+}
+
+function queryRow(place, row, columns) {
+  const query = review.head.queries[place];
+  const cells = {
+    place: () => String(place + 1),
+    text: () => [
+      el("a", { href: `#/q/${place}`, dir: "auto" }, query.text || query.id),
+      query.text ? el("span", { class: "faint" }, ` ${query.id}`) : null,
+    ],
+    covered: () => `${query.graders[app.grader].covered} / ${query.entries.length}`,
+    mean: () => shareBar(query.graders[app.grader].ratings, "Ratings"),
+    own: () => column("own").value(query) || "",
+  };
+  const column = (name) => QUERY_COLUMNS.find((one) => one.name === name);
+  return el(
+    "tr",
+    { class: row === overview.selected ? "selected" : null, "data-row": row, onclick: () => navigate({ name: "query", q: place }) },
+    columns.map(({ name, value, number }) =>
+      el("td", { class: number ? "number" : null }, (cells[name] ?? (() => String(value(query, place))))()),
+    ),
+  );
+}
+
+/** j and k on the overview. */
+function moveInOverview(by) {
+  overview.selected = Math.max(0, Math.min(overview.shown.length - 1, overview.selected + by));
+  for (const row of document.querySelectorAll("#queries tbody tr")) {
+    const selected = Number(row.dataset.row) === overview.selected;
+    row.classList.toggle("selected", selected);
+    if (selected) {
+      row.querySelector("a")?.focus();
+      row.scrollIntoView({ block: "nearest" });
+    }
+  }
+}

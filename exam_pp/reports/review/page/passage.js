@@ -1,0 +1,241 @@
+// A passage: its text, and what everybody said of it, entry by entry.
+
+const LONG_TEXT = 50_000; // characters that are shown at first
+
+async function renderPassage(main, { q, p, e }) {
+  const query = await openQuery(q);
+  if (app.view.name !== "passage" || app.view.q !== q) return;
+  const view = queryView(q);
+  if (!view.order) arrangePassages(query, view);
+  view.row = Math.max(0, view.order.indexOf(p));
+  view.e = e;
+  const text = passageText(query, p, e);
+  text.classList.add("panel");
+  const facts = el("div", { class: "heading" });
+  const cards = el("div", { class: "cards" });
+  const draw = () => {
+    redraw(facts, () => passageHeading(query, view, p));
+    redraw(cards, () => query.entries.map((_, i) => entryCard(query, p, i, draw)));
+    drawText(text, query, p, app.view.e);
+  };
+  app.screen = { query, view, p, refresh: draw };
+  main.replaceChildren(facts, el("div", { class: "columns" }, text, cards));
+  draw();
+}
+
+function passageHeading(query, view, p) {
+  const place = view.order.indexOf(p);
+  const link = (by, words) => {
+    const other = view.order[place + by];
+    return place < 0 || other === undefined ? null : el("a", { href: passageAddress(query.place, other, view.e) }, words);
+  };
+  return [
+    el("h1", { dir: "auto" }, passageName(query, p)),
+    el("span", { class: "faint", dir: "auto" }, query.words || query.id),
+    el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
+    revealsPassage(query, p)
+      ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
+      : el("p", { class: "faint" }, "Systems, judgments and the id appear when you have rated all entries."),
+  ];
+}
+
+function judgmentChips(query, p) {
+  const judged = query.judgments[p];
+  return el("span", { class: "chip" }, judged.length ? `judged ${judged.join(", ")}` : "not judged");
+}
+
+function rankChips(query, p) {
+  return query.ranks(p).map(([system, rank]) => el("span", { class: "chip", dir: "auto" }, `${review.head.systems[system]}: rank ${rank}`));
+}
+
+// The text
+
+/** The text in a box of its own, with the answer to an entry marked. */
+function passageText(query, p, e) {
+  const box = el("article", { class: "text", "aria-label": "Text of the passage", tabindex: 0 });
+  drawText(box, query, p, e);
+  return box;
+}
+
+function drawText(box, query, p, e) {
+  const text = query.text(p);
+  const spans = revealsPair(query, p, e) ? answerSpans(query, p, e) : [];
+  const end = text.length > LONG_TEXT && app.wholeText !== p ? LONG_TEXT : text.length;
+  const more = () => {
+    app.wholeText = p;
+    drawText(box, query, p, e);
+  };
+  fill(
+    box,
+    el("p", { dir: "auto" }, markedText(text.slice(0, end), spans)),
+    end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
+    !text.trim() && el("p", { class: "faint" }, "The passage has no text."),
+  );
+  // Within the box: the page stays where it is.
+  const mark = box.querySelector("mark");
+  if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+}
+
+/** Start and end of every place where the extracted answer stands. */
+function answerSpans(query, p, e) {
+  const graders = [app.grader, ...review.head.graders.keys()];
+  for (const g of graders) {
+    const flat = query.value("spans", p, e, g);
+    if (flat) return flat;
+  }
+  return [];
+}
+
+function markedText(text, flat) {
+  const parts = [];
+  let position = 0;
+  for (let i = 0; i < flat.length; i += 2) {
+    const [start, end] = [flat[i], Math.min(flat[i + 1], text.length)];
+    if (start >= text.length) break;
+    parts.push(text.slice(position, start), el("mark", {}, text.slice(start, end)));
+    position = end;
+  }
+  return [...parts, text.slice(position)];
+}
+
+// The entries
+
+function entryCard(query, p, e, draw) {
+  const entry = editedEntry(query.id, query.entries[e]);
+  const selected = app.view.e === e;
+  const select = () => navigate({ ...app.view, e }, { replace: true });
+  const head = button(
+    [el("span", { class: "faint" }, `${e + 1} `), el("span", { dir: "auto" }, entry.text), " ", ratingChips(query, p, e)],
+    select,
+    { class: "plain card-head", "aria-expanded": selected ? "true" : "false", "data-focus": `card-${e}` },
+  );
+  return el(
+    "section",
+    { class: `panel card${selected ? " selected" : ""}`, "aria-label": `Entry ${e + 1}` },
+    el("h2", {}, head),
+    selected && pairBody(query, p, e, draw),
+    selected && promptDetails(query, p, e),
+  );
+}
+
+function ratingChips(query, p, e) {
+  const own = ownRating(query, p, e);
+  const chips = review.head.graders.map((name, g) => {
+    const rating = shownRating(query, p, e, g);
+    return rating === null ? null : el("span", { class: `rating shade-${shade(rating)}`, title: name }, step(rating).label);
+  });
+  return [...chips, own && el("span", { class: "rating own", title: "your rating" }, step(own.rating).label)];
+}
+
+/** What everybody said of a pair, and the reviewer's own rating and comment. */
+function pairBody(query, p, e, refresh) {
+  const { head } = review;
+  const open = revealsPair(query, p, e);
+  return el(
+    "div",
+    { class: "pair" },
+    ratingControls(query, p, e, refresh),
+    open
+      ? head.graders.map((name, g) => graderFacts(query, p, e, g, name))
+      : head.graders.length > 0 && el("p", { class: "faint" }, "Rate this pair to see what others said."),
+  );
+}
+
+function ratingControls(query, p, e, refresh) {
+  const own = ownRating(query, p, e);
+  const rate = (rating) => {
+    if (own?.rating === rating) removeRating(query, p, e);
+    else setRating(query, p, e, rating);
+    refresh();
+  };
+  const comment = el(
+    "textarea",
+    { rows: 2, disabled: !own, placeholder: own ? "" : "Rate first: a comment belongs to a rating.", "data-comment": true, dir: "auto", oninput: () => setComment(query, p, e, comment.value) },
+    own?.comment ?? "",
+  );
+  const chosen = own && step(own.rating).meaning;
+  return el(
+    "div",
+    { class: "own-rating" },
+    el(
+      "div",
+      { role: "group", "aria-label": "Your rating", class: "scale" },
+      el("span", {}, "Your rating"),
+      review.head.scale.map(([rating, label, key, meaning]) =>
+        button(label, () => rate(rating), {
+          class: `rate${own?.rating === rating ? " chosen" : ""}`,
+          "aria-pressed": own?.rating === rating ? "true" : "false",
+          "data-focus": `rate-${rating}`,
+          title: [meaning, key && `key: ${key}`].filter(Boolean).join(" – ") || null,
+        }),
+      ),
+    ),
+    chosen && el("p", { class: "faint" }, chosen),
+    el("label", { class: "field tall" }, el("span", {}, "Comment"), comment),
+  );
+}
+
+/** One grader's rating, how it was read, the answer and the raw reply. */
+function graderFacts(query, p, e, g, name) {
+  const rating = query.rating(p, e, g);
+  const fact = (label, value, properties = {}) =>
+    value === null || value === undefined ? null : [el("dt", {}, label), el("dd", { dir: "auto", ...properties }, value)];
+  const reason = query.string("reason", p, e, g);
+  const answer = query.string("answer", p, e, g);
+  return el(
+    "dl",
+    { class: "facts", "aria-label": name },
+    fact("Grader", name),
+    fact("Rating", rating === null ? "none" : el("span", { class: `rating shade-${shade(rating)}` }, step(rating).label)),
+    fact("Why ungraded", rating === null ? (reason ?? "not asked") : null),
+    fact("Read", sourceWords(query.string("source", p, e, g))),
+    fact("Margin", numberWords(query.value("margin", p, e, g))),
+    fact("Expected", numberWords(query.value("expected", p, e, g))),
+    fact("Answer", answer, { class: "quote" }),
+    answer?.includes(" ") && !query.value("spans", p, e, g) ? fact("", "The answer does not stand in the passage word for word.", { class: "faint" }) : null,
+    fact("Reply", query.string("reply", p, e, g), { class: "quote raw" }),
+    fact("Comment", query.string("comment", p, e, g), { class: "quote" }),
+    fact("Shortened", cutWords(query.value("cut", p, e, g))),
+  );
+}
+
+function sourceWords(source) {
+  const known = {
+    "default-0": "by default as 0: the reply says that it cannot be answered",
+    "default-1": "by default as 1: the reply is text without a rating",
+    reread: "again, from the stored reply",
+    human: "a person's rating",
+  };
+  return source === null || source === "number" ? null : (known[source] ?? source);
+}
+
+function numberWords(value) {
+  return value === null ? null : value.toFixed(2);
+}
+
+function cutWords(tokens) {
+  return tokens ? `${tokens} tokens of the passage were not seen` : null;
+}
+
+/** The prompt with everything filled in, made when it is opened. */
+function promptDetails(query, p, e) {
+  const { name, pieces, missing } = review.head.prompt;
+  const text = el("pre", { class: "prompt", dir: "auto" });
+  const fill = { context: query.text(p), query: query.words, question: query.entries[e].text, nugget: query.entries[e].text };
+  const open = (event) => {
+    if (event.target.open && !text.hasChildNodes()) {
+      text.append(...(pieces ?? []).map(([words, slot]) => (slot ? el("span", { class: "slot" }, shortenedSlot(fill[slot])) : words)));
+    }
+  };
+  return el(
+    "details",
+    { ontoggle: open },
+    el("summary", {}, `Prompt ${name}`),
+    missing && el("p", { class: "faint" }, missing),
+    pieces && text,
+  );
+}
+
+function shortenedSlot(text) {
+  return text.length > LONG_TEXT ? `${text.slice(0, LONG_TEXT)} …` : text;
+}

@@ -1,0 +1,276 @@
+// A query: its entries, and the grid of passages × entries.
+
+const queryViews = new Map(); // place of a query -> what the reviewer chose to see of it
+
+function queryView(place) {
+  if (!queryViews.has(place)) {
+    const sort = review.head.blind ? "order" : "relevance";
+    queryViews.set(place, { search: "", filter: "all", system: "", sort, descending: sort !== "order", row: 0, e: 0, order: null });
+  }
+  return queryViews.get(place);
+}
+
+// Which passages, in which order
+
+const FILTERS = [
+  ["all", "all", () => true],
+  ["relevant", "judged > 0", (query, p) => query.judgment(p) > 0],
+  ["nonrelevant", "judged 0 or less", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0],
+  ["unjudged", "without a judgment", (query, p) => query.judgment(p) === null],
+  ["covering", "covering an entry", coversSome],
+  ["missed", "judged > 0, covering nothing", (query, p) => query.judgment(p) > 0 && !coversSome(query, p)],
+  ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversSome(query, p)],
+  ["odd", "with a rating read by default", (query, p) => anyEntry(query, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
+  ["ungraded", "with ungraded pairs", (query, p) => anyEntry(query, (e) => query.rating(p, e, app.grader) === null)],
+  ["disagree", "on which graders disagree", gradersDisagree],
+  ["differs", "where your rating differs", (query, p) => anyEntry(query, (e) => differs(query, p, e))],
+  ["open", "not all rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) === undefined)],
+  ["own", "rated by you", (query, p) => anyEntry(query, (e) => ownRating(query, p, e) !== undefined)],
+];
+const BLIND_FILTERS = new Set(["all", "open", "own"]);
+
+function anyEntry(query, test) {
+  return query.entries.some((_, e) => test(e));
+}
+
+function coversSome(query, p) {
+  return query.ratings(p, app.grader).some((rating) => rating >= review.head.min_grade);
+}
+
+function gradersDisagree(query, p) {
+  return anyEntry(query, (e) => {
+    const ratings = review.head.graders.map((_, g) => query.rating(p, e, g)).filter((rating) => rating !== null);
+    return new Set(ratings).size > 1;
+  });
+}
+
+function differs(query, p, e) {
+  const own = ownRating(query, p, e);
+  return own !== undefined && own.rating !== query.rating(p, e, app.grader);
+}
+
+const SORTS = [
+  ["relevance", "relevance and grade", (query, p) => 1000 * (query.judgment(p) ?? -1) + sumOfRatings(query, p)],
+  ["grade", "grade", sumOfRatings],
+  ["order", "order of the file", (_, p) => p],
+  ["judgment", "judgment", (query, p) => query.judgment(p) ?? -Infinity],
+  ["id", "id", (query, p) => query.ids[p]],
+  ["rank", "rank", (query, p, view) => (view.system === "" ? query.ranks(p)[0]?.[1] : query.rankOf(p, Number(view.system))) ?? Infinity],
+];
+
+function sumOfRatings(query, p) {
+  return query.ratings(p, app.grader).reduce((sum, rating) => sum + rating, 0);
+}
+
+/** The value to sort by; "e3" is the rating of the fourth entry, in a blind review the reviewer's own. */
+function sortValue(query, view, p) {
+  const entry = /^e(\d+)$/u.exec(view.sort);
+  if (!entry) return SORTS.find(([name]) => name === view.sort)[2](query, p, view);
+  const e = Number(entry[1]);
+  return (review.head.blind ? ownRating(query, p, e)?.rating : query.rating(p, e, app.grader)) ?? -1;
+}
+
+/** Fills `view.order` with the places of the passages to show. */
+function arrangePassages(query, view) {
+  const words = view.search.toLowerCase();
+  const test = FILTERS.find(([name]) => name === view.filter)[2];
+  const named = (p) => revealsPassage(query, p) && query.ids[p].toLowerCase().includes(words);
+  view.order = query.ids
+    .map((_, p) => p)
+    .filter((p) => test(query, p))
+    .filter((p) => view.system === "" || query.rankOf(p, Number(view.system)) !== null)
+    .filter((p) => !words || query.text(p).toLowerCase().includes(words) || named(p));
+  sortBy(view.order, (p) => sortValue(query, view, p), view.descending);
+  view.row = Math.max(0, Math.min(view.row, view.order.length - 1));
+}
+
+// The page
+
+async function renderQuery(main, place) {
+  const query = await openQuery(place);
+  if (app.view.name !== "query" || app.view.q !== place) return;
+  const view = queryView(place);
+  if (!view.order) arrangePassages(query, view);
+  const draw = () => {
+    arrangePassages(query, view);
+    const sortedBy = controls.querySelector("[data-focus='Sort by']");
+    if (sortedBy) sortedBy.value = view.sort;
+    shown.textContent = `${view.order.length.toLocaleString("en")} of ${count(query.size, "passage")}`;
+    grid.show(view.order.length, gridHeader(query, view, draw));
+    showSelected();
+  };
+  const controls = queryControls(query, view, () => draw());
+  const shown = el("span", { class: "faint", role: "status" });
+  const selected = el("section", { class: "panel selected-pair", "aria-label": "Selected pair" });
+  const grid = new Grid({
+    label: "Passages and ratings",
+    header: gridHeader(query, view, () => draw()),
+    columns: query.entries.length + 3,
+    makeRow: (row) => gridRow(query, view, row),
+  });
+  const showSelected = () => redraw(selected, () => selectedPair(query, view));
+  const entries = el("div", {});
+  const drawEntries = () => redraw(entries, () => entryPanel(query, () => { drawEntries(); showSelected(); }));
+  app.screen = { query, view, grid, draw, select: (row, e) => selectPair(query, view, grid, row, e, showSelected), refresh: () => { grid.show(view.order.length); showSelected(); } };
+  grid.element.addEventListener("click", (event) => clickCell(event, view));
+  grid.element.addEventListener("dblclick", () => openSelected());
+  drawEntries();
+  fill(
+    main,
+    queryHeading(query),
+    entries,
+    controls,
+    el("div", { class: "columns wide" }, el("div", {}, shown, grid.element), selected),
+  );
+  draw();
+  grid.reveal(view.row);
+}
+
+function queryHeading(query) {
+  const last = review.head.queries.length - 1;
+  const step = (by, words) => {
+    const place = query.place + by;
+    return place < 0 || place > last ? null : el("a", { href: `#/q/${place}` }, words);
+  };
+  return el(
+    "div",
+    { class: "heading" },
+    el("h1", { dir: "auto" }, query.words || query.id),
+    query.words && el("span", { class: "faint" }, query.id),
+    el("nav", { "aria-label": "Queries" }, step(-1, "← previous query"), " ", step(1, "next query →")),
+  );
+}
+
+function queryControls(query, view, draw) {
+  const { head } = review;
+  const filters = FILTERS.filter(([name]) => !head.blind || BLIND_FILTERS.has(name));
+  const change = (name) => (value) => {
+    view[name] = value;
+    if (name === "sort") view.descending = !["order", "id", "rank"].includes(value);
+    view.row = 0;
+    draw();
+  };
+  return el(
+    "div",
+    { class: "controls" },
+    searchField("Search passages", view.search, change("search")),
+    choice("Show", filters.map(([name, words]) => [name, words]), view.filter, change("filter")),
+    !head.blind && head.systems.length > 0 &&
+      choice("System", [["", "all"], ...head.systems.map((name, place) => [place, name])], view.system, change("system")),
+    !head.blind && choice("Sort by", sortOptions(query), view.sort, change("sort")),
+  );
+}
+
+function sortOptions(query) {
+  return [...SORTS.map(([name, words]) => [name, words]), ...query.entries.map((_, e) => [`e${e}`, `entry ${e + 1}`])];
+}
+
+// The grid
+
+function gridHeader(query, view, draw) {
+  const sort = (name, words, properties) =>
+    sortHeader({ name, words, number: true, ...properties }, view, draw);
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "col", class: "passage" }, "Passage"),
+    review.head.blind ? el("th", { scope: "col" }, "Yours") : sort("judgment", "Judg."),
+    query.entries.map((entry, e) => {
+      const header = sort(`e${e}`, String(e + 1));
+      header.title = editedEntry(query.id, entry).text;
+      header.firstChild.setAttribute("aria-label", `Entry ${e + 1}: ${header.title}`);
+      return header;
+    }),
+    el("th", { scope: "col", class: "rest" }, "Text"),
+  );
+}
+
+function gridRow(query, view, row) {
+  const p = view.order[row];
+  const own = query.entries.filter((_, e) => ownRating(query, p, e) !== undefined).length;
+  return el(
+    "tr",
+    { class: row === view.row ? "selected" : null, "data-row": row },
+    el("th", { scope: "row", class: "passage", dir: "auto" }, el("a", { href: passageAddress(query.place, p, view.e), tabindex: -1 }, passageName(query, p))),
+    el("td", { class: "number" }, review.head.blind ? `${own} / ${query.entries.length}` : query.judgments[p].join(", ")),
+    query.entries.map((_, e) => gridCell(query, view, row, p, e)),
+    el("td", { class: "rest", dir: "auto" }, shortened(query.text(p), 160)),
+  );
+}
+
+function gridCell(query, view, row, p, e) {
+  const rating = shownRating(query, p, e, app.grader);
+  const own = ownRating(query, p, e);
+  const selected = row === view.row && e === view.e;
+  const shownShade = rating ?? own?.rating;
+  const shadeClass = shownShade === undefined ? "" : ` shade-${shade(shownShade)}`;
+  return el(
+    "td",
+    {
+      class: `cell${shadeClass}${own ? " own" : ""}`,
+      tabindex: selected ? 0 : -1,
+      "aria-selected": selected ? "true" : "false",
+      "aria-label": `Entry ${e + 1}: ${cellWords(query, p, e)}`,
+      "data-row": row,
+      "data-e": e,
+    },
+    cellText(query, p, e, rating, own),
+  );
+}
+
+function cellText(query, p, e, rating, own) {
+  const model = rating === null ? (revealsPair(query, p, e) && query.string("reason", p, e, app.grader) ? "–" : "") : String(rating);
+  if (own === undefined) return model || "·";
+  if (rating === null) return String(own.rating);
+  return own.rating === rating ? `${model} ✓` : `${model}→${own.rating}`;
+}
+
+function cellWords(query, p, e) {
+  const rating = shownRating(query, p, e, app.grader);
+  const own = ownRating(query, p, e);
+  const words = rating === null ? "no rating shown" : `rated ${step(rating).label}`;
+  return own ? `${words}, yours ${step(own.rating).label}` : words;
+}
+
+// The selected pair
+
+function clickCell(event, view) {
+  const cell = event.target.closest("[data-row]");
+  if (!cell || event.target.closest("a")) return;
+  app.screen.select(Number(cell.dataset.row), cell.dataset.e === undefined ? view.e : Number(cell.dataset.e));
+  app.screen.grid.focusSelected();
+}
+
+function selectPair(query, view, grid, row, e, showSelected) {
+  view.row = Math.max(0, Math.min(view.order.length - 1, row));
+  view.e = Math.max(0, Math.min(query.entries.length - 1, e));
+  grid.show(view.order.length);
+  grid.reveal(view.row);
+  showSelected();
+}
+
+function selectedPair(query, view) {
+  const p = view.order[view.row];
+  if (p === undefined) return el("p", {}, "No passage fits.");
+  return [
+    el(
+      "h2",
+      {},
+      el("a", { href: passageAddress(query.place, p, view.e), dir: "auto" }, passageName(query, p)),
+      el("span", { class: "faint" }, ` with entry ${view.e + 1}`),
+    ),
+    passageText(query, p, view.e),
+    el("p", { class: "words", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
+    pairBody(query, p, view.e, app.screen.refresh),
+  ];
+}
+
+function openSelected() {
+  const { query, view } = app.screen;
+  const p = view.order[view.row];
+  if (p !== undefined) navigate({ name: "passage", q: query.place, p, e: view.e });
+}
+
+function passageAddress(q, p, e) {
+  return `#/q/${q}/p/${p}/e/${e}`;
+}

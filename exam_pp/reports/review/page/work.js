@@ -1,0 +1,193 @@
+// The reviewer's work: an edits file (format exam_pp.edits.v1), kept by the browser until it is saved.
+
+const FORMAT = "exam_pp.edits.v1";
+
+const work = {
+  document: null, // what will be saved, ratings apart
+  ratings: new Map(), // key of a pair -> rating as in the file
+  saved: true, // whether the last change is in a downloaded file
+  kept: true, // whether this browser keeps the work between visits
+};
+
+const workListeners = [];
+
+function emptyDocument() {
+  const { graded, bank, reviewer } = review.head;
+  return {
+    format: FORMAT,
+    graded_sha256: graded.sha256,
+    bank_sha256: bank ? bank.sha256 : null,
+    reviewer,
+    ratings: [],
+    bank: [],
+  };
+}
+
+function storageKey() {
+  return `exam_pp.review:${review.head.graded.sha256}:${review.head.prompt.name}`;
+}
+
+/** What the browser has of an earlier visit; some browsers keep nothing for files from disk. */
+function startWork() {
+  takeDocument(emptyDocument());
+  readKept();
+  window.addEventListener("storage", (event) => {
+    if (event.key === storageKey() && event.newValue) {
+      readKept();
+      tellWorkListeners();
+    }
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (!work.saved && !work.kept) event.preventDefault();
+  });
+}
+
+function readKept() {
+  try {
+    const text = window.localStorage.getItem(storageKey());
+    if (text === null) return;
+    const { edits, saved } = JSON.parse(text);
+    takeDocument(edits);
+    work.saved = saved;
+  } catch {
+    work.kept = false;
+  }
+}
+
+function keep() {
+  try {
+    window.localStorage.setItem(storageKey(), JSON.stringify({ edits: currentDocument(), saved: work.saved }));
+    work.kept = true;
+  } catch {
+    work.kept = false;
+  }
+}
+
+function takeDocument(edits) {
+  work.document = { ...emptyDocument(), ...edits, bank: [...(edits.bank ?? [])] };
+  work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
+}
+
+function currentDocument() {
+  return { ...work.document, ratings: [...work.ratings.values()] };
+}
+
+function workChanged() {
+  work.saved = false;
+  keep();
+  tellWorkListeners();
+}
+
+function tellWorkListeners() {
+  workListeners.forEach((listener) => listener());
+}
+
+function pairKey(queryId, passageId, entryId) {
+  return JSON.stringify([queryId, passageId, entryId]);
+}
+
+// Ratings
+
+/** The reviewer's rating of a pair, as the file has it, or undefined. */
+function ownRating(query, p, e) {
+  return work.ratings.get(pairKey(query.id, query.ids[p], query.entries[e].id));
+}
+
+function setRating(query, p, e, rating) {
+  const known = ownRating(query, p, e);
+  const pair = { query_id: query.id, passage_id: query.ids[p], id: query.entries[e].id };
+  work.ratings.set(pairKey(query.id, query.ids[p], query.entries[e].id), { ...pair, ...known, rating });
+  workChanged();
+  announce(`Rated ${step(rating).label}`);
+}
+
+function removeRating(query, p, e) {
+  if (work.ratings.delete(pairKey(query.id, query.ids[p], query.entries[e].id))) {
+    workChanged();
+    announce("Rating removed");
+  }
+}
+
+/** A comment belongs to a rating; an empty one is removed. */
+function setComment(query, p, e, text) {
+  const known = ownRating(query, p, e);
+  if (!known) return;
+  if (text.trim()) known.comment = text;
+  else delete known.comment;
+  workChanged();
+}
+
+function ownRatingsOf(queryId) {
+  return [...work.ratings.values()].filter((rating) => rating.query_id === queryId);
+}
+
+// The bank
+
+/** One change of an entry takes the place of an earlier change of the same kind. */
+function setBankEdit(edit) {
+  const edits = work.document.bank;
+  const same = (other) => other.op === edit.op && other.query_id === edit.query_id && other.id === edit.id;
+  const place = edit.op === "add" || edit.op === "add_gold_answer" ? -1 : edits.findIndex(same);
+  if (place < 0) edits.push(edit);
+  else edits[place] = edit;
+  workChanged();
+}
+
+function dropBankEdits(drop) {
+  work.document.bank = work.document.bank.filter((edit) => !drop(edit));
+  workChanged();
+}
+
+function bankEditsOf(queryId, entryId) {
+  return work.document.bank.filter((edit) => edit.query_id === queryId && edit.id === entryId);
+}
+
+/** An entry as the edits leave it. */
+function editedEntry(queryId, entry) {
+  const state = { ...entry, golds: [...(entry.golds ?? [])], removed: false, edited: false };
+  for (const edit of bankEditsOf(queryId, entry.id)) {
+    state.edited = true;
+    if (edit.op === "remove") state.removed = true;
+    else if (edit.op === "reword") state.text = edit.text;
+    else if (edit.op === "add_gold_answer") state.golds.push(edit.value);
+    else state[edit.op] = edit.value;
+  }
+  return state;
+}
+
+function addedEntries(queryId) {
+  return work.document.bank.filter((edit) => edit.op === "add" && edit.query_id === queryId);
+}
+
+// Files
+
+function saveWork() {
+  const text = `${JSON.stringify(currentDocument(), null, 1)}\n`;
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = el("a", { href: address, download: "edits.json" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  work.saved = true;
+  keep();
+  tellWorkListeners();
+  announce("Saved as edits.json");
+}
+
+/** The edits in a text; throws an Error with a sentence for the reviewer. */
+function parseEdits(text) {
+  let edits;
+  try {
+    edits = JSON.parse(text);
+  } catch {
+    throw new Error("This is no edits file: it is not JSON.");
+  }
+  if (edits?.format !== FORMAT) throw new Error(`This is no edits file: its "format" is not ${FORMAT}.`);
+  const lists = [edits.ratings ?? [], edits.bank ?? []];
+  if (!lists.every((list) => Array.isArray(list) && list.every((item) => item && typeof item === "object"))) {
+    throw new Error("This is no edits file: its ratings or its changes of the bank are no lists.");
+  }
+  const known = new Set(review.head.scale.map(([rating]) => rating));
+  const odd = lists[0].find((rating) => !known.has(rating.rating));
+  if (odd) throw new Error(`The rating ${JSON.stringify(odd.rating)} is not on the scale of this page.`);
+  return edits;
+}
