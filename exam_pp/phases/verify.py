@@ -19,7 +19,9 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.reports.document import Paragraph, Report
 from exam_pp.reports.verification.base import VerificationReport
 from exam_pp.reports.verification.checked import (
+    UNGRADED,
     CheckedQuery,
+    Reading,
     checked_passages,
     entries_of,
     in_bank_order,
@@ -134,7 +136,7 @@ class _Reading:
         united = unite_passages(line.query_id, [(Path(self.graded), line)])
         known = self.bank.entries(line.query_id) if self.bank else None
         # The selector sees all grades, shown or not: what it refuses does not depend on what is shown.
-        passages = checked_passages(united, self.selector, self.shown.answers_class, _reads_as_number)
+        passages = checked_passages(united, self.selector, self.shown.answers_class, _read_again)
         entries, foreign = entries_of(passages, known)
         chosen = {passage.passage_id for passage in united if self._is_shown(passage)}
         self.foreign += len(foreign)
@@ -197,9 +199,9 @@ class _Reading:
 
 
 @lru_cache(maxsize=10_000)
-def _reads_as_number(prompt_class: str | None, reply: str, rating: int) -> bool:
-    """Whether a known prompt reads the reply as this number."""
+def _read_again(prompt_class: str | None, reply: str) -> Reading | None:
+    """How a known prompt reads the reply by its default rule."""
     if prompt_class is None or prompt_class not in PROMPTS:
-        return False
+        return None
     verdict = PROMPTS.get(prompt_class).parse(reply, None, "default")
-    return verdict.source == "number" and verdict.rating == rating
+    return Reading(verdict.rating, UNGRADED if verdict.rating is None else verdict.source)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from itertools import count
+from typing import TypeGuard
 from urllib.parse import quote
 
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
@@ -21,12 +23,15 @@ _HEAD = """<!doctype html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem; }}
 .scroll {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; margin: 1rem 0; }}
 caption {{ text-align: left; font-weight: 600; }}
 th, td {{ border-bottom: 1px solid #8886; padding: .25rem .6rem; text-align: left; vertical-align: top; }}
-td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+p, blockquote {{ max-width: 60rem; }} td:not(.number) {{ min-width: 5rem; }}
+.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+.boxed {{ background: #5b93; outline: 1px solid #5b98; }}
+nav {{ columns: 20rem; }} nav ul {{ margin: 0; }} h2, h3 {{ break-after: avoid; }}
 figure {{ margin: 1rem 0; }} img {{ max-width: 100%; background: #fff; }}
 blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; white-space: pre-wrap; }}
 </style>
@@ -35,12 +40,28 @@ blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; 
 """
 
 
+_SECTIONS = 4
+"""From so many sections on, a page starts with links to them."""
+
+
 def page(report: Report) -> str:
     """The page as text, ending with a line end."""
     blocks = [f"<h1>{escape(report.title)}</h1>"] if report.title else []
-    blocks += [_block(block) for block in report.blocks]
+    sections = [block for block in report.blocks if _is_section(block)]
+    if len(sections) >= _SECTIONS:
+        links = [f'<li><a href="#s{n}">{escape(block.text)}</a></li>' for n, block in enumerate(sections, 1)]
+        blocks.append("\n".join(["<nav><ul>", *links, "</ul></nav>"]))
+    numbers = count(1)
+    blocks += [
+        f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>' if _is_section(block) else _block(block)
+        for block in report.blocks
+    ]
     head = _HEAD.format(title=escape(report.title or "exam-pp"))
     return head + "\n".join(blocks) + "\n</body>\n</html>\n"
+
+
+def _is_section(block: Block) -> TypeGuard[Heading]:
+    return isinstance(block, Heading) and block.level == 1
 
 
 def _block(block: Block) -> str:
@@ -73,13 +94,13 @@ def _marked(text: str, marks: Sequence[Span]) -> str:
 
 def _table(table: Table) -> str:
     numeric = [is_numeric(table, column) for column in range(len(table.columns))]
-    header = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
-    opening = ['<td class="number">' if number else "<td>" for number in numeric]
+    header = "".join(
+        f'<th scope="col"{_class("number" * number)}>{escape(name)}</th>'
+        for name, number in zip(table.columns, numeric, strict=True)
+    )
     rows = [
-        "".join(
-            f"{tag}{escape(show(cell, table.decimals))}</td>" for tag, cell in zip(opening, row, strict=True)
-        )
-        for row in table.rows
+        "".join(_cell(table, i, j, "number" * numeric[j]) for j in range(len(row)))
+        for i, row in enumerate(table.rows)
     ]
     caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -87,3 +108,15 @@ def _table(table: Table) -> str:
         f'<div class="scroll"><table>{caption}\n<thead><tr>{header}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
+
+
+def _cell(table: Table, row: int, column: int, kind: str) -> str:
+    words = escape(show(table.rows[row][column], table.decimals))
+    if (row, column) in table.bold:
+        words = f"<strong>{words}</strong>"
+    return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{words}</td>"
+
+
+def _class(*names: str) -> str:
+    given = " ".join(name for name in names if name)
+    return f' class="{given}"' if given else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from textwrap import shorten
 from typing import NamedTuple
 
 from exam_pp.data_model import (
@@ -24,16 +23,24 @@ NOT_ASKED = "not asked"
 _START = 200
 """Characters of a passage that are kept with every pair: enough to know it by."""
 
-ReadsAsNumber = Callable[[str | None, str, int], bool]
-"""Prompt class, reply and rating to whether the reply says that rating as a number."""
+
+class Reading(NamedTuple):
+    """How a reply is read: the rating, or None; and by which rule (``number``, ``default-0`` ...)."""
+
+    rating: int | None
+    source: str
+
+
+ReadAgain = Callable[[str | None, str], Reading | None]
+"""Prompt class and reply to how the prompt's rule reads it; None for a prompt that is not known."""
 
 
 class GradedPair(NamedTuple):
     """What is known of one passage and one bank entry.
 
     ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``source`` is how the rating
-    was read, where the file says so. ``reply`` is the model's reply where it was not just the number;
-    ``is_number`` whether it named the rating as a number all the same (``4: mostly complete``).
+    was read, where the file says so. ``reply`` is the model's reply where it was not just the number, and
+    ``again`` how the prompt's rule reads it now, where the prompt is known.
     ``judgment`` is a number, several in one string, or None. ``text`` is the start of the passage.
     """
 
@@ -46,12 +53,17 @@ class GradedPair(NamedTuple):
     reply: str | None = None
     reason: str | None = NOT_ASKED
     tokens_cut: int = 0
-    is_number: bool = True
+    again: Reading | None = None
 
     @property
     def by_default(self) -> bool:
         """Whether the reply was no number and the default rule gave the rating."""
         return (self.source or "").startswith("default")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the reply named the rating as a number, alone or in words (``4: mostly complete``)."""
+        return self.reply is None or (not self.by_default and self.again == (self.rating, "number"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +135,20 @@ def checked_passages(
     passages: Iterable[Passage],
     selector: GradeSelector,
     answers_class: str | None = None,
-    reads_as_number: ReadsAsNumber | None = None,
+    read_again: ReadAgain | None = None,
 ) -> list[CheckedPassage]:
     """The passages with the grades that the selector chooses.
 
     The answer that explains a rating is the same model's reply to the prompt class ``answers_class``, by
-    default to any prompt without a scale. Without ``reads_as_number``, a reply that is not just the
-    rating is no number.
+    default to any prompt without a scale. Without ``read_again``, a reply that is not just the rating is
+    no number.
     """
     return [
         CheckedPassage(
             passage.passage_id,
             passage.text,
             tuple(sorted({judgment.relevance for judgment in passage.judgments})),
-            _pairs_of(passage, selector, answers_class, reads_as_number),
+            _pairs_of(passage, selector, answers_class, read_again),
         )
         for passage in passages
     ]
@@ -171,16 +183,20 @@ def blank_pair(passage: CheckedPassage) -> GradedPair:
 
 def shortened(text: str, width: int) -> str:
     """The start of a text on one line; a single word that is too long is cut."""
-    line = " ".join(text[: 2 * width].split()) if len(text) > 2 * width else " ".join(text.split())
-    short = shorten(line, width, placeholder=" …")
-    return short if len(short) > 2 or len(line) <= width else line[: width - 1] + "…"
+    line = " ".join(text[: 2 * width].split())
+    if len(line) <= width and len(text) <= 2 * width:
+        return line
+    if len(line) <= width - 2:  # most of what was looked at is white space
+        return f"{line} …".strip()
+    start, space, _ = line[: width - 1].rpartition(" ")
+    return f"{start} …" if space else f"{line[: width - 1]}…"
 
 
 def _pairs_of(
     passage: Passage,
     selector: GradeSelector,
     answers_class: str | None,
-    reads_as_number: ReadsAsNumber | None,
+    read_again: ReadAgain | None,
 ) -> dict[str, GradedPair]:
     """Entry id to pair; of several grades of an entry the later counts, and any grade before none."""
     pairs: dict[str, GradedPair] = {}
@@ -192,13 +208,10 @@ def _pairs_of(
         for entry_id, pair in _pairs(blank, grades):
             if pair.rating is None and entry_id in pairs:
                 continue
-            number = pair.reply is None or (
-                reads_as_number is not None
-                and pair.rating is not None
-                and not pair.by_default
-                and reads_as_number(grades.prompt_class, pair.reply, pair.rating)
-            )
-            pairs[entry_id] = pair._replace(answer=answers.get(entry_id), is_number=number)
+            again = None
+            if pair.reply is not None and pair.rating is not None and read_again is not None:
+                again = read_again(grades.prompt_class, pair.reply)
+            pairs[entry_id] = pair._replace(answer=answers.get(entry_id), again=again)
     return pairs
 
 

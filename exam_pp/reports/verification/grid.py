@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from exam_pp.reports.document import Block, Cell, Heading, Table
-from exam_pp.reports.verification.base import Smallest, VerificationReport, omission
+from exam_pp.reports.verification.base import Smallest, VerificationReport, omission, without_empty_columns
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, blank_pair, shortened
 from exam_pp.reports.verification.grading import CELL
 
@@ -100,12 +100,12 @@ class _Rows:
 
     def legend(self) -> Table:
         """The entries under their numbers, and how many passages cover each."""
-        columns = ("#", f"passages ≥ {self.query.min_grade}", "entry", "entry_id")
+        columns = ("#", f"passages ≥{self.query.min_grade}", "entry", "entry_id")
         rows: list[list[Cell]] = [
-            [number, self.covering.get(entry_id, 0), words, entry_id]
+            [number, self.covering.get(entry_id, 0), words if words != entry_id else None, entry_id]
             for number, (entry_id, words) in enumerate(self.entries.items(), 1)
         ]
-        return Table(columns, rows)
+        return without_empty_columns(Table(columns, rows))
 
 
 def _order(passage: CheckedPassage, covered: int) -> tuple[int, int, int, int, str]:
@@ -123,21 +123,22 @@ def _grid(rows: _Rows, passages: list[CheckedPassage], *, in_cells: bool) -> Tab
     """Covered cells are boxed; an empty cell is a pair without a grade."""
     least = rows.query.min_grade
     numbers = [str(number) for number, _ in enumerate(rows.entries, 1)]
-    columns = ("judgment", "best", f"≥ {least}", *numbers, "passage", "text")
+    columns = ("judgment", "best", f"≥{least}", "passage", *numbers, "text")
     table: list[list[Cell]] = []
     boxed: set[tuple[int, int]] = set()
     for passage in passages:
         cells: list[Cell] = []
-        for column, entry_id in enumerate(rows.entries, 3):
+        for column, entry_id in enumerate(rows.entries, 4):
             pair = passage.pairs.get(entry_id)
             rating = pair.rating if pair else None
             if rating is not None and rating >= least:
                 boxed.add((len(table), column))
             answer = pair.answer if pair and in_cells and rating is not None else None
             cells.append(f"{rating} · {shortened(answer, _ANSWER)}" if answer else rating)
+        covered = len(passage.reaching(least))
         table.append(
-            [passage.judgment, passage.best_rating, len(passage.reaching(least)), *cells, passage.passage_id,
-             shortened(passage.text, 2 * CELL if in_cells else _TEXT)]
+            [passage.judgment, passage.best_rating, covered, passage.passage_id, *cells,
+             shortened(passage.text, _TEXT)]
         )  # fmt: skip
     return Table(columns, table, boxed=boxed)
 

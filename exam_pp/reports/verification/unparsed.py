@@ -10,6 +10,9 @@ from exam_pp.reports.verification.base import VerificationReport, omission, with
 from exam_pp.reports.verification.checked import NOT_ASKED, CheckedQuery, GradedPair, shortened
 from exam_pp.reports.verification.grading import CELL
 
+_REPLY = 90
+"""Characters of a reply where replies are listed: enough to tell them apart."""
+
 NOT_RECORDED = "not recorded"
 """The source of a rating in files that do not say how a reply was read."""
 
@@ -21,8 +24,26 @@ class _Found(NamedTuple):
     pair: GradedPair
 
     @property
-    def source(self) -> str:
+    def source(self) -> str | None:
+        """How the rating was read; None without a rating."""
+        if self.pair.rating is None:
+            return None
         return self.pair.source if self.pair.source not in (None, "number") else NOT_RECORDED
+
+    @property
+    def read_now(self) -> str | None:
+        """How the prompt's rule reads the reply, where that differs from what the file says."""
+        again = self.pair.again
+        if again is None or again == (self.pair.rating, self.pair.source):
+            return None
+        return again.source if again.rating is None else f"{again.rating} ({again.source})"
+
+
+class _Reply(NamedTuple):
+    rating: int
+    source: str | None
+    read_now: str | None
+    text: str
 
 
 class _Cut(NamedTuple):
@@ -39,12 +60,12 @@ class Unparsed(VerificationReport):
     does not name the rating as a number.
     """
 
-    title = "Replies that were not numbers"
+    title = "Unparsed replies and ungraded pairs"
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
         self._pairs = 0
-        self._replies: Counter[tuple[str, int, str]] = Counter()
+        self._replies: Counter[_Reply] = Counter()
         self._reasons: Counter[str] = Counter()
         self._not_asked: Counter[tuple[str, str, str]] = Counter()
         self._example: dict[tuple[str, str], str] = {}
@@ -77,7 +98,7 @@ class Unparsed(VerificationReport):
             self._reasons[pair.reason or NOT_ASKED] += 1
             self._ungraded.append(found)
         elif pair.by_default or not pair.is_number:
-            self._replies[pair.reply or "", pair.rating, found.source] += 1
+            self._replies[_Reply(pair.rating, found.source, found.read_now, pair.reply or "")] += 1
             self._not_numbers.append(found)
 
     def summary(self) -> str:
@@ -91,7 +112,7 @@ class Unparsed(VerificationReport):
             )
         cut = f" The prompts of {self._cut_passages} passages were shortened." if self._cut_passages else ""
         return (
-            f"{self._pairs} pairs: {replies} with a rating from a reply that was not a number, {ungraded} "
+            f"{self._pairs} pairs: {replies} with a rating that is not a number in the reply, {ungraded} "
             f"ungraded, {not_asked} not asked.{cut}"
         )
 
@@ -109,18 +130,20 @@ class Unparsed(VerificationReport):
             return []
         total = self._replies.total()
         blocks: list[Block] = [Heading(f"Replies that were not numbers ({total})")]
-        if any(source == NOT_RECORDED for _, _, source in self._replies):
+        if any(reply.read_now for reply in self._replies):
             blocks.append(
                 Paragraph(
-                    "The file does not record how some of them were read. `exam-pp reread` reads stored "
-                    "replies again, and records it."
+                    "Some ratings are not what the prompt's rule makes of the reply now (column `read now`): "
+                    "they were read by another rule, or changed. `exam-pp reread` reads stored replies again."
                 )
             )
         common = self._replies.most_common(self._limit)
         rows: list[list[Cell]] = [
-            [count, rating, source, shortened(reply, CELL)] for (reply, rating, source), count in common
+            [count, reply.rating, reply.source, reply.read_now, shortened(reply.text, _REPLY)]
+            for reply, count in common
         ]
-        blocks.append(Table(("pairs", "rating", "source", "reply"), rows, title="Different replies"))
+        columns = ("pairs", "rating", "source", "read now", "reply")
+        blocks.append(without_empty_columns(Table(columns, rows, title="Different replies")))
         blocks += omission(len(self._replies) - len(common), "replies", len(common))
         return blocks + _pairs_blocks("Pairs", self._not_numbers, total)
 
@@ -161,8 +184,8 @@ class Unparsed(VerificationReport):
     def table(self) -> Table:
         """A row for each reply, ungraded pair and shortened passage; pairs not asked are not listed."""
         columns = (
-            "kind", "query_id", "entry_id", "entry", "passage_id", "rating", "source", "reply", "reason",
-            "tokens_cut",
+            "kind", "query_id", "entry_id", "entry", "passage_id", "rating", "source", "read_now", "reply",
+            "reason", "tokens_cut",
         )  # fmt: skip
         rows: list[list[Cell]] = []
         for kind, pairs in (("not a number", self._not_numbers), ("ungraded", self._ungraded)):
@@ -170,13 +193,11 @@ class Unparsed(VerificationReport):
                 pair = found.pair
                 rows.append(
                     [kind, found.query_id, found.entry_id, found.entry, pair.passage_id, pair.rating,
-                     found.source if pair.rating is not None else None, pair.reply, pair.reason,
-                     pair.tokens_cut or None]
+                     found.source, found.read_now, pair.reply, pair.reason, pair.tokens_cut or None]
                 )  # fmt: skip
         for cut in self._cut:
-            rows.append(
-                ["shortened", cut.query_id, None, None, cut.passage_id, None, None, None, None, cut.tokens]
-            )
+            empty = [None] * 5
+            rows.append(["shortened", cut.query_id, None, None, cut.passage_id, *empty, cut.tokens])
         return Table(columns, rows)
 
 
@@ -184,7 +205,8 @@ def _pairs_blocks(title: str, found: list[_Found], total: int) -> list[Block]:
     rows: list[list[Cell]] = [
         [
             one.pair.rating,
-            one.source if one.pair.rating is not None else None,
+            one.source,
+            one.read_now,
             one.pair.reply and shortened(one.pair.reply, CELL),
             one.pair.reason,
             one.query_id,
@@ -193,6 +215,6 @@ def _pairs_blocks(title: str, found: list[_Found], total: int) -> list[Block]:
         ]
         for one in found
     ]
-    columns = ("rating", "source", "reply", "reason", "query_id", "passage", "entry")
+    columns = ("rating", "source", "read now", "reply", "reason", "query_id", "passage", "entry")
     table = without_empty_columns(Table(columns, rows, title))
     return [table, *omission(total - len(found), "pairs", len(found))]
