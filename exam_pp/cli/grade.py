@@ -42,7 +42,10 @@ NOTHING_TO_ASK = 3
 )  # fmt: skip
 @prompt_file_option("TOML file with a prompt of your own to grade with; may be repeated.")
 @model_options()
-@click.option("--soft/--no-soft", default=True, show_default=True, help="Store expected rating and margin.")
+@click.option(
+    "--soft/--no-soft", default=None,
+    help="Store soft grades (default: yes, unless they take as long as the grades: CTranslate2).",
+)  # fmt: skip
 @click.option(
     "--unparsed",
     type=click.Choice(["default", "ungraded", "published"]),

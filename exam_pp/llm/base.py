@@ -95,6 +95,16 @@ class LearnsFromPassages(Protocol):
         ...
 
 
+@runtime_checkable
+class ChargesForLabels(Protocol):
+    """A backend that may need about as long for the labels' likelihoods as for the reply itself."""
+
+    @property
+    def labels_are_dear(self) -> bool:
+        """Whether it does."""
+        ...
+
+
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}

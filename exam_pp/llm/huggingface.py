@@ -78,6 +78,7 @@ class TransformersEngine:
     """Batches through ``generate``, with the likelihoods of the scale from the same encoder pass."""
 
     parallel = 0
+    labels_are_dear = False
 
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import torch

@@ -23,10 +23,14 @@ class Job:
 
 
 class Seq2SeqEngine(Protocol):
-    """Runs batches of token ids. ``parallel`` is how many batches it works on at a time."""
+    """Runs batches of token ids. ``parallel`` is how many batches it works on at a time.
+
+    ``labels_are_dear``: likelihoods of labels take about as long as the replies.
+    """
 
     parallel: int
     batch_tokens: int
+    labels_are_dear: bool
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Begin a batch; the returned function waits for its completions."""
@@ -68,6 +72,11 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }
+
+    @property
+    def labels_are_dear(self) -> bool:
+        """Whether the engine needs about as long for labels as for replies."""
+        return self._engine.labels_are_dear
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Token ids; only passages are shortened."""

@@ -23,14 +23,15 @@ class GradeOptions:
     """What to grade, and how replies are read.
 
     Entries that the file already answers for the same model and prompt are not asked again, unless
-    ``regrade``. Lists that cannot be read are asked for again, ``repairs`` times at most. ``max_queries`` and
-    ``max_paragraphs`` keep the first of each; of these, ``positions`` (counted from 0) are the queries of
+    ``regrade``. ``soft`` stores soft grades; None leaves the choice to the model's engine. Lists that cannot
+    be read are asked for again, ``repairs`` times at most. ``max_queries`` and ``max_paragraphs`` keep the
+    first of each; of these, ``positions`` (counted from 0) are the queries of
     this shard, None for all. With ``only_unjudged`` passages that people judged are not asked about.
     """
 
     prompts: Sequence[Prompt]
     unparsed: Unparsed = "default"
-    soft: bool = True
+    soft: bool | None = None
     regrade: bool = False
     repairs: int = REPAIRS
     max_queries: int | None = None
@@ -181,8 +182,9 @@ def grading_jobs(
     summary: GradeSummary,
 ) -> Iterator[tuple[AnyQuery, list[Job]]]:
     """Every selected query with what is to be asked about it, counted in ``summary``."""
+    soft = options.soft is not False
     graders = [
-        (prompt, make_grader(prompt, model, provenance, options.unparsed, options.soft, options.repairs))
+        (prompt, make_grader(prompt, model, provenance, options.unparsed, soft, options.repairs))
         for prompt in options.prompts
     ]
     for query in select(queries, options):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
-from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm, reads_lists
+from exam_pp.llm.base import LLM, ChargesForLabels, LearnsFromPassages, ModelOptions, load_llm, reads_lists
 from exam_pp.messages import Completion
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
@@ -59,6 +59,7 @@ class FileSummary(GradeSummary):
 
     asked: int = 0
     output: str = ""
+    soft_left_out: bool = False
     warnings: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
@@ -74,6 +75,8 @@ class FileSummary(GradeSummary):
                 f"{count} × {source}" for source, count in sorted(self.sources.items()) if source != "number"
             )
             yield f"{self.not_numbers} replies were not numbers of the scale: {defaults}."
+        if self.soft_left_out:
+            yield "No soft grades: this engine takes as long for them as for the grades (--soft stores them)."
         if self.shortened:
             yield f"{self.shortened} prompts were too long for the model: their passages were shortened."
         for reason, count in self.reasons.most_common():
@@ -115,7 +118,9 @@ def grade_file(
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
     llm = prepare_llm(team.place(model), files)
-    summary = FileSummary(output=str(files.output))
+    settled = settle_soft(options, llm)
+    summary = FileSummary(output=str(files.output), soft_left_out=_leaves_out_soft(options, settled))
+    options = settled
     with open_journal(files, team) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), team)
         graded = grade(
@@ -153,7 +158,7 @@ def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
         if is_listwise(prompt) and not reads_lists(model):
             alone = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
             raise SelectionError(
-                f"The prompt {prompt.name} lists many texts, for which the model {model.model!r} is not made: "
+                f"The prompt {prompt.name} lists many texts, which is not for the model {model.model!r}: "
                 f"use one with --model-pipeline text-generation or openai{alone}."
             )
 
@@ -164,6 +169,17 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
         return options
     queries = select(read_raw_passages(files.passages), options)
     return replace(options, positions=shard.positions(queries, exam.bank))
+
+
+def settle_soft(options: GradeOptions, llm: LLM) -> GradeOptions:
+    """Unless the options say it: soft grades where they come with the grades, not where they cost as much."""
+    if options.soft is not None:
+        return options
+    return replace(options, soft=not (isinstance(llm, ChargesForLabels) and llm.labels_are_dear))
+
+
+def _leaves_out_soft(options: GradeOptions, settled: GradeOptions) -> bool:
+    return options.soft is None and not settled.soft and any(prompt.labels for prompt in options.prompts)
 
 
 def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:

@@ -15,6 +15,7 @@ from exam_pp.data_model import QueryPassages
 from exam_pp.llm.base import BACKENDS, ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
+from exam_pp.phases import grade_file as grade_file_module
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grade_file import GradeFiles, grade_file
@@ -149,6 +150,33 @@ def test_soft_grades_come_from_label_likelihoods(tiny_passages: Path, tiny_bank:
     queries, _ = run(tiny_passages, tiny_bank, llm)
     (rating, _) = (queries[0].passages[0].rubric_grades or [])[-1].self_ratings or []
     assert (rating.expected, rating.margin) == (3.1, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "dear", "stored"),
+    [(None, False, True), (None, True, False), (True, True, True), (False, False, False)],
+)
+def test_soft_grades_are_stored_where_they_are_cheap_or_asked_for(
+    tiny_passages: Path,
+    tiny_bank: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: bool | None,
+    dear: bool,
+    stored: bool,
+) -> None:
+    class Engine(FakeLLM):
+        labels_are_dear = dear
+
+    def answer(request: Request) -> Completion:
+        return Completion("4", label_logprobs=(-1.0,) * len(request.labels))
+
+    monkeypatch.setattr(grade_file_module, "load_llm", lambda options: Engine(answer))
+    output = tmp_path / "soft.jsonl"
+    options = GradeOptions([PROMPTS.get(RATING)], soft=asked)
+    summary = grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
+    assert ('"expected"' in output.read_text("utf-8")) is stored
+    assert any("--soft" in line for line in summary.lines()) is (asked is None and dear)
 
 
 def test_queries_without_bank_entries_pass_through(
