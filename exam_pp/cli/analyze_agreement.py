@@ -9,7 +9,6 @@ import click
 
 from exam_pp.cli.leaderboard_options import FILE
 from exam_pp.cli.options import (
-    GRADED,
     emit_report,
     filter_options,
     format_option,
@@ -19,7 +18,7 @@ from exam_pp.cli.options import (
 
 
 @click.command("agreement")
-@GRADED
+@click.argument("graded", metavar="GRADED|QRELS", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--qrels", type=FILE, help="Judgments, in place of those in GRADED.")
 @click.option("--bank", type=FILE, help="Test bank: which entries count.")
 @click.option(
@@ -38,6 +37,12 @@ from exam_pp.cli.options import (
 @click.option(
     "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
 )
+@click.option(
+    "--same-scale/--published-tables",
+    default=None,
+    help="Labels are on the judgments' scale: confusion matrices, graded and binarised. "
+    "[default: for qrels and for prompts such as Umbrela]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
 @filter_options
 @format_option("text", "tsv", "json", "md", "latex")
@@ -50,6 +55,7 @@ def command(
     min_relevant_judgment: int,
     min_answers: tuple[int, ...],
     label_rule: str | None,
+    same_scale: bool | None,
     seed: int,
     form: str,
     output: Path,
@@ -58,16 +64,36 @@ def command(
     """How labels from grades agree with the judgments of people: tables of counts and Cohen's κ.
 
     For ratings, the published tables: every grade (GRADED), merged grades (MERGE), relevant from grade 1
-    (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5).
+    (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5). Labels of UMBRELA, and qrels of
+    a model in place of GRADED, are compared grade by grade, and both cut at --min-relevant-judgment.
     """
     from exam_pp.metrics.labels import LabelRule
     from exam_pp.phases.agreement import agreement, rated_passages
+    from exam_pp.phases.evaluate import is_passages
+    from exam_pp.phases.label_agreement import labelled_passages, on_the_scale_of_judgments
 
     if label_rule is not None and min_answers:
         raise click.UsageError("--label-rule replaces --min-answers.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
-    passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=grade_filter(**criteria))
+    if same_scale and (rule or min_answers):
+        raise click.UsageError("--same-scale takes labels as they are.")
+    if is_passages(graded):
+        chosen = grade_filter(**criteria)
+        passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=chosen)
+        like_judgments = on_the_scale_of_judgments(graded, chosen)
+    else:
+        if qrels is None:
+            raise click.UsageError("Qrels of a model are compared with those of people: name --qrels.")
+        passages = labelled_passages(graded, qrels)
+        like_judgments = True
+    if same_scale is None:
+        same_scale = like_judgments and not rule and not min_answers
     report = agreement(
-        passages, min_relevant=min_relevant_judgment, min_answers=min_answers or (1,), rule=rule, seed=seed
+        passages,
+        min_relevant=min_relevant_judgment,
+        min_answers=min_answers or (1,),
+        rule=rule,
+        same_scale=same_scale,
+        seed=seed,
     )
     emit_report(report, form, output, [graded, qrels, bank])

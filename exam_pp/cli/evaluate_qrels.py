@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from exam_pp.cli.leaderboard_options import (
     BANK,
+    FILE,
     QUERIES,
     LeaderboardOutput,
     leaderboard_options,
@@ -41,6 +43,11 @@ from exam_pp.cli.options import GRADED, filter_options, grade_filter, log_notes
 @click.option(
     "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
 )
+@click.option(
+    "--fill-holes",
+    type=FILE,
+    help="Qrels of people: their lines stay, and passages that they did not judge get labels from grades.",
+)
 @leaderboard_options(
     "published",
     output_help="Write the qrels (with --runs: the leaderboard) here instead of standard output.",
@@ -58,6 +65,7 @@ def command(
     measures: tuple[str, ...],
     method_name: Any,
     qrels_output: Path | None,
+    fill_holes: Path | None,
     board: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
@@ -80,9 +88,17 @@ def command(
         min_grade=min_grade,
         queries=queries,
     )
+    qrels, write = labels.qrels, partial(write_qrels, labels.qrels)
+    if fill_holes is not None:
+        from exam_pp.phases import fill_holes as filling
+
+        filled = filling.fill_holes(fill_holes, labels.qrels)
+        labels.notes += filled.notes
+        inputs.append(fill_holes)
+        qrels, write = filled.qrels, partial(filling.write_filled, filled)
     if runs is None and not rankings:
         log_notes(labels.notes)
-        write_qrels(labels.qrels, board.output, inputs=inputs)
+        write(board.output, inputs=inputs)
         return
     from exam_pp.phases.score_runs import score_rankings, score_runs
     from exam_pp.store.trec import run_files
@@ -91,13 +107,13 @@ def command(
     level = min_grade if label == "max" else None
     names = measures or ("nDCG@10",)
     if runs is None:
-        evaluation = score_rankings(labels.qrels, graded, names, min_grade=level)
+        evaluation = score_rankings(qrels, graded, names, min_grade=level)
     else:
-        evaluation = score_runs(labels.qrels, runs, names, min_grade=level, method=method_name)
+        evaluation = score_runs(qrels, runs, names, min_grade=level, method=method_name)
         inputs += run_files(runs)
     evaluation.notes[:0] = labels.notes
     if qrels_output is not None:
-        write_qrels(labels.qrels, qrels_output, inputs=inputs)
+        write(qrels_output, inputs=inputs)
     board.write(evaluation, f"Rubric-Qrels ({label})", inputs)
 
 

@@ -140,20 +140,28 @@ def agreement(
     min_relevant: int = 1,
     min_answers: Sequence[int] = (1,),
     rule: LabelRule | None = None,
+    same_scale: bool = False,
     seed: int = 0,
 ) -> Report:
     """Tables as table 5 of the workbench paper: predicted labels × judgments, Cohen's κ of every row.
 
     κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
     queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
-    published layouts; with one, every label is a row, and every judgment a column.
+    published layouts; with one, every label is a row, and every judgment a column. ``same_scale`` is for
+    labels on the scale of the judgments, as those of UMBRELA: every label against every judgment, then both
+    sides cut at ``min_relevant``.
     """
     best = max(grade for passage in passages for grade in passage.judgments)
     scale = range(2) if all(max(p.ratings) <= 1 for p in passages) else _SCALE
     tables: list[Table] = []
     labellings: list[Labelling] = [rule] if rule is not None else [KthBest(k) for k in min_answers]
     for labelling in labellings:
-        chosen = layouts(min_relevant, best, scale=scale) if rule is None else [_confusion(passages, rule)]
+        if same_scale:
+            chosen = _on_one_scale(passages, labelling, min_relevant)
+        else:
+            chosen = (
+                layouts(min_relevant, best, scale=scale) if rule is None else [_confusion(passages, rule)]
+            )
         tables += [_table(passages, labelling, layout, seed) for layout in chosen]
     summary = _summary(passages, labellings)
     queries = len({passage.query_id for passage in passages})
@@ -163,6 +171,21 @@ def agreement(
         f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
     )
     return Report("Agreement with judgments", [*tables, summary, Paragraph(note)])
+
+
+def _on_one_scale(passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int) -> list[Layout]:
+    """The confusion matrix of labels and judgments, graded and binarised."""
+    labels = {labelling(passage.ratings) for passage in passages}
+    every = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
+    singles = tuple(_labels(str(grade), [grade]) for grade in every)
+    halves = (
+        _labels(f"≥ {min_relevant}", [grade for grade in every if grade >= min_relevant]),
+        _labels(f"< {min_relevant}", [grade for grade in every if grade < min_relevant]),
+    )
+    return [
+        Layout("GRADED", singles, singles, tuple(range(len(every)))),
+        Layout("BINARY", halves, halves, (0, 1)),
+    ]
 
 
 def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:

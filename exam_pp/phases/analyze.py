@@ -17,6 +17,7 @@ from exam_pp.metrics.correlation import (
     resample_systems,
 )
 from exam_pp.metrics.uncertainty import Interval, bootstrap_means, score_matrices
+from exam_pp.phases.system_names import matched_names, renamed
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks
@@ -50,8 +51,8 @@ def correlation(
         samples: Number of bootstrap samples.
         seed: Of the samples.
 
-    Systems on one side only are listed in the report. Raises
-    :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
+    A name that one side cut (``...``) is the one that begins so. Systems on one side only are listed in the
+    report. Raises :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
     """
     ranks, notes = _official(official)
     columns = ["measure", "systems"]
@@ -59,6 +60,9 @@ def correlation(
         columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
     boards = _by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
+    cut = matched_names(systems, ranks)
+    ranks = renamed(ranks, cut)
+    notes += [f"{theirs} is taken for {ours}." for theirs, ours in cut.items()]
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(

@@ -31,7 +31,8 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
     ours, theirs = first.evaluation, second.evaluation
     names = matched_names(ours.systems, theirs.systems)
     matched = [score._replace(system=names.get(score.system, score.system)) for score in theirs.scores]
-    second = replace(second, evaluation=Evaluation(matched, theirs.notes))
+    told = [f"{cut} is taken for {full}." for cut, full in names.items()]
+    second = replace(second, evaluation=Evaluation(matched, [*theirs.notes, *told]))
     if len(set(ours.systems) & set(second.evaluation.systems)) < 2:
         raise SelectionError(
             f"{first.name} and {second.name} have fewer than two runs in common (are they named alike?)."
@@ -91,6 +92,7 @@ def meta_report(first: Condition, second: Condition, *, decimals: int = 3) -> Re
     if not any(row.pairs for row in found.values()):
         notes.append("The scores are means: τ of topics needs the scores of single topics.")
     notes += _one_sided(first, second)
+    notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
     return Report(
         "Agreement of two conditions", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
     )

@@ -1,0 +1,47 @@
+"""Analyze: labels on the scale of relevance judgments, such as those of UMBRELA, against people."""
+
+from __future__ import annotations
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.agreement import RatedPassage
+from exam_pp.phases.evaluate import PathLike
+from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.store.files import is_stream
+from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.trec import read_qrels
+
+
+def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
+    """The passages of two qrels files, those of a model and those of people.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if no passage is in both.
+    """
+    judgments = {(qrel.query_id, qrel.passage_id): qrel.relevance for qrel in read_qrels(qrels)}
+    population = [
+        RatedPassage(label.query_id, [label.relevance], frozenset([judgments[key]]))
+        for label in read_qrels(labels)
+        if (key := (label.query_id, label.passage_id)) in judgments
+    ]
+    if not population:
+        raise SelectionError(f"No passage is in both {labels} and {qrels}.")
+    return population
+
+
+def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
+    """Whether the first grades that pass the filter are labels of 0 to 3, as judgments are."""
+    if is_stream(graded):  # which is read once, by who needs all of it
+        names = iter([grade_filter.prompt_class])
+    else:
+        names = (
+            grades.prompt_class
+            for query in read_passages_for_metrics(graded)
+            for passage in query.passages
+            for grades in passage.grade_sets()
+            if grade_filter.accepts(grades)
+        )
+    name = next(names, None)
+    if name is None or name not in PROMPTS:
+        return False
+    prompt = PROMPTS.get(name)
+    return prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating
