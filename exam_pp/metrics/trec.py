@@ -90,7 +90,9 @@ class TrecEval:
             self._qrels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
         trec_eval = [measure for measure in self.measures if ir_measures.pytrec_eval.supports(measure)]
         others = [measure for measure in self.measures if measure not in trec_eval]
-        self._trec_eval = ir_measures.evaluator(trec_eval, self._qrels) if trec_eval else None
+        # trec_eval may loop for ever over a query whose labels are all negative; nothing is relevant there.
+        safe = {q: of if max(of.values()) >= 0 else dict.fromkeys(of, 0) for q, of in self._qrels.items()}
+        self._trec_eval = ir_measures.evaluator(trec_eval, safe) if trec_eval else None
         self._others = ir_measures.evaluator(others, self._qrels) if others else None
 
     @property
@@ -130,10 +132,17 @@ class TrecEval:
 
 
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
-    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways.
+    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways."""
+    names = list(passages)
+    order = trec_eval_order(passages)
+    return {names[index]: float(len(order) - position) for position, index in enumerate(order)}
 
-    trec_eval keeps scores in single precision.
-    """
-    scores = np.fromiter(passages.values(), np.float32, len(passages)).tolist()
-    ordered = sorted(zip(scores, passages, strict=True), reverse=True)
-    return {passage_id: float(len(ordered) - position) for position, (_, passage_id) in enumerate(ordered)}
+
+def trec_eval_order(passages: Mapping[str, float]) -> Sequence[int]:
+    """The places of passages, best first: by score, in single precision, then by descending id."""
+    with np.errstate(over="ignore"):  # too large for single precision is infinite, as in trec_eval
+        scores = np.fromiter(passages.values(), np.float32, len(passages))
+    if not (scores[1:] >= scores[:-1]).any():
+        return range(len(passages))
+    ordered = sorted(zip(scores.tolist(), passages, range(len(passages)), strict=True), reverse=True)
+    return [index for _, _, index in ordered]

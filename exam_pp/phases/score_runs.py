@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.metrics.trec import TrecEval, parse_measures
+from exam_pp.metrics.gains import RunMatrix, run_scores
+from exam_pp.metrics.trec import parse_measures
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
 from exam_pp.results import Qrel
 from exam_pp.store.passages import read_passages_for_metrics
@@ -31,13 +32,14 @@ def score_runs(
     :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
     the labels have no query in common.
     """
-    trec_eval = TrecEval(parse_measures(measures, min_grade), labels)
-    query_ids = trec_eval.query_ids
-    evaluation = Evaluation()
+    chosen, labels = parse_measures(measures, min_grade), list(labels)
+    query_ids = list(dict.fromkeys(label.query_id for label in labels))
+    matrix = read_matrix(runs, query_ids, method=method)
+    evaluation = Evaluation(list(run_scores(matrix, labels, chosen)))
     missing: dict[tuple[str, ...], list[str]] = {}
-    for system, run in read_systems(runs, set(query_ids), method=method):
-        evaluation.scores.extend(trec_eval(system, run))
-        missing.setdefault(tuple(q for q in query_ids if q not in run), []).append(system)
+    for system in matrix.systems:
+        found = set(matrix.queries_of(system))
+        missing.setdefault(tuple(q for q in query_ids if q not in found), []).append(system)
     if missing.keys() == {tuple(query_ids)}:
         raise SelectionError(f"No run in {runs} has results for a query that is judged or graded.")
     evaluation.notes = [
@@ -57,7 +59,7 @@ def score_rankings(
     Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up. Raises
     :class:`~exam_pp.errors.ExamError` for measures that cannot be used, and for a file without rankings.
     """
-    trec_eval = TrecEval(parse_measures(measures, min_grade), labels)
+    chosen = parse_measures(measures, min_grade)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     for query in read_passages_for_metrics(passages):
         for index, passage in enumerate(query.passages):
@@ -66,7 +68,7 @@ def score_rankings(
                 places.append((ranking.rank, -ranking.score, index, passage.passage_id))
     if not ranked:
         raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
-    evaluation = Evaluation()
+    matrix = RunMatrix()
     holes = 0
     for system, queries in ranked.items():
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
@@ -74,7 +76,8 @@ def score_rankings(
         for query_id, places in queries.items():
             run[query_id], empty = _with_holes(places, first)
             holes += empty
-        evaluation.scores.extend(trec_eval(system, run))
+        matrix.add(system, run)
+    evaluation = Evaluation(list(run_scores(matrix, list(labels), chosen)))
     if holes:
         evaluation.notes.append(f"{holes} ranks are not in the file: they count as passages without a label.")
     return evaluation
@@ -92,14 +95,14 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
     return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
 
 
-def read_systems(
-    runs: PathLike, query_ids: Collection[str], *, method: MethodName = "stem"
-) -> Iterator[tuple[str, Run]]:
-    """Every system of a folder of run files (or of one file) with its results for these queries.
+def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName = "stem") -> RunMatrix:
+    """Every system of a folder of run files (or of one file), with its results for these queries.
 
-    One run is held at a time. Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
     """
+    wanted = set(query_ids)
     origin: dict[str, Path] = {}
+    matrix = RunMatrix()
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
@@ -110,4 +113,5 @@ def read_systems(
                     f"holds the system {system!r}, as {origin[system].name} does.", file=str(path)
                 )
             origin[system] = path
-            yield system, {query_id: passages for query_id, passages in run.items() if query_id in query_ids}
+            matrix.add(system, {query_id: places for query_id, places in run.items() if query_id in wanted})
+    return matrix

@@ -11,12 +11,13 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.correlation import Correlation, correlate
 from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.gains import run_scores
 from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import rubric_qrels
-from exam_pp.metrics.trec import Measure, TrecEval, parse_measures, takes_level
+from exam_pp.metrics.trec import Measure, parse_measures, takes_level
 from exam_pp.phases.evaluate import PathLike
-from exam_pp.phases.score_runs import read_systems
+from exam_pp.phases.score_runs import read_matrix
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank
@@ -113,7 +114,7 @@ def _qrels_boards(
     min_grades: Sequence[int],
     method: MethodName,
 ) -> dict[tuple[GradeKey, int | None, str], list[Score]]:
-    """All thresholds of a measure are computed in one pass over the runs."""
+    """The runs are read and joined once for all prompt classes, thresholds and measures."""
     names: dict[str, tuple[int | None, str]] = {}
     levelled: dict[Measure, None] = {}
     for name in measures:
@@ -121,19 +122,16 @@ def _qrels_boards(
             for plain, measure in zip(parse_measures([name]), parse_measures([name], grade), strict=True):
                 levelled[measure] = None
                 names[str(measure)] = (grade if takes_level(plain) else None, str(plain))
-    evaluators = {
-        key: TrecEval(
-            list(levelled),
-            [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)],
-        )
+    labels = {
+        key: [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)]
         for key, file in files.items()
     }
-    wanted = {query_id for evaluator in evaluators.values() for query_id in evaluator.query_ids}
+    wanted = {line.query_id for lines in labels.values() for line in lines}
+    matrix = read_matrix(runs, wanted, method=method)
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
-    for system, run in read_systems(runs, wanted, method=method):
-        for key, evaluator in evaluators.items():
-            for score in evaluator(system, run):
-                boards.setdefault((key, *names[score.metric]), []).append(score)
+    for key, lines in labels.items():
+        for score in run_scores(matrix, lines, list(levelled)):
+            boards.setdefault((key, *names[score.metric]), []).append(score)
     return boards
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import compress, count, pairwise
+from operator import ne
 from pathlib import Path
 from typing import Literal
 
@@ -77,12 +78,12 @@ def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str,
     A file without lines has no systems. Raises the same errors.
     """
     fields = read_text(path).split()
-    tags = set(fields[5::6])
+    lines = len(fields) // 6
     # Whatever is not a plain run of one system is read line by line, which says what is wrong.
-    if len(tags) == 1 and len(fields) % 6 == 0 and len(set(fields[1::6])) == 1:
+    if fields and len(fields) == 6 * lines and all(fields[i::6].count(fields[i]) == lines for i in (1, 5)):
         run = _run_of(fields)
         if run is not None:
-            return {method_of(Path(path)) if method == "stem" else tags.pop(): run}
+            return {method_of(Path(path)) if method == "stem" else fields[5]: run}
     systems: dict[str, Run] = {}
     for line in read_run(path, method=method):
         systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
@@ -91,25 +92,23 @@ def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str,
 
 def _run_of(fields: list[str]) -> Run | None:
     """The run that the fields of all lines make; None if a line is malformed or a passage occurs twice."""
-    query_ids, passage_ids = fields[0::6], fields[2::6]
+    query_ids, passage_ids, ranks = fields[0::6], fields[2::6], "".join(fields[3::6])
+    if not (ranks.isascii() and ranks.isdigit()):
+        return None
     try:
         scores = list(map(float, fields[4::6]))
-        for _ in map(int, fields[3::6]):
-            pass
     except ValueError:
         return None
-    if any(map(math.isnan, scores)):
+    if math.isnan(sum(scores)):
         return None
+    changes = compress(count(1), map(ne, query_ids[1:], query_ids))
     run: Run = {}
-    start = 0
-    for query_id, group in groupby(query_ids):
-        end = start + sum(1 for _ in group)
-        passages = run.setdefault(query_id, {})
+    for start, end in pairwise([0, *changes, len(query_ids)]):
+        passages = run.setdefault(query_ids[start], {})
         expected = len(passages) + end - start
         passages.update(zip(passage_ids[start:end], scores[start:end], strict=True))
         if len(passages) != expected:
             return None
-        start = end
     return run
 
 

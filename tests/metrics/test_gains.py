@@ -1,0 +1,117 @@
+"""The gain matrix: equal to ir-measures (trec_eval) for every measure that it computes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, supports
+from exam_pp.metrics.trec import TrecEval, parse_measures
+from exam_pp.results import Qrel, Score
+
+NAMES = [
+    "nDCG", "nDCG@1", "nDCG@10", "AP", "AP@3", "AP(rel=2)", "AP(rel=3)@5", "P@1", "P@5", "P(rel=2)@10", "R@2",
+    "R(rel=3)@10", "RR", "RR(rel=2)", "RR@2", "RR(rel=3)@10", "Rprec", "Rprec(rel=2)", "Success@1",
+    "Success(rel=4)@5",
+]  # fmt: skip
+MEASURES = parse_measures(NAMES)
+
+passages = st.sampled_from(["a", "b", "B", "d#1", "d10", "d9", "é", "\u4e2d", "z"])
+scores = st.one_of(
+    st.integers(0, 3).map(float), st.floats(-5, 5, width=32), st.sampled_from([1e300, 1 + 1e-12])
+)
+rankings = st.dictionaries(passages, scores, min_size=1)
+runs = st.dictionaries(
+    st.sampled_from(["s", "t", "u"]),
+    st.dictionaries(st.sampled_from(["1", "01", "q"]), rankings, max_size=3),
+    min_size=1,
+)
+qrels = st.dictionaries(
+    st.tuples(st.sampled_from(["1", "01", "r"]), passages), st.integers(-1, 5), min_size=1
+).map(lambda labels: [Qrel(q, p, label) for (q, p), label in labels.items()])
+
+
+def matrix(systems: dict[str, dict[str, dict[str, float]]]) -> RunMatrix:
+    found = RunMatrix()
+    for system, run in systems.items():
+        found.add(system, run)
+    return found
+
+
+def by_library(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> list[Score]:
+    return [score for system, run in systems.items() for score in TrecEval(MEASURES, labels)(system, run)]
+
+
+def test_all_of_these_measures_are_computed_here() -> None:
+    assert [str(measure) for measure in MEASURES if not supports(measure)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nDCG(judged_only=True)@10", "nDCG(gains={1:2})", "Bpref", "ERR@10", "NumRet", "nDCG(dcg='exp-log2')@5"],
+)
+def test_the_rest_goes_to_the_library(name: str) -> None:
+    (measure,) = parse_measures([name])
+    assert not supports(measure)
+
+
+@given(runs, qrels)
+def test_equals_ir_measures(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> None:
+    """With ties (in single precision), missing queries, queries without relevant passages, labels below 0."""
+    ours = {score[:3]: score.value for score in run_scores(matrix(systems), labels, MEASURES)}
+    theirs = {score[:3]: score.value for score in by_library(systems, labels)}
+
+    assert ours.keys() == theirs.keys()
+    assert ours == pytest.approx(theirs, abs=1e-12, rel=0)
+
+
+def test_a_query_whose_labels_are_all_negative_scores_0() -> None:
+    """trec_eval reads beyond its table of labels there, and may not come back."""
+    found = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", -2)])("s", {"1": {"a": 1.0}})
+
+    assert [score.value for score in found] == [0.0, 0.0, 0.0]
+
+
+@given(runs, qrels, qrels)
+def test_one_matrix_serves_any_labels(
+    systems: dict[str, dict[str, dict[str, float]]], first: list[Qrel], second: list[Qrel]
+) -> None:
+    runs_once = matrix(systems)
+    list(run_scores(runs_once, first, MEASURES))
+    again = {score[:3]: score.value for score in run_scores(runs_once, second, MEASURES)}
+
+    assert again == pytest.approx({s[:3]: s.value for s in by_library(systems, second)}, abs=1e-12, rel=0)
+
+
+def test_measures_come_in_the_order_asked_for_whoever_computes_them() -> None:
+    measures = parse_measures(["ERR@5", "RR", "NumRet"])
+    found = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}), [Qrel("1", "b", 1)], measures))
+
+    assert [(score.query_id, score.metric) for score in found] == [
+        ("1", "ERR@5"), ("1", "RR"), ("1", "NumRet"), ("all", "NumRet"),
+    ]  # fmt: skip
+
+
+@given(runs, qrels, st.integers(1, 3), st.integers(1, 5))
+def test_the_best_case_equals_the_scores_of_the_best_labels(
+    systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel], depth: int, best: int
+) -> None:
+    """Every unlabelled passage at the first ranks of a system gets the best label, for that system alone."""
+    joined = matrix(systems)
+    given = {(qrel.query_id, qrel.passage_id): qrel.relevance for qrel in labels}
+    gains = joined.gains(labels, ungraded=Ungraded(given, best), depth=depth)
+    for row, system in enumerate(joined.systems):
+        full = dict(given)
+        for query_id, ranked in joined.run(system).items():
+            if query_id in gains.query_ids:
+                for passage_id in list(ranked)[:depth]:
+                    full.setdefault((query_id, passage_id), best)
+        optimistic = TrecEval(MEASURES, [Qrel(*key, label) for key, label in full.items()])
+        expected = optimistic(system, joined.run(system))
+        ours = {
+            (query_id, str(measure)): value
+            for measure in MEASURES
+            for query_id, value in zip(gains.query_ids, gains.values(measure)[row].tolist(), strict=True)
+        }
+        assert ours == pytest.approx({(s.query_id, s.metric): s.value for s in expected}, abs=1e-12, rel=0)
