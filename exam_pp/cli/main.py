@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
     "analyze": ("analyze", "Compare leaderboards."),
     "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
+    "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
+    "schema": ("schema", "Print the JSON Schema of a file format."),
     "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
     "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
     "export": ("export", "Write run files from the rankings of a passages file."),

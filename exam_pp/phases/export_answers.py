@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 from exam_pp.data_model import Passage
 from exam_pp.errors import SelectionError
 from exam_pp.phases.losses import Losses
+from exam_pp.store.answer_lines import AnswerFormat, answer_line
+from exam_pp.store.answers import Answer, AnswerPart
 from exam_pp.store.files import atomic_output, check_output
 from exam_pp.store.passages import read_passages
 from exam_pp.store.queries import read_queries
-
-AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
 
 
 @dataclass
@@ -24,11 +23,11 @@ class _Answer:
 
     parts: list[tuple[int, Passage, tuple[str, ...]]] = field(default_factory=list)
 
-    def in_order(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Text and cited docids of every part that has words."""
+    def in_order(self) -> Iterator[AnswerPart]:
+        """Every part that has words."""
         for _, passage, citations in sorted(self.parts, key=lambda part: part[0]):
             if passage.text.strip():
-                yield passage.text, citations
+                yield AnswerPart(passage.text, citations)
 
 
 def export_answers(
@@ -57,10 +56,10 @@ def export_answers(
         raise SelectionError(f"{passages} holds no answers; import them with --answers.")
     with atomic_output(output, inputs=inputs) as stream:
         for (system, query_id), answer in answers.items():
-            parts = list(answer.in_order())
+            parts = tuple(answer.in_order())
             if form == "plain":
-                losses.add("cited documents", sum(len(citations) for _, citations in parts))
-            line = _WRITERS[form](system, query_id, texts.get(query_id, ""), parts)
+                losses.add("cited documents", sum(len(part.citations) for part in parts))
+            line = answer_line(Answer(query_id, system, parts, query_text=texts.get(query_id, "")), form)
             stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
@@ -80,58 +79,3 @@ def _answers(passages: Path, systems: Sequence[str], losses: Losses) -> dict[tup
                     losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
                     losses.add("judgments", len(passage.judgments))
     return answers
-
-
-_Parts = Sequence[tuple[str, tuple[str, ...]]]
-
-
-def _references(parts: _Parts) -> list[str]:
-    """Every cited docid once, in the order of the citations."""
-    return list(dict.fromkeys(docid for _, citations in parts for docid in citations))
-
-
-def _elements(parts: _Parts, references: Sequence[str]) -> list[dict[str, Any]]:
-    place = {docid: index for index, docid in enumerate(references)}
-    return [{"text": text, "citations": [place[docid] for docid in citations]} for text, citations in parts]
-
-
-def _rag24(system: str, query_id: str, text: str, parts: _Parts) -> dict[str, Any]:
-    references = _references(parts)
-    return {
-        "run_id": system,
-        "topic_id": query_id,
-        "topic": text,
-        "references": references,
-        "response_length": sum(len(words.split()) for words, _ in parts),
-        "answer": _elements(parts, references),
-    }
-
-
-def _rag25(system: str, query_id: str, text: str, parts: _Parts) -> dict[str, Any]:
-    references = _references(parts)
-    metadata = {
-        "team_id": "",
-        "run_id": system,
-        "type": "",
-        "narrative_id": query_id,
-        "narrative": text,
-    }
-    return {"metadata": metadata, "references": references, "answer": _elements(parts, references)}
-
-
-def _ragtime(system: str, query_id: str, _text: str, parts: _Parts) -> dict[str, Any]:
-    metadata = {"team_id": "", "run_id": system, "topic_id": query_id}
-    responses = [{"text": text, "citations": list(citations)} for text, citations in parts]
-    return {"metadata": metadata, "responses": responses, "references": _references(parts)}
-
-
-def _plain(system: str, query_id: str, _text: str, parts: _Parts) -> dict[str, Any]:
-    return {"query_id": query_id, "system": system, "text": " ".join(text for text, _ in parts)}
-
-
-_WRITERS: Mapping[AnswerFormat, Any] = {
-    "rag24": _rag24,
-    "rag25": _rag25,
-    "ragtime": _ragtime,
-    "plain": _plain,
-}

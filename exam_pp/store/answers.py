@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
@@ -33,13 +33,26 @@ class Answer:
     """What a system answered to a query.
 
     ``by_sentence`` tells whether the parts are the system's own sentences (else one part holds the
-    whole text).
+    whole text). ``references`` are the documents in the order in which the system listed them, cited or
+    not; ``query_text`` and ``team`` are empty where the format does not say.
     """
 
     query_id: str
     system: str
     parts: tuple[AnswerPart, ...]
     by_sentence: bool = True
+    query_text: str = ""
+    references: tuple[str, ...] = ()
+    team: str = ""
+
+
+def _one_of_the_names(schema: dict[str, Any]) -> None:
+    """In JSON Schema a field with several names is required under one of them."""
+    several = {"narrative_id": ("narrative_id", "topic_id", "request_id"), "answer": ("answer", "responses")}
+    for name in set(schema["required"]) & several.keys():
+        schema["required"].remove(name)
+        schema["anyOf"] = [{"required": [alias]} for alias in several[name]]
+        schema["properties"] |= dict.fromkeys(several[name], schema["properties"][name])
 
 
 class _Part(Record):
@@ -48,25 +61,38 @@ class _Part(Record):
     citations: Any = None
 
 
-class _Rag24(Record):
+class Rag24Answer(Record):
+    """A line of TREC RAG 2024."""
+
     system: Id = Field(alias="run_id")
     query_id: Id = Field(alias="topic_id")
+    query_text: str | None = Field(default=None, alias="topic")
     references: list[Id] | None = None
     answer: list[_Part]
 
 
 class _Metadata(Record):
+    model_config = ConfigDict(json_schema_extra=_one_of_the_names)
+
     system: Id = Field(alias="run_id")
     query_id: Id = Field(validation_alias=AliasChoices("narrative_id", "topic_id", "request_id"))
+    query_text: str | None = Field(default=None, alias="narrative")
+    team: Id | None = Field(default=None, alias="team_id")
 
 
-class _WithMetadata(Record):
+class ReportAnswer(Record):
+    """A line of TREC RAG 2025, or of NeuCLIR and RAGTIME."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of_the_names)
+
     metadata: _Metadata
     references: list[Id] | None = None
     answer: list[_Part] = Field(validation_alias=AliasChoices("answer", "responses"))
 
 
-class _Plain(Record):
+class PlainAnswer(Record):
+    """An answer as one text."""
+
     query_id: Id
     system: Id
     text: str
@@ -97,14 +123,21 @@ def _answer(value: Any, path: str | Path, number: int) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
     try:
         if "metadata" in keys:
-            report = _WithMetadata.model_validate(value)
-            parts = _parts(report, path, number)
-            return Answer(report.metadata.query_id, report.metadata.system, parts)
+            report = ReportAnswer.model_validate(value)
+            about = report.metadata
+            return Answer(
+                about.query_id, about.system, _parts(report, path, number),
+                query_text=about.query_text or "", references=tuple(report.references or ()),
+                team=about.team or "",
+            )  # fmt: skip
         if "answer" in keys:
-            rag = _Rag24.model_validate(value)
-            return Answer(rag.query_id, rag.system, _parts(rag, path, number))
+            rag = Rag24Answer.model_validate(value)
+            return Answer(
+                rag.query_id, rag.system, _parts(rag, path, number),
+                query_text=rag.query_text or "", references=tuple(rag.references or ()),
+            )  # fmt: skip
         if "text" in keys:
-            plain = _Plain.model_validate(value)
+            plain = PlainAnswer.model_validate(value)
             part = (AnswerPart(plain.text),) if plain.text.strip() else ()
             return Answer(plain.query_id, plain.system, part, by_sentence=False)
     except ValidationError as error:
@@ -117,7 +150,7 @@ def _answer(value: Any, path: str | Path, number: int) -> Answer:
     )  # fmt: skip
 
 
-def _parts(report: _Rag24 | _WithMetadata, path: str | Path, number: int) -> tuple[AnswerPart, ...]:
+def _parts(report: Rag24Answer | ReportAnswer, path: str | Path, number: int) -> tuple[AnswerPart, ...]:
     references = report.references or []
     parts: list[AnswerPart] = []
     for position, element in enumerate(report.answer, 1):

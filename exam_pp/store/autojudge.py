@@ -24,7 +24,9 @@ _CLAIM_KEYS = ("claim", "text", "nugget")
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
-class _NuggetBank(Record):
+class NuggetBankLine(Record):
+    """A nugget bank of AutoJudge."""
+
     query_id: Id
     title_query: str = ""
     full_query: str | None = None
@@ -42,7 +44,7 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
     """
     for number, value in _objects(path):
         try:
-            bank = _NuggetBank.model_validate(value)
+            bank = NuggetBankLine.model_validate(value)
         except ValidationError as error:
             raise data_error(error, path, number) from error
         if bank.format_version != FORMAT:

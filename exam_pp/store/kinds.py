@@ -20,6 +20,7 @@ FileKind = Literal[
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
 ]  # fmt: skip
 
+_DOCUMENTS = ("queries-json", "official-json", "genq")
 _ENOUGH = 20
 """Lines that are looked at, of files that are no JSON."""
 
@@ -40,25 +41,28 @@ def kind_of(path: str | Path) -> FileKind:
 
 
 def _kind(path: str | Path) -> FileKind | None:
-    first = next((line for _, line in read_lines(path)), b"")
+    lines = [line for _, line in islice(read_lines(path), _ENOUGH)]
+    first = lines[0] if lines else b""
     if first[:1] in (b"{", b"["):
-        return _of_json(_first_value(path, first))
+        value, whole = _first_value(path, first)
+        kind = _of_json(value)
+        # An object with ids as keys is a document: more lines would be something else.
+        return None if kind in _DOCUMENTS and not whole and len(lines) > 1 else kind
     if first[:1] == b"<":
         return "topics"
-    lines = [line.decode("utf-8", "replace") for _, line in islice(read_lines(path), _ENOUGH)]
-    return _of_lines(lines) if lines else None
+    return _of_lines([line.decode("utf-8", "replace") for line in lines]) if lines else None
 
 
-def _first_value(path: str | Path, first: bytes) -> Any:
-    """The value on the first line, or of the file as a whole where a document spans many lines."""
+def _first_value(path: str | Path, first: bytes) -> tuple[Any, bool]:
+    """The value on the first line, or of the whole file where a document spans many lines; and which."""
     try:
-        return json.loads(first)
+        return json.loads(first), False
     except (ValueError, RecursionError):
         pass
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path)), True
     except (ValueError, RecursionError):
-        return None
+        return None, True
 
 
 def _of_json(value: Any) -> FileKind | None:

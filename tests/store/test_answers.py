@@ -24,7 +24,7 @@ ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citation
     [
         (
             {"run_id": "r", "topic_id": "007", "topic": "t", "references": REFERENCES, "answer": ELEMENTS},
-            Answer("007", "r", PARTS),
+            Answer("007", "r", PARTS, query_text="t", references=tuple(REFERENCES)),
         ),
         (
             {
@@ -32,14 +32,14 @@ ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citation
                 "references": REFERENCES,
                 "answer": ELEMENTS,
             },
-            Answer("7", "r", PARTS),
+            Answer("7", "r", PARTS, references=tuple(REFERENCES), team="x"),
         ),
         (
             {
                 "metadata": {"team_id": "x", "run_id": "r", "topic_id": "leaf"},
                 "responses": [{"text": "One.", "citations": {"a": 0.9, "b": None}}, {"text": "Two."}],
             },
-            Answer("leaf", "r", (AnswerPart("One.", ("a", "b")), AnswerPart("Two."))),
+            Answer("leaf", "r", (AnswerPart("One.", ("a", "b")), AnswerPart("Two.")), team="x"),
         ),
         (
             {"metadata": {"run_id": "r", "request_id": "300"}, "responses": [], "references": None},

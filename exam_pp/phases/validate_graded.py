@@ -1,0 +1,351 @@
+"""Validate: graded passages, line by line, and what only the whole file shows."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from exam_pp.data_model import (
+    DirectGrade,
+    Judgment,
+    Passage,
+    QueryPassages,
+    RankingEntry,
+    RubricGrades,
+    SelfRating,
+    parse_line,
+)
+from exam_pp.errors import DataError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.findings import Findings
+from exam_pp.phases.validate_ranks import Place, check_ranks
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.files import read_lines
+from exam_pp.store.passages import parse_query, passage_field
+from exam_pp.store.validation import sentence
+from exam_pp.test_bank import QueryBank, TestBank
+
+Note = Callable[[str, str, str], None]
+"""Takes a check, a place on the line, and words."""
+
+_GENERATED_ID = re.compile(r"(.+)/[0-9a-f]{32}")
+_TOLERANCE = 0.001
+"""For ratios that files have rounded."""
+_SOFT_TOLERANCE = 0.01
+
+
+def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ()) -> str:
+    """Check a passages file; returns what it holds, in words. One query is in memory at a time.
+
+    With ``banks`` the graded entries are compared with those of the kind (question, nugget) that a bank has.
+    """
+    checker = _Checker(str(path), findings, [(bank, bank.kinds) for bank in banks])
+    for number, line in read_lines(path):
+        checker.line(number, line)
+    checker.finish()
+    queries, passages = len(checker.first_line), len(checker.texts.lines)
+    return f"{queries} queries, {passages} passages, {checker.grade_sets} sets of grades"
+
+
+@dataclass
+class _Texts:
+    """Passage ids and texts as 64-bit digests, twenty bytes a passage: a file may have millions."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    texts: array[int] = field(default_factory=lambda: array("q"))
+    queries: array[int] = field(default_factory=lambda: array("q"))
+    lines: array[int] = field(default_factory=lambda: array("I"))
+
+    def add(self, passage: Passage, query_id: str, line: int) -> None:
+        self.ids.append(hash(passage.passage_id))
+        self.texts.append(hash(passage.text))
+        self.queries.append(hash(query_id))
+        self.lines.append(line)
+
+    def conflicts(self) -> Iterator[tuple[int, int, bool]]:
+        """Line, line of the first other text of the same id, and whether that is in the same query."""
+        order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
+        first = -1
+        for index in order:
+            if first < 0 or self.ids[first] != self.ids[index]:
+                first = index
+            elif self.texts[first] != self.texts[index]:
+                yield self.lines[index], self.lines[first], self.queries[first] == self.queries[index]
+
+
+@dataclass
+class _Checker:
+    file: str
+    findings: Findings
+    banks: Sequence[tuple[TestBank, Collection[str]]]
+    first_line: dict[str, int] = field(default_factory=dict)
+    texts: _Texts = field(default_factory=_Texts)
+    grade_sets: int = 0
+
+    def line(self, number: int, line: bytes) -> None:
+        """Check one line; whatever is wrong with it, the next one is checked too."""
+        query = self._parsed(number, line)
+        if query is None:
+            return
+
+        def note(check: str, where: str, words: str) -> None:
+            place = f"query {query.query_id}" + (f", {where}" if where else "")
+            self.findings.add(check, self.file, number, place, words)
+
+        if query.query_id in self.first_line:
+            note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")
+        self.first_line.setdefault(query.query_id, number)
+        _check_passages(query, note)
+        for passage in query.passages:
+            self.texts.add(passage, query.query_id, number)
+            self.grade_sets += sum(1 for _ in passage.grade_sets())
+        _check_rankings(query, note)
+        _check_completeness(query, note)
+        for bank, kinds in self.banks:
+            _check_bank(query, bank, kinds, note)
+
+    def _parsed(self, number: int, line: bytes) -> QueryPassages | None:
+        def note(check: str, where: str, words: str) -> None:
+            self.findings.add(check, self.file, number, where, words)
+
+        try:
+            return parse_line(line)
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False)
+            if problems[0]["type"] != "json_invalid":
+                for problem in problems:
+                    note("format", passage_field(problem["loc"]), sentence(problem))
+                return None
+        try:
+            query = parse_query(line, self.file, number)
+        except DataError as error:
+            note("format", error.field or "", error.words)
+            return None
+        note("not-unicode", "", "holds lone surrogates")
+        return query
+
+    def finish(self) -> None:
+        """What only the whole file shows."""
+        if not self.first_line and not self.findings.has(self.file):
+            self.findings.add("empty", self.file, None, "", "holds no queries")
+        for line, first, same_query in self.texts.conflicts():
+            if same_query:
+                words = f"has another text on line {first} for one of its passage ids"
+                self.findings.add("text-conflict", self.file, line, "", words)
+            else:
+                words = f"has a passage id that stands for another text on line {first}"
+                self.findings.add("text-differs", self.file, line, "", words)
+        for bank, _ in self.banks:
+            for query_id in bank.queries.keys() - self.first_line.keys():
+                words = "is in the bank, but not in the file"
+                self.findings.add("no-bank", self.file, None, f"query {query_id}", words)
+
+
+def _check_passages(query: QueryPassages, note: Note) -> None:
+    seen: set[str] = set()
+    for passage in query.passages:
+        where = f"passage {passage.passage_id}"
+        if passage.passage_id in seen:
+            note("duplicate-passage", where, "stands in this query already")
+        seen.add(passage.passage_id)
+        if not passage.text.strip():
+            note("empty-text", where, "has no words")
+        _check_judgments(query.query_id, passage, passage.judgments, where, note)
+        _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)
+        rated: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
+        for grades in passage.grade_sets():
+            key = GradeKey.of(grades)
+            place = f"{where}, {key.model} {key.prompt_class}"
+            if isinstance(grades, RubricGrades):
+                _check_lists(grades, place, note)
+                _check_summary(grades, place, note)
+            _check_scale(grades, key, place, note)
+            _check_soft(grades, place, note)
+            entries = grades.entry_ratings().keys()
+            for entry_id in entries & rated[key, grades.prompt_hash]:
+                note("rated-again", place, f"{entry_id} is rated in an earlier set; the later rating counts")
+            rated[key, grades.prompt_hash] |= entries
+            for entry_id in entries:
+                match = _GENERATED_ID.fullmatch(entry_id)
+                if match and match[1] != query.query_id and not match[1].startswith(query.query_id + "/"):
+                    note("foreign-entry", place, f"{entry_id} has the id of another query")
+
+
+def _check_judgments(
+    query_id: str, passage: Passage, judgments: Sequence[Judgment], where: str, note: Note
+) -> None:
+    seen: dict[str, int] = {}
+    for judgment in judgments:
+        if judgment.passage_id != passage.passage_id:
+            note("wrong-id", where, f"has a judgment of the passage {judgment.passage_id}")
+        if query_id not in (judgment.query_id, judgment.title_query) and not judgment.query_id.startswith(
+            query_id + "/"
+        ):
+            note("wrong-id", where, f"has a judgment for the query {judgment.query_id}")
+        before = seen.setdefault(judgment.query_id, judgment.relevance)
+        if before != judgment.relevance:
+            note("judgment-conflict", where, f"is judged {before} and {judgment.relevance}")
+        elif (
+            sum(other.query_id == judgment.query_id for other in judgments) > 1 and judgment is judgments[-1]
+        ):
+            note("duplicate-judgment", where, f"is judged {judgment.relevance} several times")
+
+
+def _check_ids_of_rankings(
+    query_id: str, passage: Passage, rankings: Sequence[RankingEntry], where: str, note: Note
+) -> None:
+    systems = Counter(ranking.method for ranking in rankings)
+    for system, times in systems.items():
+        if times > 1:
+            note("duplicate-ranking", where, f"the system {system} has it {times} times")
+    for ranking in rankings:
+        if ranking.passage_id != passage.passage_id:
+            note("wrong-id", where, f"has a ranking of the passage {ranking.passage_id}")
+        if ranking.query_id != query_id and not ranking.query_id.startswith(query_id + "/"):
+            note("wrong-id", where, f"has a ranking for the query {ranking.query_id}")
+
+
+def _check_rankings(query: QueryPassages, note: Note) -> None:
+    systems: dict[str, list[Place]] = defaultdict(list)
+    for passage in query.passages:
+        for ranking in passage.rankings:
+            systems[ranking.method].append(Place(ranking.rank, ranking.score, passage.passage_id))
+    for check, words in check_ranks(systems):
+        note(check, "", words)
+
+
+def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
+    """The lists of correct and wrong entries against each other, the ratings and the replies."""
+    correct, wrong = set(grades.correct), set(grades.wrong)
+    for entry_id in sorted(correct & wrong):
+        note("rating-conflict", where, f"{entry_id} is both correct and wrong")
+    rated = [rating.entry_id for rating in grades.self_ratings or ()]
+    answered = [entry_id for entry_id, _ in grades.answers]
+    for ids in (grades.correct, grades.wrong, rated, answered):
+        if len(set(ids)) < len(ids):
+            twice = next(entry_id for entry_id, count in Counter(ids).items() if count > 1)
+            note("repeated-entry", where, f"{twice} is listed twice")
+    failed = grades.errors.keys() if isinstance(grades.errors, dict) else set()
+    for entry_id in dict.fromkeys(answered):
+        if entry_id not in correct and entry_id not in wrong and entry_id not in failed:
+            note("unknown-answer", where, f"{entry_id} has a reply, but is neither correct nor wrong")
+    if grades.self_ratings is None:
+        return
+    for rating in grades.self_ratings:
+        if rating.entry_id not in correct and rating.entry_id not in wrong:
+            words = f"{rating.entry_id} is rated {rating.self_rating}, but neither correct nor wrong"
+            note("rating-conflict", where, words)
+        elif rating.self_rating <= 0 and rating.entry_id in correct:
+            note("rating-conflict", where, f"{rating.entry_id} is rated {rating.self_rating}, but correct")
+    above = [rating for rating in grades.self_ratings if rating.self_rating > 0 and rating.entry_id in wrong]
+    if above:
+        rating = above[0]
+        words = (
+            f"{rating.entry_id}, rated {rating.self_rating}, is listed as wrong ({len(above)} such entries)"
+        )
+        note("wrong-above-0", where, words)
+    for entry_id in sorted((correct | wrong) - set(rated)):
+        note("rating-conflict", where, f"{entry_id} is correct or wrong, but has no rating")
+
+
+def _check_summary(grades: RubricGrades, where: str, note: Note) -> None:
+    asked = len(grades.correct) + len(grades.wrong)
+    if grades.exam_ratio is not None and asked:
+        ratio = len(grades.correct) / asked
+        if abs(ratio - grades.exam_ratio) > _TOLERANCE:
+            note("summary", where, f"exam_ratio is {grades.exam_ratio:g}, but {ratio:.3f} are correct")
+    if grades.relevance_label is not None and asked:
+        ratings = [rating.self_rating for rating in grades.self_ratings or ()]
+        label = max(ratings, default=0) if grades.is_rated else len(grades.correct)
+        if grades.relevance_label != label:
+            note("summary", where, f"relevance_label is {grades.relevance_label}, but should be {label}")
+
+
+def _check_scale(grades: RubricGrades | DirectGrade, key: GradeKey, where: str, note: Note) -> None:
+    if not grades.is_rated:
+        return
+    most = _highest(key.prompt_class)
+    for entry_id, rating in grades.entry_ratings().items():
+        if rating < 0 or (most is not None and rating > most):
+            scale = "below 0" if rating < 0 else f"outside the scale of 0 to {most}"
+            note("rating-scale", where, f"{entry_id} is rated {rating}, {scale}")
+
+
+def _highest(prompt_class: str) -> int | None:
+    """The highest rating of a prompt; None for prompts that we do not know."""
+    prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
+    if prompt is None:
+        return None
+    if prompt.max_rating is not None:
+        return prompt.max_rating
+    return len(prompt.choices) - 1 if prompt.choices else None
+
+
+def _check_soft(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
+    soft: Sequence[SelfRating | DirectGrade]
+    soft = [grades] if isinstance(grades, DirectGrade) else grades.self_ratings or []
+    for grade in soft:
+        probabilities = grade.probabilities
+        if probabilities is None:
+            continue
+        name = grade.entry_id if isinstance(grade, SelfRating) else "the grade"
+        if min(probabilities, default=-1) < 0 or abs(sum(probabilities) - 1) > _SOFT_TOLERANCE:
+            note("soft-grade", where, f"the probabilities of {name} do not add up to 1")
+            continue
+        mean = sum(grade_ * p for grade_, p in enumerate(probabilities))
+        if grade.expected is not None and abs(mean - grade.expected) > _SOFT_TOLERANCE * len(probabilities):
+            note("soft-grade", where, f"{name} is expected at {grade.expected:g}, but the mean is {mean:.3f}")
+
+
+def _check_completeness(query: QueryPassages, note: Note) -> None:
+    graded: Counter[GradeKey] = Counter()
+    for passage in query.passages:
+        graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
+    total = len({passage.passage_id for passage in query.passages})
+    for key, count in graded.items():
+        if count < total:
+            note("incomplete", "", f"{total - count} of {total} passages have no grades by {key}")
+
+
+def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], note: Note) -> None:
+    known: QueryBank | None = bank.queries.get(query.query_id)
+    unknown: Counter[str] = Counter()
+    missing: dict[GradeKey, set[str]] = defaultdict(set)
+    for passage in query.passages:
+        for (key, kind), entries in _asked(passage).items():
+            if kind not in (*kinds, None):
+                continue
+            if known is None:
+                note("no-bank", "", "is graded, but not in the bank")
+                return
+            unknown.update(entries - known.entries.keys())
+            missing[key] |= {e for e, entry in known.entries.items() if kind in (None, entry.kind)} - entries
+    for entry_id, times in unknown.items():
+        note("unknown-entry", "", f"{entry_id} is graded for {times} passages, but not in the bank")
+    for key, entries in missing.items():
+        if entries:
+            words = f"{len(entries)} entries of the bank were not always asked, such as {min(entries)}"
+            note("missing-entry", f"{key.model} {key.prompt_class}", words)
+
+
+def _asked(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
+    """The entries that were asked of a passage, ungraded ones too, by grader and kind."""
+    asked: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
+    for grades in passage.rubric_grades or ():
+        failed = grades.errors.keys() if isinstance(grades.errors, dict) else ()
+        asked[GradeKey.of(grades), _kind(grades)] |= {*grades.entry_ratings(), *failed}
+    return asked
+
+
+def _kind(grades: RubricGrades) -> str | None:
+    """Question or nugget, where the file says."""
+    if grades.prompt_type is not None:
+        return grades.prompt_type
+    first = grades.self_ratings[0] if grades.self_ratings else None
+    return None if first is None else "question" if first.question_id else "nugget"
