@@ -1,0 +1,34 @@
+"""Write the golden verification reports from the small graded file beside them: look at the diff first.
+
+Usage: python scripts/golden_reports.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.cli.main import main
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "reports"
+REPORTS = {
+    "grading": [],
+    "grid": [],
+    "uncovered": [],
+    "spurious": ["--often", "2", "--examples", "2"],
+    "disagreements": [],
+    "unparsed": [],
+    "sample": ["--limit", "6"],
+}
+"""Report to the options that it is made with."""
+
+
+def command(report: str, form: str) -> list[str]:
+    """The arguments that make a golden report."""
+    files = [str(GOLDEN / "graded.jsonl"), "--bank", str(GOLDEN / "bank.jsonl")]
+    return ["--quiet", "verify", report, *files, *REPORTS[report], "--format", form]
+
+
+if __name__ == "__main__":
+    for name in REPORTS:
+        for form, suffix in (("text", "txt"), ("html", "html")):
+            main([*command(name, form), "-o", str(GOLDEN / f"{name}.{suffix}")])
