@@ -57,7 +57,7 @@ def read_labels(reply: str) -> list[str] | None:
     value = _parsed(lists[-1])
     if not isinstance(value, list):  # words without quotes
         value = lists[-1][1:-1].split(",")
-    return [str(item).strip() for item in value]
+    return [item.strip() if isinstance(item, str) else json.dumps(item) for item in value]
 
 
 def plain_label(text: str) -> str:

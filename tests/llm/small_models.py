@@ -51,19 +51,24 @@ def byte_tokenizer(texts: Iterable[str], chat: bool) -> PreTrainedTokenizerFast:
     return fast
 
 
-def rendered(tokenizer: Any, text: str) -> list[int]:
-    """The ids of a user's prompt, as transformers' own pipeline makes them."""
+Messages = list[dict[str, str]]
+
+
+def rendered(tokenizer: Any, text: str | Messages) -> list[int]:
+    """The ids of a user's prompt, or of chat messages, as transformers' own pipeline makes them."""
     if tokenizer.chat_template is None:
         ids: list[int] = tokenizer(text)["input_ids"]
         return ids
     words = tokenizer.apply_chat_template(
-        [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+        [{"role": "user", "content": text}] if isinstance(text, str) else text,
+        tokenize=False,
+        add_generation_prompt=True,
     )
     return list(tokenizer(words, add_special_tokens=False)["input_ids"])
 
 
 def save_llama(
-    folder: Path, tokenizer: Any, prompts: Sequence[str], answers: Sequence[str], flat: float
+    folder: Path, tokenizer: Any, prompts: Sequence[str | Messages], answers: Sequence[str], flat: float
 ) -> None:
     """A Llama of two layers that replies to each prompt with its answer; ``flat`` scales its logits."""
     torch.manual_seed(5)

@@ -1,0 +1,86 @@
+"""Lists of labels in replies: tolerant of how they are written, never of how many there are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.entry_list import plain_label, read_labels
+from exam_pp.prompts.reading import NOT_A_LABEL
+
+TWO = ["support", "not_support"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '["support", "not_support"]',
+        "['support', 'not_support']",
+        "[support, not_support]",
+        "[“support”, “not_support”]",
+        '```python\n["support",\n "not_support",]\n```',
+        "```json\n{\"labels\": ['support', 'not_support']}\n```",
+        'Labels: ["support", "not_support"]',
+        '<think>["vital"]</think>\n["support", "not_support"]',
+        'The nuggets ["a", "b", "c"] are\n["support", "not_support"]',
+        '("support" is right) ["Support", "Not Support."]',
+        "1. support\n2. not_support",
+        "- **support**\n- not-support",
+    ],
+)
+def test_ways_to_write_a_list(reply: str) -> None:
+    labels = read_labels(reply)
+    assert labels is not None
+    assert [plain_label(label) for label in labels] == TWO
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "support", "I cannot.", '["support", "not_sup', "support, not_support"]
+)
+def test_no_list(reply: str) -> None:
+    assert read_labels(reply) is None
+
+
+def test_labels_stay_as_they_are_and_none_is_lost() -> None:
+    assert read_labels('["Mostly Supported", "", "support"]') == ["Mostly Supported", "", "support"]
+    assert read_labels("[]") == []
+    assert read_labels('["support", 1, null]') == ["support", "1", "null"]
+
+
+@given(
+    st.lists(st.sampled_from(["support", "partial_support", "not_support", "it's so"]), min_size=1),
+    st.sampled_from([json.dumps, repr]),
+    st.sampled_from(["{}", "```\n{}\n```", "Labels: {}", "Here they are:\n\n{}\nDone."]),
+)
+def test_every_list_is_read_back(labels: list[str], write: object, around: str) -> None:
+    assert callable(write)
+    assert read_labels(around.format(write(labels))) == labels
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("support", 2),
+        ("Support.", 2),
+        ("**partial_support**", 1),
+        ("Label: partial support", 1),
+        ("not_support\n\nThe passage is about tides.", 0),
+        ('["not_support"]', 0),
+        ("supported", None),
+        ("support the claim", None),
+        ("2", None),
+        ("", None),
+    ],
+)
+def test_one_label(reply: str, rating: int | None) -> None:
+    verdict = PROMPTS.get("NuggetAssignmentPointwise").parse(reply, None, "default")
+    assert verdict.rating == rating
+    assert verdict.reason == (NOT_A_LABEL if rating is None else None)
+
+
+def test_partial_support_is_no_label_of_two() -> None:
+    assert PROMPTS.get("NuggetAssignment2").parse("partial_support", None, "default").rating is None
