@@ -281,11 +281,14 @@ class _Counts:
             yield f"No vital and no okay nugget for {words}: left out of the means of W and W_strict."
         every = [entry for entries in items.values() for entry in entries]
         if unknown := sum(entry.importance not in ("vital", "okay") for entry in every):
-            yield f"{unknown} nuggets are neither vital nor okay: they count in A and A_strict alone."
+            are = _number(unknown, "nugget is", "nuggets are")
+            yield f"{are} neither vital nor okay: counted in A and A_strict alone."
         if repeated := len(every) - len({(entry.query_id, entry.entry_id) for entry in every}):
-            yield f"{repeated} nuggets repeat another one of their query; each counts, as published."
+            repeat = _number(repeated, "nugget repeats", "nuggets repeat")
+            yield f"{repeat} another one of the query: each counts, as published."
         if self.ungraded:
-            yield f"{self.ungraded} pairs of an answer and a nugget are ungraded: they count 0."
+            pairs, are = ("pair", "is") if self.ungraded == 1 else ("pairs", "are")
+            yield f"{self.ungraded} {pairs} of an answer and a nugget {are} ungraded: 0 for each."
         yield from self._missing_notes()
         if self.in_pieces:
             words = some(list(self.in_pieces), "system", "systems")
@@ -298,7 +301,8 @@ class _Counts:
             if query_id in items and nugget_id not in {entry.entry_id for entry in items[query_id]}
         }
         if foreign:
-            yield f"Ignored: {len(foreign)} assigned nuggets that are not in the bank."
+            are = _number(len(foreign), "assigned nugget that is", "assigned nuggets that are")
+            yield f"Ignored: {are} not in the bank."
         if outside := [query_id for query_id in answers.by_query if query_id not in items]:
             yield f"Left out: {some(outside, 'query', 'queries')} of the file without nuggets in the bank."
         known = set(self.systems)
@@ -318,3 +322,7 @@ class _Counts:
                 by_system.setdefault(system, []).append(query_id)
         for system, queries in by_system.items():
             yield f"{system} has no answer to {some(queries, 'query', 'queries')}: 0 there."
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,42 @@
+"""Kendall's τ over runs, over topic/run pairs, and by topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.metrics.meta_evaluation import kendall, meta_evaluation
+
+CELLS = [("a", "1"), ("b", "1"), ("c", "1"), ("a", "2"), ("b", "2"), ("c", "2")]
+
+
+def test_three_levels_differ() -> None:
+    """Worked by hand: three runs, two topics; topic 2 is ordered the other way round by the second side."""
+    first = dict(zip(CELLS, [0.9, 0.5, 0.1, 0.6, 0.4, 0.2], strict=True))
+    second = dict(zip(CELLS, [0.8, 0.6, 0.0, 0.1, 0.2, 0.3], strict=True))
+    means = [{run: sum(side[run, topic] for topic in "12") / 2 for run in "abc"} for side in (first, second)]
+    found = meta_evaluation(*means, first, second)
+
+    assert (found.runs, found.pairs, found.topics, found.topics_used) == (3, 6, 2, 2)
+    assert found.by_run == 1
+    assert found.by_topic == 0, "1 on the first topic, -1 on the second"
+    # Of 15 pairs of cells 11 agree, and 4 do not (the second cell of run a is low).
+    assert found.pooled == pytest.approx((11 - 4) / 15)
+
+
+def test_only_what_both_sides_have() -> None:
+    first = {("a", "1"): 1.0, ("b", "1"): 0.0, ("c", "1"): 0.5, ("a", "2"): 1.0, ("b", "2"): 1.0}
+    second = {("a", "1"): 1.0, ("b", "1"): 0.0, ("a", "2"): 1.0, ("b", "2"): 0.0, ("d", "1"): 1.0}
+    found = meta_evaluation({"a": 1.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "d": 1.0}, first, second)
+
+    assert (found.runs, found.pairs, found.topics, found.topics_used) == (2, 4, 2, 1)
+    assert found.by_topic == 1, "the topic that one side ties is left out"
+
+
+def test_without_topics() -> None:
+    found = meta_evaluation({"a": 1.0, "b": 0.5}, {"a": 0.1, "b": 0.2}, {}, {})
+    assert (found.by_run, found.pooled, found.by_topic) == (-1, None, None)
+
+
+def test_undefined_where_one_side_ties_everything() -> None:
+    assert kendall([1, 1], [1, 2]) is None
+    assert kendall([], []) is None
