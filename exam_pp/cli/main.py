@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
-from exam_pp.errors import ExamError
+from exam_pp.errors import ExamError, StoppedError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
     "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
+    "split": ("split", "Cut a passages file into parts, or into one file for every query."),
+    "sample": ("sample", "Draw queries and passages at random."),
+    "filter": ("filter_", "Keep some queries, systems, passages or grades."),
+    "rename": ("rename", "Give models, prompt classes and systems other names."),
+    "strip": ("strip", "Drop grades, texts, replies ... before a file is shared."),
     "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
     "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
     "bank": ("bank", "Test banks: import, export, inspect, edit, and find bad questions."),
@@ -76,10 +87,13 @@ def cli(quiet: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; exit code 0, 1 for a problem that the user can solve, 2 for wrong usage.
 
-    143 is a run that SIGTERM stopped; a command may have further codes of its own.
+    130 is a run that was interrupted (Ctrl-C), 143 one that SIGTERM stopped, 141 one whose reader has
+    gone; a command may have further codes of its own.
     """
     try:
-        cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
+        with _heeding_sigterm():
+            cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -89,8 +103,40 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("exam-pp: interrupted.", err=True)
         sys.exit(130)
     except BrokenPipeError:  # `exam-pp ... | head`
-        sys.stderr.close()
+        _forget_stdout()
         sys.exit(141)
     except ExamError as error:
         click.echo(f"exam-pp: {error}", err=True)
+        _forget_stdout()
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+            raise
+        click.echo(f"exam-pp: Standard output cannot be written: {error.strerror}.", err=True)
+        _forget_stdout()
+        sys.exit(1)
+
+
+@contextmanager
+def _heeding_sigterm() -> Iterator[None]:
+    """Inside this block SIGTERM ends the command as an error does: no half output, no leftovers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise StoppedError("stopped by SIGTERM.")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _forget_stdout() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -19,6 +18,7 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 ReportFormat = Literal["text", "tsv", "json", "md"]
 
+PASSAGES = click.argument("passages", type=click.Path(path_type=Path, allow_dash=True))
 GRADED = click.argument("graded", type=click.Path(path_type=Path, allow_dash=True))
 
 
@@ -105,10 +105,7 @@ def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a finished text to the output, atomically."""
     from exam_pp.store.files import write_text
 
-    if str(output) == "-":
-        sys.stdout.write(text)
-    else:
-        write_text(output, text, inputs=[path for path in inputs if path is not None])
+    write_text(output, text, inputs=[path for path in inputs if path is not None])
 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:

@@ -203,7 +203,7 @@ def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[lis
     hidden = {
         (query_id, key)
         for query_id, keys in ids.items()
-        for key in sorted(keys, key=lambda key: _draw(seed, query_id, key))[: round(secret * len(keys))]
+        for key in sorted(keys, key=lambda key: draw(seed, query_id, key))[: round(secret * len(keys))]
     }
 
     def part(of_secret: bool) -> Iterator[BankLine]:
@@ -215,8 +215,9 @@ def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[lis
     return list(part(False)), list(part(True))
 
 
-def _draw(seed: int, query_id: str, key: str) -> str:
-    return hashlib.sha256(f"{seed}/{query_id}/{key}".encode("utf-8", "surrogatepass")).hexdigest()
+def draw(seed: int, *names: str) -> str:
+    """A random key for a named thing: those with the smallest keys of a set are a fair sample of it."""
+    return hashlib.sha256("/".join([str(seed), *names]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def split_file(bank: Path, public: Path, secret: Path, share: float, seed: int) -> BankSplit:

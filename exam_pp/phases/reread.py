@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import HUMAN, DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import HUMAN, DirectGrade, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
 from exam_pp.phases.ask import AnyGrades
 from exam_pp.phases.grade_file import check_answer_keys
+from exam_pp.phases.rewrite import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import Unparsed
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
-from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.raw_passages import RawGrades, RawPassage, RawQuery
 from exam_pp.test_bank import Entry, TestBank
 
 
@@ -70,32 +72,29 @@ class Rereader:
     bank: TestBank | None
     summary: RereadSummary
 
-    def passage(self, query_id: str, passage: Passage) -> None:
-        """Replace the grades of a passage, set by set."""
-        entries = {} if self.bank is None else self.bank.entries(query_id)
-        if passage.rubric_grades:
-            passage.rubric_grades = [self._rubric(grades, entries) for grades in passage.rubric_grades]
-        if passage.direct_grades:
-            passage.direct_grades = [self._direct(grade) for grade in passage.direct_grades]
+    def query(self, query: RawQuery) -> RawQuery:
+        """Replace the grades of a query's passages, set by set."""
+        entries = {} if self.bank is None else self.bank.entries(query.query_id)
+        for passage in query.passages:
+            passage.edit_grades(partial(self._read_again, passage, entries))
+        return query
 
-    def _rubric(self, grades: RubricGrades, entries: dict[str, Entry]) -> RubricGrades:
-        prompt = self._prompt(grades)
+    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], found: RawGrades) -> RawGrades:
+        prompt = self._prompt(found)
         if prompt is None:
-            return grades
-        after = reread_rubric(grades, prompt, self.unparsed, entries)
-        self.summary.add(grades, after)
-        return after
+            return found
+        before = passage.full_grades(found)
+        after: AnyGrades
+        if isinstance(before, RubricGrades):
+            after = reread_rubric(before, prompt, self.unparsed, entries)
+        else:
+            after = reread_direct(before, prompt, self.unparsed)
+        self.summary.add(before, after)
+        return RawGrades.of(after)
 
-    def _direct(self, grade: DirectGrade) -> DirectGrade:
-        prompt = self._prompt(grade)
-        if prompt is None:
-            return grade
-        after = reread_direct(grade, prompt, self.unparsed)
-        self.summary.add(grade, after)
-        return after
-
-    def _prompt(self, grades: AnyGrades) -> Prompt | None:
+    def _prompt(self, found: RawGrades) -> Prompt | None:
         """The prompt that reads these grades; None, with a count of the reason, where there is none."""
+        grades = found.view
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
@@ -109,9 +108,9 @@ class Rereader:
             reason = "a model verified them"
         elif prompt.answer_key and self.bank is None:
             reason = "their replies are compared with gold answers (name --bank)"
-        elif (prompt.kind == "direct") != isinstance(grades, DirectGrade):
+        elif (prompt.kind == "direct") != found.is_direct:
             reason = "they are not of the prompt's kind"
-        elif isinstance(grades, RubricGrades) and prompt.is_rated != grades.is_rated:
+        elif not found.is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
             self.summary.left[name, reason] += 1
@@ -133,21 +132,20 @@ def reread(
     ``bank`` is needed for prompts with an answer key. ``prompts`` are those that no registry knows.
     Raises :class:`SelectionError` where the filter matches nothing that can be read again.
     """
-    inputs = [path for path in (graded, bank) if path is not None]
-    check_output(output, inputs)
+    inputs = [] if bank is None else [bank]
+    check_output(output, [graded, *inputs])
     test_bank = None if bank is None else read_bank(bank)
     if test_bank is not None and bank is not None:
         check_answer_keys(test_bank, bank)
     summary = RereadSummary(output=str(output))
     reader = Rereader(grade_filter or GradeFilter(), unparsed, prompts or {}, test_bank, summary)
-    with passages_writer(output, inputs=inputs) as writer:
-        for query in read_passages(graded):
-            for passage in query.passages:
-                reader.passage(query.query_id, passage)
-            writer.write(query)
+
+    def check(_counts: Rewritten) -> None:
         if not summary.read:
             reasons = "; ".join(f"{prompt}: {reason}" for prompt, reason in sorted(summary.left))
             raise SelectionError(
                 f"{graded} holds no replies to read again ({reasons or 'the filter matches no grades'})."
             )
+
+    rewrite(graded, output, reader.query, inputs=inputs, check=check)
     return summary

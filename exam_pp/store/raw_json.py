@@ -92,6 +92,11 @@ def canonical(value: RawJson) -> bytes:
         return json.dumps(json.loads(bytes(value)), sort_keys=True).encode()
 
 
+def text_at(record: RawJson, key: str) -> str:
+    """A text (or a number, as a text) in a JSON object."""
+    return str(json.loads(bytes(fields_of(record)[key])))
+
+
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
     """The fields with another value at a path of keys; objects on the way are made where they are absent."""
     key, *inner = path

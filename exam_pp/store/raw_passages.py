@@ -33,6 +33,7 @@ from exam_pp.store.raw_json import (
     Change,
     DuplicateKeyError,
     RawJson,
+    canonical,
     changed,
     fields_of,
     joined,
@@ -144,6 +145,11 @@ class RawGrades:
     def of(cls, grades: AnyGrades) -> RawGrades:
         """Grades that were made or changed."""
         return cls("exam_grades" if isinstance(grades, RubricGrades) else "grades", grades, dump(grades))
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether they are a grade of the passage as a whole."""
+        return self.key == "grades"
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
         """The same grades with another value at a path of keys; the view stays that of the old ones."""
@@ -272,6 +278,15 @@ class RawPassage:
             added = [dump(grades) for grades in new if isinstance(grades, kind)]
             if added:
                 self.change([key], partial(_appended, added))
+
+    def take_grades(self, passage: Passage) -> None:
+        """Put the grades of an object in the place of the passage's; equal ones keep their bytes."""
+        for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
+            before = list_of(self.fields.get(key))
+            known = {canonical(raw): raw for raw in before}
+            new = [known.get(canonical(dump(one)), dump(one)) for one in grades or ()]
+            if new != before:
+                self.change([key], partial(_instead, new))
 
     def full_grades(self, grades: RawGrades) -> AnyGrades:
         """Everything that the file says of one of the passage's sets of grades."""

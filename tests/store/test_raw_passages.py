@@ -102,6 +102,20 @@ def test_grades_are_edited_one_by_one() -> None:
     assert full.answers == [("a", "1")]
 
 
+@given(lines)
+def test_grades_of_an_object_are_taken_and_equal_ones_keep_their_bytes(value: Any) -> None:
+    line = json.dumps(value, separators=(" ,", ": "))
+    query = raw_or_skip(line)
+    for one in query.passages:
+        one.take_grades(one.full())
+    assert query.dump() == line.encode()
+    for one in query.passages:
+        full = one.full()
+        full.rubric_grades = [*(full.rubric_grades or ()), NEW]
+        one.take_grades(full)
+        assert seen(one) == seen(full)
+
+
 def test_a_key_that_stands_twice_is_not_lost() -> None:
     line = '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "note": 1, "exam_grades": null}]]'
     query = raw(line)
