@@ -1,4 +1,4 @@
-"""`exam-pp verify grading` as a user types it."""
+"""`exam-pp verify` as a user types it."""
 
 from __future__ import annotations
 
@@ -45,3 +45,100 @@ def test_an_alias_or_a_wrong_class(tiny_passages: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(["verify", "grading", str(tiny_passages), "--answers-class", "NuggetExtractionPromt"])
     assert "it holds: QuestionSelfRatedUnanswerablePromptWithChoices" in capsys.readouterr().err
+
+
+REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
+
+
+@pytest.fixture
+def golden(repository: Path) -> list[str]:
+    folder = repository / "tests" / "golden" / "reports"
+    return [str(folder / "graded.jsonl"), "--bank", str(folder / "bank.jsonl")]
+
+
+def test_the_group_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["verify", "--help"])
+    out = capsys.readouterr().out
+    assert all(f"\n  {report} " in out for report in REPORTS)
+
+
+@pytest.mark.parametrize("form", ["text", "html", "tsv", "md", "json"])
+@pytest.mark.parametrize("report", REPORTS)
+def test_every_report_in_every_format(
+    report: str, form: str, golden: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "report"
+    main(["-q", "verify", report, *golden, "--format", form, "-o", str(output)])
+    text = output.read_text()
+    assert capsys.readouterr().out == ""
+    if form == "tsv":
+        rows = list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+        assert rows
+        assert {"query_id", "entry_id"} <= rows[0].keys()
+        assert None not in rows[0]
+    elif form == "json":
+        (table,) = json.loads(text)["tables"]
+        assert table["rows"]
+    else:
+        assert text.lstrip("# ").startswith("<!doctype html>" if form == "html" else "")
+        assert "when did rock and roll begin" in text or report == "unparsed"
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["-q", "verify", report, *golden, "--query", "tide", "--system", "bm25", "--format", "tsv"])
+    out = capsys.readouterr().out
+    assert "\nrock" not in out
+    assert "\tr1\t" not in out
+    main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--model", "a-model",
+          "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
+          "--answers-class", "QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
+    assert "by a-model" in capsys.readouterr().out
+
+
+def lines(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    main(["-q", "verify", *arguments, "--format", "tsv"])
+    return list(csv.DictReader(capsys.readouterr().out.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_grades_that_cover(golden: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    def passages(*arguments: str) -> set[str]:
+        return {row["passage_id"] for row in lines([arguments[0], *golden, *arguments[1:]], capsys)}
+
+    assert passages("grid", "--min-grade", "5") == {"r1", "r3", "t1"}
+    assert passages("grid", "--min-grade", "4", "--min-answers", "2") == {"t1"}
+    assert len(passages("grid")) == 11
+    assert passages("uncovered", "--min-grade", "3") == {"r2", "r7", "t2"}
+    assert passages("uncovered", "--min-relevant-judgment", "2") == {"r2", "r8"}
+    assert passages("grading", "--min-grade", "5", "--min-judgment", "3") == {"r1", "t1"}
+
+
+def test_the_seed_of_a_sample(golden: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    first, again, other = (
+        lines(["sample", *golden, "--limit", "9", "--seed", seed], capsys) for seed in ("1", "1", "2")
+    )
+    assert first == again
+    assert len(first) == len(other) == 9
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("report", "options", "words"),
+    [
+        ("uncovered", ["--min-grade", "1"], "the bank misses none of them."),
+        (
+            "uncovered",
+            ["--min-judgment", "9"],
+            "No passage is judged 9 or higher: there is nothing to cover.",
+        ),
+        ("spurious", [], "0 of 2 entries of 1 queries are covered"),
+        ("disagreements", ["--min-grade", "1"], "judgments and grades agree."),
+        ("unparsed", ["--system", "dense"], "Nothing to show: all 2 pairs are graded"),
+        ("sample", ["--min-grade", "9"], "0 of 0 graded pairs"),
+    ],
+)
+def test_nothing_to_show_is_said(
+    report: str, options: list[str], words: str, golden: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["-q", "verify", report, *golden, "--query", "tide", *options])
+    assert words in " ".join(capsys.readouterr().out.split())

@@ -10,6 +10,9 @@ from pathlib import Path
 PROMPT = "QuestionSelfRatedUnanswerablePromptWithChoices"
 TABLE_3 = {
     "dl20-verify-grading.txt",
+    "dl20-bad-question.txt",
+    "dl20-uncovered-passages.txt",
+    "dl20-grid-display.txt",
     f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels",
     f"dl20-rubric-qrels-leaderboard-{PROMPT}-minrating-4.solo.mrr.tsv",
     f"dl20-rubric-cover-leaderboard-{PROMPT}-minrating-4.solo.tsv",
@@ -38,5 +41,12 @@ def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp
     assert done.returncode == 0, done.stdout + done.stderr
     assert {path.name for path in out.iterdir()} >= TABLE_3
     assert all((out / name).stat().st_size for name in TABLE_3)
+    titles = {name: (out / name).read_text().split(":")[0] for name in TABLE_3 if name.endswith(".txt")}
+    assert titles == {
+        "dl20-verify-grading.txt": "Verify grading",
+        "dl20-bad-question.txt": "Spurious bank entries",
+        "dl20-uncovered-passages.txt": "Missing in the test bank",
+        "dl20-grid-display.txt": "Grid",
+    }
     qrels = (out / f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels").read_text()
     assert qrels == "q1 0 p1 1\nq1 0 p2 1\n007 0 p3 0\n"
