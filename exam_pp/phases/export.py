@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from exam_pp.data_model import QueryView
 from exam_pp.errors import DataError, OutputError
 from exam_pp.results import RunLine
 from exam_pp.store.passages import read_passages_for_metrics
@@ -19,7 +21,22 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
     that it records. A passage that a system ranks twice keeps its best rank. Raises
     :class:`DataError` for ids that a run file cannot hold, and when there are no rankings.
     """
-    runs = _runs(passages)
+    runs = rankings_of(read_passages_for_metrics(passages), passages)
+    return write_runs(
+        {
+            system: [line for query in run.values() for line in _best_first(query)]
+            for system, run in runs.items()
+        },
+        folder,
+        inputs=[passages],
+    )
+
+
+def write_runs(
+    runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> list[Path]:
+    """Write a run file a system into a folder, which is made where it does not exist."""
+    inputs = list(inputs)
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -28,8 +45,7 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
     files = []
     for system in sorted(runs):
         file = target / run_file_name(system)
-        lines = (line for query in runs[system].values() for line in _best_first(query))
-        write_run(lines, file, inputs=[passages])
+        write_run(runs[system], file, inputs=inputs)
         files.append(file)
     return files
 
@@ -47,10 +63,12 @@ def _escaped(system: str) -> str:
     return quote(system, safe="+@=,")
 
 
-def _runs(passages: str | Path) -> dict[str, dict[str, dict[str, RunLine]]]:
-    """System to query to passage to its line."""
+def rankings_of(
+    queries: Iterable[QueryView], passages: str | Path
+) -> dict[str, dict[str, dict[str, RunLine]]]:
+    """System to query to passage to its line; ``passages`` is the file, for errors."""
     runs: dict[str, dict[str, dict[str, RunLine]]] = defaultdict(lambda: defaultdict(dict))
-    for query in read_passages_for_metrics(passages):
+    for query in queries:
         for passage in query.passages:
             for entry in passage.rankings:
                 _check_ids(passages, query.query_id, passage.passage_id)

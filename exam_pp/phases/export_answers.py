@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import Passage
+from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.phases.losses import Losses
 from exam_pp.store.answer_lines import AnswerFormat, answer_line
@@ -18,7 +18,7 @@ from exam_pp.store.queries import read_queries
 
 
 @dataclass
-class _Answer:
+class AnswerInPassages:
     """The parts of an answer with their ranks."""
 
     parts: list[tuple[int, Passage, tuple[str, ...]]] = field(default_factory=list)
@@ -48,7 +48,7 @@ def export_answers(
     check_output(output, inputs)
     texts = {key: query.query_text for key, query in read_queries(queries).items()} if queries else {}
     losses = Losses()
-    answers = _answers(passages, systems, losses)
+    answers = answers_of(read_passages(passages), systems, losses)
     found = {system for system, _ in answers}
     if missing := [system for system in systems if system not in found]:
         raise SelectionError(f"{passages} holds no answer of {missing[0]!r}.")
@@ -66,15 +66,18 @@ def export_answers(
     return [f"Wrote {len(answers)} answers (systems: {len(found)}).", *notes, *losses.lines()]
 
 
-def _answers(passages: Path, systems: Sequence[str], losses: Losses) -> dict[tuple[str, str], _Answer]:
-    answers: dict[tuple[str, str], _Answer] = {}
-    for query in read_passages(passages):
+def answers_of(
+    passages: Iterable[QueryPassages], systems: Sequence[str], losses: Losses
+) -> dict[tuple[str, str], AnswerInPassages]:
+    """System and query to the answer that was imported as passages; ``systems`` empty: of all."""
+    answers: dict[tuple[str, str], AnswerInPassages] = {}
+    for query in passages:
         for passage in query.passages:
             for entry in passage.rankings:
                 whole = f"{entry.method}/{query.query_id}"
                 is_part = passage.passage_id == whole or passage.passage_id.startswith(f"{whole}#")
                 if is_part and (not systems or entry.method in systems):
-                    answer = answers.setdefault((entry.method, query.query_id), _Answer())
+                    answer = answers.setdefault((entry.method, query.query_id), AnswerInPassages())
                     answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
                     losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
                     losses.add("judgments", len(passage.judgments))

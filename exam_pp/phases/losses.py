@@ -23,6 +23,11 @@ class Losses:
         for key in (values or {}).keys() - set(known):
             self.add(f"values of {key!r}")
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was left out, and how often; sorted by name."""
+        return dict(sorted(self._counts.items()))
+
     def __bool__(self) -> bool:
         return bool(self._counts)
 

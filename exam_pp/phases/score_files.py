@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.autojudge_eval import read_evaluation
 from exam_pp.store.kinds import kind_of
@@ -25,4 +26,10 @@ def read_all_scores(path: str | Path) -> list[Score]:
         case "autojudge-tot":
             return list(read_evaluation(path, "tot"))
         case _:
-            return [*read_query_scores(path), *read_scores(path)]
+            single = read_query_scores(path)
+            try:
+                return [*single, *read_scores(path)]
+            except DataError:
+                if not single:
+                    raise
+                return single  # single queries without their means

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.store.files import read_text_lines
+from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.validation import parse_json
 
 
@@ -58,3 +60,25 @@ def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
         ranks[system] = rank
     return ranks
+
+
+def write_ranks(
+    ranks: Mapping[str, float],
+    path: str | Path,
+    *,
+    as_json: bool = True,
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write an official leaderboard, as JSON or as TSV with a header; whole ranks without decimals.
+
+    Raises :class:`DataError` for a name that TSV cannot hold.
+    """
+    shown = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
+    if as_json:
+        write_text(path, json.dumps(shown, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
+        return
+    for system in shown:
+        if system != system.strip() or not system or set(system) & set("\t\n\r"):
+            raise DataError(f"the name {system!r} cannot stand in a table.")
+    rows = "".join(f"{system}\t{rank}\n" for system, rank in shown.items())
+    write_text(path, f"system\trank\n{rows}", inputs=inputs)

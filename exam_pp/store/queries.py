@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.files import atomic_output, read_text_lines, write_text
 from exam_pp.store.topics import parse_topics
 from exam_pp.store.validation import parse_json, parse_record
 
@@ -56,6 +56,27 @@ def read_queries(path: str | Path) -> dict[str, Query]:
 def write_queries(texts: Mapping[str, str], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write queries as a JSON object of id to text."""
     write_text(path, json.dumps(texts, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
+
+
+def write_query_lines(
+    queries: Iterable[Query],
+    path: str | Path,
+    *,
+    as_json: bool = True,
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write queries as JSON lines, with their facets, or as TSV; in TSV white space becomes one space.
+
+    Raises :class:`DataError` for an id that TSV cannot hold.
+    """
+    with atomic_output(path, inputs=inputs) as stream:
+        for query in queries:
+            if as_json:
+                stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
+                continue
+            if query.query_id != query.query_id.strip() or set(query.query_id) & set("\t\n\r"):
+                raise DataError(f"the query id {query.query_id!r} cannot stand in a table.")
+            stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
 def _parse(path: str | Path) -> list[tuple[int | None, Query]]:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import read_text_lines
+from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.validation import parse_json
 
 _LONG = ("system", "query", "measure", "value")
 # Trailing rows of the published nine-column board.
 _NOT_SYSTEMS = ("spearman", "kendall")
-_ERRORS = ("stderr", "std-err", "std", "+/-", "±", " low", " high", " letters", " best case")
+_ERRORS = (
+    "stderr",
+    "std-err",
+    "std",
+    "+/-",
+    "±",
+    " low",
+    " high",
+    " letters",
+    " worst case",
+    " best case",
+    " order open",
+)
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -44,6 +57,28 @@ def read_query_scores(path: str | Path) -> list[Score]:
         for line, row in table[1]
         if row["query"] != ALL_QUERIES
     ]
+
+
+def write_scores(
+    scores: Iterable[Score], path: str | Path, *, as_json: bool = False, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write scores in long form, as ``exam-pp evaluate --per-query`` does, but with all digits.
+
+    A row a score: system, query (``all`` for a mean), measure, value. Raises :class:`DataError` for a name
+    that TSV cannot hold.
+    """
+    if as_json:
+        rows = [dict(zip(_LONG, score, strict=True)) for score in scores]
+        document = {"title": "", "notes": [], "tables": [{"title": "", "rows": rows}]}
+        write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
+        return
+    lines = ["\t".join(_LONG)]
+    for score in scores:
+        for name in score[:3]:
+            if name != name.strip() or not name or set(name) & set("\t\n\r"):
+                raise DataError(f"the name {name!r} cannot stand in a table.")
+        lines.append("\t".join((*score[:3], repr(score.value))))
+    write_text(path, "\n".join(lines) + "\n", inputs=inputs)
 
 
 def holds_scores(path: str | Path) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,9 @@ from pydantic import Field, ValidationError
 
 from exam_pp.data_model import Id, Passage, PassageData, QueryPassages, Record
 from exam_pp.errors import DataError
-from exam_pp.store.files import read_text
+from exam_pp.store.files import read_text, write_text
 from exam_pp.store.validation import data_error, parse_json
-from exam_pp.test_bank import BankLine, Question
+from exam_pp.test_bank import BankLine, Entry, Question
 
 
 class _Answer(Record):
@@ -54,7 +56,8 @@ def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
     """One query a paragraph, called ``title:number`` (from 1), as is its passage.
 
     The query text is the article's title, question ids are the file's, gold answers its distinct answers;
-    an impossible question has none, which means that "unanswerable" is right. Raises :class:`DataError`.
+    an impossible question has none, which means that "unanswerable" is right; where answers are held back,
+    nothing is said. Raises :class:`DataError`.
     """
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict) or "data" not in value:
@@ -86,10 +89,52 @@ def _paragraph(query_id: str, title: str, paragraph: _Paragraph) -> SquadParagra
 
 
 def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
-    golds = [] if qa.is_impossible else list(dict.fromkeys(answer.text.strip() for answer in qa.answers))
+    golds = list(dict.fromkeys(answer.text.strip() for answer in qa.answers))
     return {
         "query_id": query_id,
         "question_id": qa.id,
         "question_text": qa.question.strip(),
-        "gold_answers": golds,
+        # Neither impossible nor answered: the answers are held back, as in test sets.
+        **({"gold_answers": [] if qa.is_impossible else golds} if qa.is_impossible or golds else {}),
+    }
+
+
+_NUMBERED = re.compile(r"(.+):[1-9][0-9]*")
+
+
+def write_squad(
+    lines: Iterable[BankLine],
+    path: str | Path,
+    *,
+    contexts: Mapping[str, str] | None = None,
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write a paragraph a query: its entries as questions; an empty list of gold answers is "impossible".
+
+    ``contexts`` are the paragraphs by query id, empty where they are not known. An answer's place is the
+    first one in the paragraph, -1 if it is not there.
+    """
+    articles: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        context = (contexts or {}).get(line.query_id, "")
+        paragraph = {"context": context, "qas": [_qa(item, context) for item in line.items]}
+        articles.setdefault(squad_title(line.query_id), []).append(paragraph)
+    data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
+    text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False)
+    write_text(path, text + "\n", inputs=inputs)
+
+
+def squad_title(query_id: str) -> str:
+    """The article of a paragraph: what stands before ``:number``, else the whole id."""
+    match = _NUMBERED.fullmatch(query_id)
+    return match[1] if match else query_id
+
+
+def _qa(item: Entry, context: str) -> dict[str, Any]:
+    answers = [{"text": gold, "answer_start": context.find(gold)} for gold in item.gold_answers or ()]
+    return {
+        "id": item.entry_id,
+        "question": item.text,
+        "is_impossible": item.gold_answers == [],
+        "answers": answers,
     }

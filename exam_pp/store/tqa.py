@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from pydantic import Field, ValidationError
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
-from exam_pp.store.files import read_text
+from exam_pp.store.files import read_text, write_text
 from exam_pp.store.validation import data_error, parse_json
 from exam_pp.test_bank import BankLine, Question
 
 log = logging.getLogger(__name__)
+
+PREFIX = "tqa2:"
+"""What query ids of lessons start with."""
 
 
 class _Text(Record):
@@ -50,7 +54,7 @@ def read_tqa(path: str | Path) -> Iterator[BankLine]:
     without_key: list[str] = []
     for number, lesson_value in enumerate(lessons, 1):
         lesson = _lesson(lesson_value, path, number)
-        query_id = f"tqa2:{lesson.globalID}"
+        query_id = PREFIX + lesson.globalID
         items = [
             _question(query_id, question_id, question, without_key)
             for question_id, question in lesson.questions.nonDiagramQuestions.items()
@@ -99,3 +103,26 @@ def _question(
     else:
         without_key.append(question_id)
     return Question(**values)
+
+
+def write_tqa(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write a lesson a query, its entries as questions whose correct answer is the first gold answer.
+
+    There are no choices: the answer stands for itself.
+    """
+    lessons: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        name = line.query_id.removeprefix(PREFIX)
+        lesson = lessons.setdefault(
+            name,
+            {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}},
+        )
+        for item in line.items:
+            answer = item.gold_answers[0] if item.gold_answers else ""
+            lesson["questions"]["nonDiagramQuestions"][item.entry_id] = {
+                "globalID": item.entry_id,
+                "beingAsked": {"processedText": item.text},
+                "correctAnswer": {"processedText": answer},
+                "answerChoices": {},
+            }
+    write_text(path, json.dumps(list(lessons.values()), ensure_ascii=False, indent=1) + "\n", inputs=inputs)
