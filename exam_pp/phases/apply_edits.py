@@ -14,11 +14,13 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluate import some
 from exam_pp.phases.human_grades import RatedClass, add_ratings
 from exam_pp.phases.rating_scale import rating_scale
+from exam_pp.phases.rewrite import rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.store.passages import passages_writer, read_passages
+from exam_pp.store.passages import read_passages
+from exam_pp.store.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
 
 Pair = tuple[str, str, str]
@@ -165,17 +167,17 @@ class _Survey:
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
         """Every rated passage and entry is there; raises :class:`DataError` with their names."""
-        where = f"{graded}" if bank is None else f"{graded} and {bank}"
+        where = f"{graded}" if bank is None else f"{graded}, with {bank},"
         pairs = sorted(map(_pair, edits.ratings))
         absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
         if absent:
             words = some(absent, "passage", "passages")
-            raise DataError(f"{words} are not in {graded}.", file=str(path), field="ratings")
+            raise DataError(f"{graded} does not have {words}.", file=str(path), field="ratings")
         absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
         if absent:
             words = some(list(dict.fromkeys(absent)), "bank entry", "bank entries")
             hint = "; name --bank if they are not graded yet" if bank is None else ""
-            raise DataError(f"{words} are not in {where}{hint}.", file=str(path), field="ratings")
+            raise DataError(f"{where} does not have {words}{hint}.", file=str(path), field="ratings")
 
 
 def _rated_class(
@@ -244,15 +246,20 @@ def _write(
         for rating in ratings.values():
             of_passage = by_passage.setdefault((rating.query_id, rating.passage_id), {})
             of_passage.setdefault(grader, []).append(rating)
-    with passages_writer(output, inputs=inputs) as writer:
-        for query in read_passages(graded):
-            for passage in query.passages:
-                # A passage that the file has twice gets the ratings once.
-                found = by_passage.pop((query.query_id, passage.passage_id), {})
+
+    def change(query: RawQuery) -> RawQuery:
+        for raw in query.passages:
+            # A passage that the file has twice gets the ratings once.
+            found = by_passage.pop((query.query_id, raw.passage_id), {})
+            if found:
+                passage = raw.full()
                 for grader, given in found.items():
                     _compare(passage, rated, given, summary)
                     add_ratings(passage, grader, rated, given)
-            writer.write(query)
+                raw.take_grades(passage)
+        return query
+
+    rewrite(graded, output, change, inputs=inputs)
 
 
 def _compare(

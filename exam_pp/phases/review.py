@@ -84,6 +84,7 @@ def review_page(
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(_filter(grade_filter, test_bank))
     material = _read(graded, test_bank, selector, options)
+    _check(graded, bank, material, options)
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank)
     prompt = _known_prompt(prompt_class, prompts or {})
     if material.direct or (prompt is not None and prompt.kind == "direct"):
@@ -92,7 +93,6 @@ def review_page(
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
-    _check(graded, bank, material, options)
     scale = rating_scale(prompt, material.best_seen)
     min_grade = options.min_grade
     if min_grade is None:

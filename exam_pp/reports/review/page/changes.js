@@ -32,7 +32,7 @@ function ratingTable(ratings, refresh) {
     "table",
     { class: "list" },
     el("caption", {}, "Ratings"),
-    el("thead", {}, el("tr", {}, ["Query", "Entry", "Rating", "Comment", ""].map((name) => el("th", { scope: "col" }, name)))),
+    tableHead(["Query", "Entry", "Rating", "Comment", ""]),
     el("tbody", {}, ratings.map((rating) => el(
       "tr",
       {},
@@ -65,7 +65,7 @@ function editTable(edits, refresh) {
     "table",
     { class: "list" },
     el("caption", {}, "Changes of the bank"),
-    el("thead", {}, el("tr", {}, ["Query", "Change", "Entry", "To", "Reason", ""].map((name) => el("th", { scope: "col" }, name)))),
+    tableHead(["Query", "Change", "Entry", "To", "Reason", ""]),
     el("tbody", {}, edits.map((edit) => el(
       "tr",
       {},

@@ -30,6 +30,11 @@ function fill(node, ...children) {
   node.replaceChildren(...present(children));
 }
 
+/** The head of a table; a column without a name has an empty cell. */
+function tableHead(names) {
+  return el("thead", {}, el("tr", {}, names.map((name) => (name ? el("th", { scope: "col" }, name) : el("td", {})))));
+}
+
 /** A button with words on it. */
 function button(words, action, properties = {}) {
   return el("button", { type: "button", onclick: action, ...properties }, words);

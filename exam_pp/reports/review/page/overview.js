@@ -50,7 +50,7 @@ function leaderboard(board) {
     el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, ["System", "", "Mean ± error"].map((name) => el("th", { scope: "col" }, name)))),
+      tableHead(["System", "", "Mean ± error"]),
       el(
         "tbody",
         {},
@@ -106,7 +106,7 @@ function byJudgment(g) {
     el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, ["Judgment", "Passages", "Best ratings"].map((name) => el("th", { scope: "col" }, name)))),
+      tableHead(["Judgment", "Passages", "Best ratings"]),
       el(
         "tbody",
         {},

@@ -1,0 +1,107 @@
+"""A Chromium that can reach nothing, and review pages to open in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from scripts.browser import chromium, find_chromium
+
+pytestmark = pytest.mark.browser
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+
+
+def run(*arguments: object) -> None:
+    main(["-q", *map(str, arguments)])
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    pytest.importorskip("playwright", reason="playwright is not installed (pip install 'exam_pp[browser]')")
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed")
+    with chromium() as found:
+        yield found
+
+
+class Tab:
+    """A page in a browser of its own, and everything that went wrong in it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.answered: list[str] = []
+        self.failures: list[tuple[str, str]] = []
+        self.problems: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("response", lambda response: self.answered.append(response.url))
+        page.on("requestfailed", lambda request: self.failures.append((request.url, request.failure)))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", self._hear)
+
+    def _hear(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(message.text)
+
+    def open(self, path: Path) -> Tab:
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+        return self
+
+    def go(self, address: str) -> Tab:
+        """To a view: ``#/q/0``."""
+        self.page.evaluate("address => { window.location.hash = address }", address)
+        self.page.wait_for_timeout(150)
+        return self
+
+    def press(self, *keys: str) -> Tab:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self
+
+    def text(self, selector: str = "body") -> str:
+        return str(self.page.inner_text(selector))
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Callable[..., Tab]]:
+    """Opens a page from disk; afterwards: no error, no request but for the file itself."""
+    contexts: list[Any] = []
+    tabs: list[Tab] = []
+
+    def make(path: Path, **options: Any) -> Tab:
+        context = browser.new_context(
+            viewport={"width": 1360, "height": 900}, accept_downloads=True, **options
+        )
+        contexts.append(context)
+        tabs.append(Tab(context.new_page()))
+        return tabs[-1].open(path)
+
+    yield make
+    for made in tabs:
+        assert made.problems == []
+        assert [url for url in made.requests if not url.startswith(("file:", "blob:"))] == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def demo(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo collection, graded by the lexical baseline: passages, bank, review page."""
+    folder = tmp_path_factory.mktemp("demo")
+    bank = demo_data / "questions.jsonl"
+    run("import", "--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv", "--top", 5,
+        "--queries", demo_data / "queries.jsonl", "--qrels", demo_data / "qrels.txt",
+        "-o", folder / "passages.jsonl.gz")  # fmt: skip
+    run("grade", folder / "passages.jsonl.gz", "-o", folder / "graded.jsonl.gz", "--bank", bank,
+        "--prompt-class", RATED, "--prompt-class", EXTRACTED, "--model", "lexical")  # fmt: skip
+    (folder / "bank.jsonl").write_bytes(bank.read_bytes())
+    run("review", folder / "graded.jsonl.gz", "--bank", folder / "bank.jsonl", "--prompt-class", RATED,
+        "-o", folder / "review.html")  # fmt: skip
+    return folder

@@ -1,0 +1,284 @@
+"""A reviewer at work, in a real browser: read, rate by keyboard, edit the bank, save, apply, go on later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.agreement import graders
+from exam_pp.reports.document import Table
+from exam_pp.store.banks import read_bank
+from exam_pp.store.edits import file_sha256, read_edits
+from exam_pp.store.passages import read_passages
+from tests.browser.conftest import RATED, Tab, run
+
+pytestmark = pytest.mark.browser
+
+OpenTab = Callable[..., Tab]
+
+
+def save(tab: Tab, folder: Path, reviewer: str | None = None) -> Path:
+    """Download the edits; gives the file."""
+    with tab.page.expect_download() as download:
+        tab.page.click("#save")
+        if reviewer is not None:
+            tab.page.fill("#dialog input", reviewer)
+            tab.page.click("#dialog .primary")
+    assert download.value.suggested_filename == "edits.json"
+    path = folder / "edits.json"
+    download.value.save_as(path)
+    return path
+
+
+def test_overview(demo: Path, tab: OpenTab) -> None:
+    page = tab(demo / "review.html")
+    words = page.text("main")
+    assert "8 queries" in words
+    assert "Cover(min_grade=4)@20" in words
+    assert page.page.locator("#queries tbody tr").count() == 8
+    assert page.page.locator("svg.plot rect").count() == 6, "a column for every rating"
+    page.page.fill("[data-search]", "hubble")
+    assert page.page.locator("#queries tbody tr").count() == 1
+    page.page.fill("[data-search]", "no such words")
+    assert "No query has these words." in page.text("#queries")
+    page.page.fill("[data-search]", "")
+    page.page.click("button:has-text('Passages')")
+    counts = [int(words) for words in page.page.locator("#queries tbody td:nth-child(3)").all_inner_texts()]
+    assert counts == sorted(counts, reverse=True)
+    assert page.page.get_attribute("th:has(button:has-text('Passages'))", "aria-sort") == "descending"
+
+
+def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path) -> None:
+    page = tab(demo / "review.html")
+    # Open the second query by keyboard, filter, and rate three passages.
+    page.press("j", "Enter")
+    page.page.wait_for_selector(".grid tbody td.cell")
+    all_rows = page.page.locator(".grid tbody tr[data-row]").count()
+    page.page.select_option("label:has-text('Show') select", "relevant")
+    rows = page.page.locator(".grid tbody tr[data-row]").count()
+    assert 3 < rows < all_rows
+    assert f"{rows} of {all_rows} passages" in page.text("main")
+    page.page.focus(".grid")
+    page.press("4", "j", "l", "0", "j", "5")
+    assert page.page.locator(".grid td.own").count() == 3
+    assert "3 ratings: not saved" in page.text("#status")
+    assert page.page.title().startswith("• ")
+    page.press("c")
+    page.page.keyboard.type("says when: 1990")
+    page.press("Escape")
+    # Reword the first question, remove the second, add one.
+    page.page.click("[aria-label='Edit entry 1']")
+    page.page.fill("#dialog textarea", "In which year was the Hubble Space Telescope launched?")
+    page.page.select_option("#dialog select", "vital")
+    page.page.click("#dialog .primary")
+    page.page.click("[aria-label='Remove entry 2']")
+    page.page.fill("#dialog input[type=text]", "too easy")
+    page.page.click("#dialog .primary")
+    page.page.click("text=Add an entry …")
+    page.page.fill("#dialog textarea", "Who paid for Hubble?")
+    page.page.click("#dialog .primary")
+    assert "In which year was the Hubble" in page.text(".entries")
+    edits = save(page, tmp_path, "ana")
+    assert "saved" in page.text("#status")
+
+    # The file is exactly the documented format.
+    given = json.loads(edits.read_text(encoding="utf-8"))
+    assert list(given) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
+    assert given["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
+    assert given["bank_sha256"] == file_sha256(demo / "bank.jsonl")
+    assert given["reviewer"] == "ana"
+    assert [rating["rating"] for rating in given["ratings"]] == [4, 0, 5]
+    assert set(given["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
+    assert given["ratings"][2]["comment"] == "says when: 1990"
+    assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in given["bank"]] == [
+        ("reword", "In which year was the Hubble Space Telescope launched?"),
+        ("importance", "vital"),
+        ("remove", None),
+        ("add", "Who paid for Hubble?"),
+    ]
+    assert read_edits(edits).bank[2].reason == "too easy"
+
+    # Both halves are applied, and the effect is there.
+    run("apply-edits", demo / "graded.jsonl.gz", edits, "-o", tmp_path / "people.jsonl.gz")
+    run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "bank.jsonl")
+    people = {
+        (query.query_id, passage.passage_id, key): rating
+        for query in read_passages(tmp_path / "people.jsonl.gz")
+        for passage in query.passages
+        for grades in passage.rubric_grades or ()
+        if grades.model == "human:ana"
+        for key, rating in grades.entry_ratings().items()
+    }
+    assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in given["ratings"]}
+    rated = GradeFilter(prompt_class=RATED)
+    table = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).blocks[0]
+    assert isinstance(table, Table)
+    assert table.rows[0][:3] == ["human:ana", "lexical", 3]
+    texts = [
+        entry.text
+        for entry in read_bank(tmp_path / "bank.jsonl").entries(given["ratings"][0]["query_id"]).values()
+    ]
+    assert "Who paid for Hubble?" in texts
+    assert "In which year was the Hubble Space Telescope launched?" in texts
+    assert not any("primary mirror of Hubble" in text for text in texts)
+
+    # A page of the result shows the person beside the model.
+    run("review", tmp_path / "people.jsonl.gz", "--bank", demo / "bank.jsonl", "-o", tmp_path / "second.html")
+    second = tab(tmp_path / "second.html").go("#/q/1")
+    second.page.wait_for_selector(".grid")
+    second.page.select_option("label:has-text('Show') select", "disagree")
+    assert 1 <= second.page.locator(".grid tbody tr[data-row]").count() <= 3
+    second.press("j", "k")
+    assert "human:ana" in second.text(".selected-pair")
+
+
+def test_work_is_kept_and_loaded_again(demo: Path, tab: OpenTab, tmp_path: Path) -> None:
+    page = tab(demo / "review.html").go("#/q/0/p/2/e/1")
+    page.press("3")
+    assert page.page.get_attribute("[data-focus=rate-3]", "aria-pressed") == "true"
+    page.page.reload()
+    page.page.wait_for_selector("html[data-ready]")
+    assert "1 rating: not saved" in page.text("#status")
+    assert page.page.get_attribute("[data-focus=rate-3]", "aria-pressed") == "true"
+    edits = save(page, tmp_path, "bo")
+
+    # Another browser, another day: load, go on, and save again.
+    given = json.loads(edits.read_text(encoding="utf-8"))
+    given["bank"] = [
+        {
+            "op": "weight",
+            "query_id": given["ratings"][0]["query_id"],
+            "id": given["ratings"][0]["id"],
+            "value": 2,
+            "reason": "central",
+        },
+        {"op": "add", "query_id": given["ratings"][0]["query_id"], "text": "أين يقع؟ 🌊"},
+    ]
+    given["ratings"][0]["comment"] = "line one\nline two </textarea>"
+    given["note"] = "a key of somebody else"
+    edits.write_text(json.dumps(given), encoding="utf-8")
+    other = tab(demo / "review.html")
+    other.page.set_input_files("#load-file", edits)
+    other.page.wait_for_function(
+        "document.querySelector('#status').textContent.startsWith('1 rating, 2 edits')"
+    )
+    again = save(other, tmp_path)
+    assert json.loads(again.read_text(encoding="utf-8")) == given
+    other.go("#/work")
+    assert "central" in other.text("main")
+    other.page.click("table:has-text('Changes of the bank') button >> nth=0")
+    assert "1 rating, 1 edit: not saved" in other.text("#status")
+
+
+REMOVE = {"op": "remove", "query_id": "d01", "id": "x"}
+UNKNOWN = {"query_id": "d01", "passage_id": "p", "id": "zzz"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"graded_sha256": "0" * 64}, "made for another graded file"),
+        ({"bank_sha256": "0" * 64, "bank": [REMOVE]}, "for another bank"),
+        ({"ratings": [UNKNOWN | {"rating": 1}]}, "1 rating is for entries"),
+        ({"ratings": [UNKNOWN | {"rating": 7}]}, "The rating 7 is not on the scale"),
+        ({"format": "other"}, 'its "format" is not exam_pp.edits.v1'),
+        ({"ratings": 3}, "are no lists"),
+        (None, "it is not JSON"),
+    ],
+)  # fmt: skip
+def test_edits_that_do_not_fit_are_asked_about(
+    demo: Path, tab: OpenTab, tmp_path: Path, change: dict[str, Any] | None, words: str
+) -> None:
+    page = tab(demo / "review.html")
+    value = {
+        "format": "exam_pp.edits.v1", "graded_sha256": file_sha256(demo / "graded.jsonl.gz"),
+        "bank_sha256": file_sha256(demo / "bank.jsonl"), "reviewer": "x", "ratings": [], "bank": [],
+    }  # fmt: skip
+    path = tmp_path / "edits.json"
+    path.write_text("{" if change is None else json.dumps(value | change), encoding="utf-8")
+    page.page.set_input_files("#load-file", path)
+    page.page.wait_for_selector("#dialog[open]")
+    assert words in page.text("#dialog")
+    page.press("Escape")
+    assert page.text("#status") == "no work yet"
+
+
+def test_passage_page(demo: Path, tab: OpenTab) -> None:
+    page = tab(demo / "review.html").go("#/q/1/p/0/e/0")
+    page.page.wait_for_selector(".card.selected")
+    words = page.text("main")
+    for part in ("judged", "rank", "Margin", "Answer", "Reply", "lexical"):
+        assert part in words
+    # The answer is marked where it stands, and the mark follows the entry.
+    marked = page.page.locator("mark").all_inner_texts()
+    answer = page.text(".card.selected .quote >> nth=0")
+    assert marked
+    assert marked[0].strip(" .").lower() in answer.lower()
+    page.press("l")
+    assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 2"
+    assert page.page.evaluate("location.hash") == "#/q/1/p/0/e/1"
+    # The prompt is made of the template, the entry and the passage.
+    page.page.click("summary:has-text('Prompt')")
+    page.page.wait_for_selector(".prompt:not(:empty)")
+    prompt = page.text(".prompt")
+    assert prompt.startswith("Can the question be answered based on the available context? choose one:")
+    assert prompt.endswith(page.text(".text p"))
+    # Agree, remove, next passage, up.
+    page.press("a")
+    assert page.page.locator("[aria-pressed=true]").count() == 1
+    page.press("x")
+    assert page.page.locator("[aria-pressed=true]").count() == 0
+    page.press("k", "u")
+    page.page.wait_for_selector(".grid")
+    page.press("u")
+    page.page.wait_for_selector("#queries")
+
+
+def test_bank_entries_must_be_new(demo: Path, tab: OpenTab) -> None:
+    page = tab(demo / "review.html").go("#/q/1")
+    page.page.click("text=Add an entry …")
+    page.page.fill("#dialog textarea", "  when was the Hubble space telescope LAUNCHED ")
+    page.page.click("#dialog .primary")
+    assert page.page.locator("#dialog[open]").count() == 1
+    assert "already" in page.page.eval_on_selector("#dialog textarea", "node => node.validationMessage")
+    page.press("Escape")
+    assert page.text("#status") == "no work yet"
+
+
+def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTab) -> None:
+    """Some browsers refuse localStorage for files from disk."""
+    page = tab(demo / "review.html")
+    page.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage',"
+        " { get() { throw new DOMException('no', 'SecurityError'); } });"
+    )
+    page.page.reload()
+    page.page.wait_for_selector("html[data-ready]")
+    page.go("#/q/0/p/0/e/0")
+    page.press("2")
+    assert page.text("#status") == "1 rating: not saved"
+    assert "this browser keeps nothing" in page.page.get_attribute("#status", "title")
+    page.page.click("[data-focus=theme]")
+    assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
+    # Leaving is asked about, because the work would be gone.
+    asked: list[str] = []
+    page.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.page.click("h1")
+    page.page.close(run_before_unload=True)
+    page.page.wait_for_event("close") if not page.page.is_closed() else None
+    assert asked == ["beforeunload"]
+
+
+def test_two_tabs_show_the_same_work(demo: Path, browser: Any) -> None:
+    context = browser.new_context()
+    first, second = (Tab(context.new_page()).open(demo / "review.html") for _ in range(2))
+    first.go("#/q/0/p/0/e/0").press("2")
+    second.page.wait_for_function("document.querySelector('#status').textContent === '1 rating: not saved'")
+    second.go("#/q/0/p/1/e/0").press("4")
+    first.page.wait_for_function("document.querySelector('#status').textContent === '2 ratings: not saved'")
+    context.close()
