@@ -1,0 +1,386 @@
+"""Answers, assignments, judge rows and segments, from and to the files of other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.candidate_segments import export_candidates, import_candidates
+from exam_pp.phases.export_answers import AnswerFormat, export_answers
+from exam_pp.phases.export_assignments import export_assignments
+from exam_pp.phases.import_ import ImportSources, import_passages
+from exam_pp.phases.import_assignments import AssignmentSources, import_assignments
+from exam_pp.phases.umbrela_rows import export_judge_rows, import_judge_rows
+from exam_pp.store.answers import read_answers
+from exam_pp.store.banks import read_bank
+from exam_pp.store.passages import read_passages
+from tests.conftest import passage
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+Lines = list[dict[str, Any]]
+
+
+def read_json(path: Path) -> Lines:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def assignment(run: str, query_id: str, labels: str, **keys: Any) -> dict[str, Any]:
+    """A line of AutoNuggetizer; labels S, P, N or anything else, importance vital then okay."""
+    names = {"S": "support", "P": "partial_support", "N": "not_support"}
+    return {
+        "query": f"text of {query_id}",
+        "qid": query_id,
+        "answer_text": f"What {run} says.",
+        "response_length": 3,
+        "run_id": run,
+        "nuggets": [
+            {"text": f"nugget {n}", "importance": "okay" if n else "vital", "assignment": names.get(x, x)}
+            for n, x in enumerate(labels)
+        ],
+        **keys,
+    }
+
+
+def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [assignment("r", "007", "SP?N"), assignment("s", "007", "NNNN")])
+    sources = AssignmentSources(
+        [source],
+        tmp_path / "g.jsonl.gz",
+        bank_output=tmp_path / "b.jsonl",
+        queries_output=tmp_path / "q.json",
+    )
+    told = " ".join(import_assignments(sources).lines())
+    (query,) = read_passages(sources.output)
+    found = query.passages[0]
+    (grades,) = found.rubric_grades or ()
+
+    assert [p.passage_id for p in query.passages] == ["r/007", "s/007"]
+    assert (found.text, found.rankings[0].method, found.rankings[0].rank) == ("What r says.", "r", 1)
+    assert (grades.model, grades.prompt_class) == ("nuggetizer", "NuggetAssignment")
+    assert [label for _, label in grades.nugget_labels() or ()] == [
+        "support",
+        "partial_support",
+        "not_support",
+    ]
+    assert list(grades.entry_ratings().values()) == [2, 1, 0]
+    (unread,) = (grades.errors or {}).values()  # type: ignore[union-attr]
+    assert unread["response"] == "?"
+    assert "1 labels are none of the three and stay ungraded: '?'" in told
+    bank = read_bank(tmp_path / "b.jsonl")
+    assert [entry.importance for entry in bank.entries("007").values()] == ["vital", "okay", "okay", "okay"]
+    assert json.loads((tmp_path / "q.json").read_text()) == {"007": "text of 007"}
+
+
+def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """ManualAssign: labels of people, beside those of a model, for answers that were imported before."""
+    automatic = write_jsonl("auto.jsonl", [assignment("r", "q", "SN")])
+    manual = write_jsonl("manual.jsonl", [assignment("r", "q", "NS"), assignment("new", "q", "SS")])
+    first, both = tmp_path / "auto.jsonl.gz", tmp_path / "both.jsonl.gz"
+    import_assignments(AssignmentSources([automatic], first))
+    import_assignments(AssignmentSources([manual], both, grader="human:alice", passages=first))
+    (query,) = read_passages(both)
+
+    assert [p.passage_id for p in query.passages] == ["r/q", "new/q"]
+    graders = [
+        (g.model, [r.source for r in g.self_ratings or ()]) for g in query.passages[0].rubric_grades or ()
+    ]
+    assert graders == [("nuggetizer", [None, None]), ("human:alice", ["human", "human"])]
+
+
+def test_other_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [assignment("r", "q", "SN"), assignment("s", "q", "SNN")])
+    sources = AssignmentSources([source], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl")
+    summary = import_assignments(sources)
+
+    assert len(read_bank(tmp_path / "b.jsonl").entries("q")) == 3
+    assert summary.unlike == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        ([assignment("r", "q", "S"), assignment("r", "q", "S")], "line 2: .* answers the query 'q' twice"),
+        ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* holds another text"),
+        ([{"qid": "q"}], "line 1, answer_text: is missing"),
+        ([], "holds no assignments"),
+    ],
+)
+def test_assignments_that_do_not_fit(
+    write_jsonl: WriteJsonl, tmp_path: Path, lines: Lines, error: str
+) -> None:
+    before = tmp_path / "before.jsonl"
+    import_assignments(AssignmentSources([write_jsonl("b.jsonl", [assignment("r", "q", "S")])], before))
+    source = write_jsonl("a.jsonl", lines)
+    with pytest.raises(DataError, match=error):
+        import_assignments(AssignmentSources([source], tmp_path / "o.jsonl", passages=before))
+    assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
+    """301 real answers: what goes in comes out, strange labels and repeated nuggets included."""
+    source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
+    graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
+    import_assignments(AssignmentSources([source], graded, bank_output=bank))
+    export_assignments(graded, bank, out)
+    before, after = read_json(source), read_json(out)
+
+    lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
+    assert all(length == words for length, words in lengths), "L is counted anew"
+    for line in before:
+        del line["response_length"]
+    assert after == before
+    assert [list(line) for line in after] == [list(line) for line in before]
+
+
+def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    from tests.phases.nugget_material import answer, bank_line
+
+    parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
+    graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
+    told = export_assignments(graded, bank, tmp_path / "a.jsonl")
+    (line,) = read_json(tmp_path / "a.jsonl")
+
+    assert line["answer_text"] == "One. Two."
+    assert [nugget["assignment"] for nugget in line["nuggets"]] == ["partial_support", "support"]
+    assert "The grader is not written" in " ".join(told)
+
+
+def test_export_of_one_grader_alone(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    from tests.phases.nugget_material import answer, bank_line
+
+    graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
+    with pytest.raises(SelectionError, match=r"one grader; the filter leaves: .*human:ann"):
+        export_assignments(graded, bank, tmp_path / "a.jsonl")
+    main(
+        ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
+         "-o", str(tmp_path / "a.jsonl")]
+    )  # fmt: skip
+    assert read_json(tmp_path / "a.jsonl")[0]["nuggets"][0]["assignment"] == "not_support"
+
+
+ROW = {
+    "model": "gpt-4o", "query": "where is it from", "passage": "Text of  p3.", "prompt": "Judge!",
+    "prediction": "##final score: 2", "reasoning": None, "judgment": 2, "result_status": 1,
+}  # fmt: skip
+
+
+def test_judge_rows_are_joined_by_their_texts(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """White space aside; what UMBRELA could not read is no 0; rows about other texts are told."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is  it from\n")
+    failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "judgment": 0, "result_status": 0}
+    rows = write_jsonl("rows.jsonl", [ROW, failed, ROW | {"passage": "Another text."}])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
+
+    (grade,) = passages["p3"].direct_grades or ()
+    assert (grade.model, grade.prompt_class, grade.self_ratings) == ("gpt-4o", "Umbrela", 2)
+    (unread,) = passages["p1"].direct_grades or ()
+    assert unread.entry_ratings() == {}
+    assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])
+    strange = write_jsonl("strange.jsonl", [ROW | {"query": "else"}])
+    with pytest.raises(SelectionError, match="No row has the query text"):
+        import_judge_rows([strange], tiny_passages, queries, tmp_path / "x.jsonl")
+    wrong = write_jsonl("wrong.jsonl", [ROW | {"judgment": 7}])
+    with pytest.raises(DataError, match="line 1, judgment: 7 is no label"):
+        import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
+
+
+def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    row = ROW | {"passage": "Text of p3."}
+    rows = write_jsonl("rows.jsonl", [row])
+    graded = tmp_path / "labelled.jsonl"
+    main(
+        ["import", "--umbrela", str(rows), "--passages", str(tiny_passages), "--queries", str(queries),
+         "-o", str(graded)]
+    )  # fmt: skip
+    told = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
+
+    assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
+    assert "1 passage ids" in " ".join(told)
+
+
+CANDIDATES = {
+    "query": {"text": "a query", "qid": "007"},
+    "candidates": [
+        {"docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"title": "T", "segment": "Two."}},
+        {"docid": "d#1", "score": 9.0, "doc": {"contents": "One."}},
+    ],
+}
+
+
+def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("retrieve.jsonl", [CANDIDATES])
+    told = import_candidates([source], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
+    (query,) = read_passages(tmp_path / "p.jsonl")
+
+    assert [(p.passage_id, p.text) for p in query.passages] == [("d#2", "Two."), ("d#1", "One.")]
+    assert [[(e.method, e.rank, e.score) for e in p.rankings] for p in query.passages] == [
+        [("retrieve", 1, 9.5)],
+        [("retrieve", 2, 9.0)],
+    ]
+    assert [[j.relevance for j in p.judgments] for p in query.passages] == [[2], []]
+    assert "1 values of 'title'" in " ".join(told)
+    export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "retrieve", tmp_path / "again.jsonl")
+    (again,) = read_json(tmp_path / "again.jsonl")
+    assert again["query"] == {"qid": "007", "text": "a query"}
+    assert again["candidates"][0] == {
+        "docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"segment": "Two."},
+    }  # fmt: skip
+    with pytest.raises(SelectionError, match="no system 'x'; it has: retrieve"):
+        export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("candidate", "error"),
+    [
+        ({"docid": "d#2", "doc": {"segment": "Two."}}, "occurs twice"),
+        ({"docid": "d#2", "doc": {"segment": "Else."}}, "another text"),
+        ({"docid": "d#3", "doc": {}}, "doc has none of the keys"),
+        ({"doc": {"segment": "Two."}}, "docid: is missing"),
+    ],
+)
+def test_candidates_that_do_not_fit(
+    write_jsonl: WriteJsonl, tmp_path: Path, candidate: Any, error: str
+) -> None:
+    line = CANDIDATES | {"candidates": [*CANDIDATES["candidates"], candidate]}  # type: ignore[misc]
+    with pytest.raises(DataError, match=f"line 1, candidates.*{error}"):
+        import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
+
+
+@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
+def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) -> None:
+    """The demo's generative systems: elements and citations survive in every shape that has them."""
+    sources = [demo_data / "answers" / name for name in ("gen-long.jsonl", "gen-short.jsonl")]
+    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
+    import_passages(ImportSources(answers=sources, unit="sentence"), passages)
+    told = export_answers(passages, out, form=form, queries=demo_data / "queries.jsonl")
+    before = {(a.system, a.query_id): a.parts for source in sources for a in read_answers(source)}
+
+    assert {(a.system, a.query_id): a.parts for a in read_answers(out)} == before
+    assert told[0] == "Wrote 16 answers (systems: 2)."
+
+
+def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
+    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
+    source = demo_data / "answers" / "gen-short.jsonl"
+    import_passages(ImportSources(answers=[source], unit="whole"), passages)
+    told = export_answers(passages, out, form="plain", systems=["gen-short"])
+
+    (first, *_) = read_answers(source)
+    assert read_json(out)[0] == {
+        "query_id": first.query_id,
+        "system": "gen-short",
+        "text": " ".join(part.text for part in first.parts),
+    }
+    assert "cited documents" in told[1]
+    with pytest.raises(SelectionError, match="no answer of 'x'"):
+        export_answers(passages, out, form="plain", systems=["x"])
+
+
+def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="holds no answers"):
+        export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
+
+
+def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
+    import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
+    export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
+    assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
+        ["--umbrela", "a.jsonl"],
+        ["--candidates", "a.jsonl", "--grader", "x"],
+        ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
+        ["--passages", "a.jsonl"],
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: list[str], write_jsonl: WriteJsonl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl("a.jsonl", [])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["import", *options, "-o", "out.jsonl"])
+    assert stop.value.code == 2
+
+
+LABELS = st.sampled_from(["support", "partial_support", "not_support", "historical", ""])
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["1", "02"])),
+        st.tuples(TEXTS, st.lists(LABELS, min_size=1, max_size=4)),
+        min_size=1,
+    ),
+)
+def test_any_assignments_survive_both_ways(
+    tmp_path_factory: pytest.TempPathFactory, answers: dict[tuple[str, str], tuple[str, list[str]]]
+) -> None:
+    """Nuggets that an answer lacks, but another answer to the query has, come back without a label."""
+    folder = tmp_path_factory.mktemp("both")
+    lines = [
+        {
+            "query": "text",
+            "qid": query_id,
+            "answer_text": text,
+            "response_length": len(text.split()),
+            "run_id": run,
+            "nuggets": [
+                {"text": f"nugget {n}", "importance": "vital", "assignment": label}
+                for n, label in enumerate(labels)
+            ],
+        }
+        for (run, query_id), (text, labels) in answers.items()
+    ]
+    source = folder / "a.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    import_assignments(AssignmentSources([source], folder / "g.jsonl", bank_output=folder / "b.jsonl"))
+    export_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
+    after = {(line["run_id"], line["qid"]): line for line in read_json(folder / "o.jsonl")}
+
+    assert after.keys() == answers.keys()
+    for line in lines:
+        found = after[line["run_id"], line["qid"]]  # type: ignore[index]
+        given_nuggets = found.pop("nuggets")
+        nuggets = line.pop("nuggets")
+        assert found == line
+        assert given_nuggets[: len(nuggets)] == nuggets
+        assert all(nugget["assignment"] == "" for nugget in given_nuggets[len(nuggets) :])
+
+
+def test_two_passages_of_one_text_are_both_labelled(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    passages = write_jsonl("p.jsonl", [["q", [passage("p1", text="Same."), passage("p2", text="Same.")]]])
+    queries = tmp_path / "q.tsv"
+    queries.write_text("q\ttext\n")
+    rows = write_jsonl("rows.jsonl", [ROW | {"query": "text", "passage": "Same."}])
+    import_judge_rows([rows], passages, queries, tmp_path / "o.jsonl")
+    (query,) = read_passages(tmp_path / "o.jsonl")
+
+    assert isinstance(query, QueryPassages)
+    assert [_label(p) for p in query.passages] == [2, 2]
+
+
+def _label(found: Passage) -> int | None:
+    return (found.direct_grades or [])[0].self_ratings
