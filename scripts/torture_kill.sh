@@ -56,13 +56,14 @@ while ((done_kills < kills)); do
     if kill -9 "$process" 2>/dev/null; then
         wait "$process" 2>/dev/null || true
         done_kills=$((done_kills + 1))
+        if [[ -e $output ]]; then # it had just finished: the journal goes once the output stands
+            cmp "$work/whole.jsonl.gz" "$output" || exit 1
+            rm -f "$output" "$output".journal* && before=0
+            continue
+        fi
         after=$(journaled "$output.journal")
         ((after >= before)) || lost=$((lost + before - after))
         before=$after
-        if [[ -e $output ]]; then # it had just finished
-            cmp "$work/whole.jsonl.gz" "$output" || exit 1
-            rm -f "$output" && before=0
-        fi
     else # it was faster than the kill: once more from the start
         wait "$process"
         cmp "$work/whole.jsonl.gz" "$output" || exit 1
