@@ -228,8 +228,8 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         with pytest.raises(SystemExit) as stop:
             main(command)
         assert stop.value.code == 2
+    people.write_text("q 0 z 3\n")
     with pytest.raises(SelectionError, match="No passage is in both"):
-        people.write_text("q 0 z 3\n")
         labelled_passages(model, people)
 
 
