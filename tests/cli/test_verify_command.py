@@ -16,7 +16,7 @@ def test_text(tiny_passages: Path, tiny_bank: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert "What text is this?\n------------------\n" in out
     assert "     5         3  p1       Text of p1.\n" in out
-    assert "1 more passages are not shown." in out
+    assert "1 more passage is not shown." in out
     assert "007" not in out
 
 
@@ -131,7 +131,7 @@ def test_the_seed_of_a_sample(golden: list[str], capsys: pytest.CaptureFixture[s
             ["--min-judgment", "9"],
             "No passage is judged 9 or higher: there is nothing to cover.",
         ),
-        ("spurious", [], "0 of 2 entries of 1 queries are covered"),
+        ("spurious", [], "0 of 2 entries of 1 query are covered"),
         ("disagreements", ["--min-grade", "1"], "judgments and grades agree."),
         ("unparsed", ["--system", "dense"], "Nothing to show: all 2 pairs are graded"),
         ("sample", ["--min-grade", "9"], "0 of 0 graded pairs"),

@@ -70,11 +70,19 @@ class Smallest(Generic[T]):
             del self._items[self.limit :]
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 query``, ``2 queries``."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun}"
+
+
 def omission(count: int, what: str, shown: int) -> list[Block]:
-    """A line that says how many are not shown, if any."""
+    """A line that says how many are not shown, if any; ``what`` is one of them."""
     if not count:
         return []
-    return [Paragraph(f"{count} {'more ' if shown else ''}{what} are not shown.")]
+    noun = f"more {what}" if shown else what
+    return [Paragraph(f"{counted(count, noun)} {'is' if count == 1 else 'are'} not shown.")]
 
 
 def without_empty_columns(table: Table) -> Table:

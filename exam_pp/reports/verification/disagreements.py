@@ -86,7 +86,7 @@ class Disagreements(VerificationReport):
                     f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
                 )
                 blocks += card(passage, label, nearest(passage, _ENTRIES), query.entries)
-            blocks += omission(found.omitted, "passages", len(items))
+            blocks += omission(found.omitted, "passage", len(items))
         return blocks
 
     def table(self) -> Table:

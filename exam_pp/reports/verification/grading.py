@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from exam_pp.reports.document import Block, Cell, Heading, Table
-from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
+from exam_pp.reports.verification.base import VerificationReport, counted, omission, without_empty_columns
 from exam_pp.reports.verification.checked import (
     NOT_ASKED,
     UNGRADED,
@@ -135,9 +135,9 @@ class _Counts:
 
     def words(self, queries: int, entries: int) -> str:
         return (
-            f"{queries} queries, {entries} entries, {self.pairs} pairs: {self.odd_replies} with a "
-            f"reply that is not just the rating ({self.by_default} of them marked as read by the default "
-            f"rule), {self.ungraded} ungraded, {self.not_asked} not asked."
+            f"{counted(queries, 'query')}, {counted(entries, 'entry')}, {counted(self.pairs, 'pair')}: "
+            f"{self.odd_replies} with a reply that is not just the rating ({self.by_default} of them marked as "
+            f"read by the default rule), {self.ungraded} ungraded, {self.not_asked} not asked."
         )
 
 
@@ -145,7 +145,7 @@ def _entry_blocks(entry: GradedEntry) -> list[Block]:
     blocks: list[Block] = [Heading(entry.text, level=2)]
     if entry.pairs:
         blocks.append(pair_table(entry.pairs))
-    return blocks + omission(entry.omitted, "passages", len(entry.pairs))
+    return blocks + omission(entry.omitted, "passage", len(entry.pairs))
 
 
 def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from exam_pp.reports.document import Block, Cell, Heading, Table
-from exam_pp.reports.verification.base import Smallest, VerificationReport, omission, without_empty_columns
+from exam_pp.reports.verification.base import (
+    Smallest,
+    VerificationReport,
+    counted,
+    omission,
+    without_empty_columns,
+)
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, blank_pair, shortened
 from exam_pp.reports.verification.grading import CELL
 
@@ -50,7 +56,7 @@ class Grid(VerificationReport):
 
     def summary(self) -> str:
         """How many passages there are, and how many are shown."""
-        words = f"{len(self._queries)} queries, {self._passages} passages."
+        words = f"{counted(len(self._queries), 'query')}, {counted(self._passages, 'passage')}."
         if self._min_answers:
             found = sum(rows.passages.added for rows in self._queries.values())
             words += f" {found} of them cover {self._min_answers} or more entries."
@@ -66,7 +72,7 @@ class Grid(VerificationReport):
                 blocks.append(_grid(rows, passages, in_cells=self._in_cells))
                 if not self._in_cells:
                     blocks += _answers(rows, passages)
-            blocks += omission(rows.passages.omitted, "passages", len(passages))
+            blocks += omission(rows.passages.omitted, "passage", len(passages))
         return blocks
 
     def table(self) -> Table:

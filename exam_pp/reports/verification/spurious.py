@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.reports.verification.base import Smallest, VerificationReport, omission, percent
+from exam_pp.reports.verification.base import Smallest, VerificationReport, counted, omission, percent
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, GradedPair
 from exam_pp.reports.verification.grading import pair_table
 
@@ -83,7 +83,7 @@ class Spurious(VerificationReport):
         if not any(entry.graded[False] for entry in self._entries.values()):
             return f"No graded passage is judged below {self._min_judgment}: no entry can look spurious."
         return (
-            f"{found} of {total} entries of {len(self._queries)} queries are covered (grade "
+            f"{found} of {total} entries of {counted(len(self._queries), 'query')} are covered (grade "
             f"{self._min_grade} or higher) by {self._often} or more non-relevant passages (judged below "
             f"{self._min_judgment})."
         )
@@ -112,7 +112,7 @@ class Spurious(VerificationReport):
                 "of those graded on it. A good entry is covered by many relevant passages and few others."
             ),
             Table(columns, rows, decimals=0),
-            *omission(len(found) - len(shown), "entries", len(shown)),
+            *omission(len(found) - len(shown), "entry", len(shown)),
         ]
         for _, entry in shown:
             blocks += _examples(entry)

@@ -75,7 +75,7 @@ class Uncovered(VerificationReport):
             for passage in passages:
                 label = f"{passage.passage_id}: {judged(passage)}, best grade {passage.best_rating}"
                 blocks += card(passage, label, nearest(passage, _NEAREST), one.query.entries)
-            blocks += omission(one.found.omitted, "passages", len(passages))
+            blocks += omission(one.found.omitted, "passage", len(passages))
         return blocks
 
     def table(self) -> Table:

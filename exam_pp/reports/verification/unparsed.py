@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
+from exam_pp.reports.verification.base import VerificationReport, counted, omission, without_empty_columns
 from exam_pp.reports.verification.checked import NOT_ASKED, CheckedQuery, GradedPair, shortened
 from exam_pp.reports.verification.grading import CELL
 
@@ -110,7 +110,8 @@ class Unparsed(VerificationReport):
                 f"Nothing to show: all {self._pairs} pairs are graded, by replies that were numbers, and no "
                 "prompt was shortened."
             )
-        cut = f" The prompts of {self._cut_passages} passages were shortened." if self._cut_passages else ""
+        shortened_passages = counted(self._cut_passages, "passage")
+        cut = f" The prompts of {shortened_passages} were shortened." if self._cut_passages else ""
         return (
             f"{self._pairs} pairs: {replies} with a rating that is not a number in the reply, {ungraded} "
             f"ungraded, {not_asked} not asked.{cut}"
@@ -144,7 +145,7 @@ class Unparsed(VerificationReport):
         ]
         columns = ("pairs", "rating", "source", "read now", "reply")
         blocks.append(without_empty_columns(Table(columns, rows, title="Different replies")))
-        blocks += omission(len(self._replies) - len(common), "replies", len(common))
+        blocks += omission(len(self._replies) - len(common), "reply", len(common))
         return blocks + _pairs_blocks("Pairs", self._not_numbers, total)
 
     def _ungraded_blocks(self) -> list[Block]:
@@ -169,7 +170,7 @@ class Unparsed(VerificationReport):
         return [
             Heading(f"Pairs that the model was not asked about ({self._not_asked.total()})"),
             Table(("passages", "query_id", "entry", "for example"), rows),
-            *omission(len(self._not_asked) - len(common), "entries", len(common)),
+            *omission(len(self._not_asked) - len(common), "entry", len(common)),
         ]
 
     def _cut_blocks(self) -> list[Block]:
@@ -178,7 +179,7 @@ class Unparsed(VerificationReport):
         return [
             Heading(f"Passages of which the model did not see the end ({self._cut_passages})"),
             Table(("query_id", "passage", "prompts", "most tokens cut"), self._cut),
-            *omission(self._cut_passages - len(self._cut), "passages", len(self._cut)),
+            *omission(self._cut_passages - len(self._cut), "passage", len(self._cut)),
         ]
 
     def table(self) -> Table:
@@ -217,4 +218,4 @@ def _pairs_blocks(title: str, found: list[_Found], total: int) -> list[Block]:
     ]
     columns = ("rating", "source", "read now", "reply", "reason", "query_id", "passage", "entry")
     table = without_empty_columns(Table(columns, rows, title))
-    return [table, *omission(total - len(found), "pairs", len(found))]
+    return [table, *omission(total - len(found), "pair", len(found))]

@@ -161,11 +161,11 @@ def test_what_is_not_shown_is_counted() -> None:
     report = reported(*MIXED, min_grade=1, limit=1)
     assert report.pages()[3] == Paragraph("3 more passages are not shown.")
     assert report.summary() == (
-        "1 queries, 1 entries, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
+        "1 query, 1 entry, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
         "by the default rule), 1 ungraded, 1 not asked."
     )
     nothing: list[Block] = reported(passage("p4"), min_grade=1).pages()[2:]
-    assert nothing == [Paragraph("1 passages are not shown.")]
+    assert nothing == [Paragraph("1 passage is not shown.")]
 
 
 def test_a_query_in_two_parts_is_one() -> None:

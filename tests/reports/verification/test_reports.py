@@ -133,12 +133,12 @@ class TestSpurious:
         report = Spurious(examples=1)
         assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
         assert report.summary() == (
-            "1 of 2 entries of 1 queries are covered (grade 4 or higher) by 3 or more non-relevant passages "
+            "1 of 2 entries of 1 query are covered (grade 4 or higher) by 3 or more non-relevant passages "
             "(judged below 1)."
         )
         limited = Spurious(often=1, limit=1)
         assert len(shown(limited, query(*self.PASSAGES))) == 1
-        assert "1 more entries are not shown." in texts(limited.pages(), Paragraph)
+        assert "1 more entry is not shown." in texts(limited.pages(), Paragraph)
 
     def test_judgment_from_which_a_passage_is_relevant(self) -> None:
         rows = shown(Spurious(2, often=1), query(*self.PASSAGES))
@@ -245,8 +245,8 @@ class TestGrid:
         report = Grid(2, limit=1)
         rows = shown(report, query(*self.PASSAGES))
         assert set(column(rows, "passage_id")) == {"two"}
-        assert "1 more passages are not shown." in texts(report.pages(), Paragraph)
-        assert report.summary() == "1 queries, 6 passages. 2 of them cover 2 or more entries."
+        assert "1 more passage is not shown." in texts(report.pages(), Paragraph)
+        assert report.summary() == "1 query, 6 passages. 2 of them cover 2 or more entries."
 
     def test_all_pairs_for_scripts(self) -> None:
         rows = shown(Grid(), query(*self.PASSAGES))
@@ -289,7 +289,7 @@ class TestUnparsed:
         assert rows[3]["tokens_cut"] == 9
         assert report.summary() == (
             "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
-            "prompts of 1 passages were shortened."
+            "prompts of 1 passage were shortened."
         )
 
     def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
@@ -324,7 +324,7 @@ class TestUnparsed:
     def test_limit(self) -> None:
         report, rows = self.rows(limit=1)
         assert len(rows) == 3
-        assert texts(report.pages(), Paragraph).count("1 more pairs are not shown.") == 1
+        assert texts(report.pages(), Paragraph).count("1 more pair is not shown.") == 1
 
     def test_most_frequent_replies_first(self) -> None:
         subjects = [
