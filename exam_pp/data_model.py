@@ -296,6 +296,11 @@ class RankingView(Protocol):
         ...
 
     @property
+    def query_id(self) -> str:
+        """The query, or a facet of it."""
+        ...
+
+    @property
     def rank(self) -> int:
         """Position, from 0 or 1."""
         ...

@@ -28,6 +28,15 @@ class Qrel(NamedTuple):
     relevance: int
 
 
+class SubtopicQrel(NamedTuple):
+    """One line of a qrels file with subtopics, as TREC's ndeval reads it."""
+
+    query_id: str
+    subtopic: str
+    passage_id: str
+    relevance: int
+
+
 class RunLine(NamedTuple):
     """One line of a run file; ``system`` is the file stem or the tag."""
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, CUTOFF, QUERIES, LeaderboardOutput, leaderboard_options
+from exam_pp.cli.leaderboard_options import (
+    BANK,
+    CUTOFF,
+    PLOT_LENGTH,
+    QUERIES,
+    LeaderboardOutput,
+    leaderboard_options,
+)
 from exam_pp.cli.options import GRADED, filter_options, grade_filter
 
 
@@ -29,6 +36,7 @@ from exam_pp.cli.options import GRADED, filter_options, grade_filter
     help="A query that a system returned nothing for scores 0, or is skipped as published.",
 )
 @click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
+@PLOT_LENGTH
 @leaderboard_options("published")
 @filter_options
 def command(
@@ -40,6 +48,7 @@ def command(
     cutoff: int,
     missing_queries: Any,
     soft: bool,
+    plot_length: Path | None,
     board: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
@@ -64,6 +73,7 @@ def command(
         soft=soft,
     )
     inputs = [graded, bank, queries]
+    board.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
     if board.form == "published" and board.official is None:
         board.write_text(published_cover(evaluation), evaluation, inputs)
     else:

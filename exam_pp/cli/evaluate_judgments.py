@@ -7,19 +7,27 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import QUERIES, LeaderboardOutput, leaderboard_options, run_options
+from exam_pp.cli.leaderboard_options import (
+    FACETS,
+    QUERIES,
+    LeaderboardOutput,
+    leaderboard_options,
+    run_options,
+)
 
 
 @click.command("judgments")
 @click.argument("source", metavar="GRADED|QRELS", type=click.Path(path_type=Path, allow_dash=True))
 @QUERIES
 @click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
+@FACETS
 @run_options(required=True)
 @leaderboard_options("official", official=False)
 def command(
     *,
     source: Path,
     queries: Path | None,
+    facets: Any,
     min_grade: int | None,
     runs: Path,
     measures: tuple[str, ...],
@@ -38,7 +46,7 @@ def command(
     if board.form == "official" and board.per_query:
         raise click.UsageError("--format official has no layout for --per-query.")
     evaluation = score_runs(
-        evaluate.judgments(source, queries=queries),
+        evaluate.judgments(source, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
         min_grade=min_grade,

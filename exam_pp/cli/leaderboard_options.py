@@ -24,6 +24,18 @@ QUERIES = click.option("--queries", type=FILE, help="Only the queries of this fi
 CUTOFF = click.option(
     "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
 )
+FACETS = click.option(
+    "--facets",
+    type=click.Choice(["title", "facet"]),
+    default="title",
+    show_default=True,
+    help="Queries are the queries themselves, or each of their facets (query/facet).",
+)
+PLOT_LENGTH = click.option(
+    "--plot-length",
+    type=click.Path(path_type=Path),
+    help="Also draw the first measure against response length, with the Pareto front (.png or .svg).",
+)
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
 
 
@@ -95,6 +107,11 @@ class LeaderboardOutput:
             from exam_pp.store.leaderboards import read_ranks
 
             ranks = read_ranks(self.official)
+        if self.form == "trec_eval":
+            from exam_pp.phases.leaderboards import trec_eval_text
+
+            self.write_text(trec_eval_text(evaluation, per_query=self.per_query), evaluation, inputs)
+            return
         if self.form == "published":
             from exam_pp.phases.published import published_correlation
 
@@ -120,6 +137,22 @@ class LeaderboardOutput:
         log_notes(evaluation.notes)
         self._draw(evaluation, sources)
         emit(text, self.output, sources)
+
+    def draw_lengths(
+        self,
+        evaluation: Evaluation,
+        passages: Path,
+        figure: Path | None,
+        inputs: Iterable[Path | None],
+        *,
+        cutoff: int = 20,
+    ) -> None:
+        """Scores against the words of the passages that systems rank, where that figure is asked for."""
+        if figure is not None:
+            from exam_pp.phases.figures import length_report, response_lengths, write_figure
+
+            _, drawing = length_report(evaluation, response_lengths(passages, cutoff=cutoff))
+            write_figure(drawing, figure, [*inputs, self.official])
 
     def _draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
         if self.plot is not None:
@@ -160,7 +193,7 @@ def leaderboard_options(
         ),
         SEED,
         plot_option("the first measure with its intervals"),
-        format_option("text", "tsv", "json", "md", *formats),
+        format_option("text", "tsv", "json", "md", "trec_eval", *formats),
         output_option(output_help),
     ]
     if official:

@@ -41,22 +41,30 @@ class Cover:
             yield Score(system, query.query_id, str(self), _share(query.size(covered), best))
         yield Score(OVERALL_SYSTEM, query.query_id, str(self), _share(query.size(covered_by_any), best))
 
-    def best_case(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """The scores if every ungraded pair of a passage and an entry reached ``min_grade``.
+    def bounds(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[tuple[Score, Score]]:
+        """The least and the most that each score could be, whatever grades the ungraded pairs have.
 
-        The worst case is the score itself. Not defined for normalised cover, whose denominator would
-        change with the grades.
+        A pair is a passage and an entry. An entry that only a system's own ungraded pairs could cover
+        raises, for normalised cover, what is covered at all as well, never lowering that system's score;
+        one that others' pairs could cover may lower it.
         """
-        assert not self.normalised
-        best = query.size(query.everything)
-        possible = [
-            passage.reaching(self.min_grade) | query.everything & ~passage.graded
-            for passage in query.passages
-        ]
-        for system, first_rank in first_ranks.items():
-            covered = _union(possible[index] for index in query.top(system, first_rank, self.cutoff))
-            yield Score(system, query.query_id, str(self), _share(query.size(covered), best))
-        yield Score(OVERALL_SYSTEM, query.query_id, str(self), _share(query.size(_union(possible)), best))
+        reached = [passage.reaching(self.min_grade) for passage in query.passages]
+        open_pairs = [query.everything & ~passage.graded for passage in query.passages]
+        anyone = _union(reached)
+        tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
+        tops[OVERALL_SYSTEM] = list(range(len(reached)))
+        for system, top in tops.items():
+            covered = _union(reached[index] for index in top)
+            possible = covered | _union(open_pairs[index] for index in top)
+            least, most = (query.everything, query.everything)
+            if self.normalised:
+                own = set(top)
+                by_others = _union(pairs for index, pairs in enumerate(open_pairs) if index not in own)
+                least, most = (anyone | by_others, anyone | possible)
+            yield (
+                Score(system, query.query_id, str(self), _share(query.size(covered), query.size(least))),
+                Score(system, query.query_id, str(self), _share(query.size(possible), query.size(most))),
+            )
 
     def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
         """Whether each system of ``first_ranks``, then the overall system, covers each entry."""

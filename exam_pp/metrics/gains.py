@@ -27,10 +27,10 @@ _UNLABELLED = -1_000_000
 
 @dataclass(frozen=True)
 class Ungraded:
-    """What passages would get at best: ``labels`` by query and passage, ``otherwise`` for all others."""
+    """What passages would get at best: ``labels`` of those in a file, ``otherwise`` of others, by query."""
 
     labels: Mapping[tuple[str, str], int]
-    otherwise: int
+    otherwise: Mapping[str, int]
 
 
 class RunMatrix:
@@ -107,8 +107,9 @@ class RunMatrix:
         cell = cell_of[ranking]
         counts = self._counts(list(labels.values()))
         if ungraded is not None:
-            best_of = self._by_number(ungraded.labels, ungraded.otherwise)
-            best = best_of[numbers]
+            known = self._by_number(ungraded.labels, _UNLABELLED)[numbers]
+            unseen = np.array([ungraded.otherwise.get(q, 0) for _, q in self._rows], dtype=np.int64)[ranking]
+            best = np.where(known != _UNLABELLED, known, np.where(label == _UNLABELLED, unseen, label))
             better = (best > np.maximum(label, 0)) & (cell >= 0)
             if depth is not None:
                 better &= rank <= depth
@@ -215,6 +216,34 @@ def run_scores(runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measur
                 yield from (Score(system, query_id, str(measure), value) for query_id, value in values)
             else:
                 yield from found.get(str(measure), ())
+
+
+def score_bounds(
+    runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measure], ungraded: Ungraded
+) -> tuple[list[Score], list[Score]]:
+    """The lower and the higher of two scores: everything ungraded non-relevant, or as good as it could be.
+
+    Ungraded are the passages that a system has within the measure's cutoff, for that system alone. More
+    relevant passages also raise what a system could have found, so measures that divide by it (nDCG, AP,
+    recall) may fall. Only for measures that :func:`supports` accepts, and where a score changes at all.
+    """
+    plain = runs.gains(qrels)
+    at_best: dict[int | None, Gains] = {}
+    low: list[Score] = []
+    high: list[Score] = []
+    for measure in filter(supports, measures):
+        depth = measure.params.get("cutoff")
+        if depth not in at_best:
+            at_best[depth] = runs.gains(qrels, ungraded=ungraded, depth=depth)
+        both = np.stack([plain.values(measure), at_best[depth].values(measure)])
+        if np.array_equal(both[0], both[1]):
+            continue
+        for bound, values in ((low, both.min(axis=0)), (high, both.max(axis=0))):
+            for system, row in zip(runs.systems, values.tolist(), strict=True):
+                bound += [
+                    Score(system, q, str(measure), v) for q, v in zip(plain.query_ids, row, strict=True)
+                ]
+    return low, high
 
 
 def _level(measure: Measure) -> int:

@@ -2,44 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from exam_pp.data_model import QueryView
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.graded import GradedPassage, GradedQuery
 from exam_pp.results import Qrel
 
 Label = Literal["max", "count", "binary"]
+Facets = Literal["title", "facet"]
+"""Whether a query of the qrels is the query (its title), or each of its facets, as ``query/facet``."""
+
+Entries = Mapping[str, int]
+"""Query id of the qrels to the mask of the entries that its labels come from."""
 
 
-def rubric_qrels(query: GradedQuery, label: Label, min_grade: int) -> Iterator[Qrel]:
+def rubric_qrels(
+    query: GradedQuery, label: Label, min_grade: int, entries: Entries | None = None
+) -> Iterator[Qrel]:
     """Labels of a query's passages, in file order; a passage without any grade gets none.
 
     ``"max"`` is the highest grade over the entries, ``"count"`` the number of entries graded at least
-    ``min_grade``, ``"binary"`` whether there is one (1 or 0).
+    ``min_grade``, ``"binary"`` whether there is one (1 or 0). Without ``entries``, all of them count.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
     """
-    for passage in query.passages:
-        best = passage.best_grade
-        if best is None:
-            continue
-        match label:
-            case "max":
-                relevance = best
-            case "count":
-                relevance = passage.reaching(min_grade).bit_count()
-            case "binary":
-                relevance = int(best >= min_grade)
-        yield Qrel(query.query_id, passage.passage_id, relevance)
+    for query_id, among in (entries or {query.query_id: query.everything}).items():
+        for passage in query.passages:
+            relevance = _label(passage, label, min_grade, among)
+            if relevance is not None:
+                yield Qrel(query_id, passage.passage_id, relevance)
 
 
-def judgment_qrels(queries: Iterable[QueryView]) -> list[Qrel]:
+def best_qrels(
+    query: GradedQuery, label: Label, min_grade: int, highest: int, entries: Entries | None = None
+) -> Iterator[Qrel]:
+    """The labels that a query's passages would have if everything ungraded had the ``highest`` grade."""
+    for query_id, among in (entries or {query.query_id: query.everything}).items():
+        for passage in query.passages:
+            ungraded = among & ~passage.graded
+            relevance = _label(passage, label, min_grade, among) or 0
+            if ungraded and label == "count":
+                relevance += ungraded.bit_count()
+            elif ungraded:
+                relevance = max(relevance, ungraded_label(label, highest, among))
+            yield Qrel(query_id, passage.passage_id, relevance)
+
+
+def ungraded_label(label: Label, highest: int, among: int) -> int:
+    """The best label of a passage that has no grade for any of the entries."""
+    return {"max": highest, "count": among.bit_count(), "binary": 1}[label]
+
+
+def _label(passage: GradedPassage, label: Label, min_grade: int, among: int) -> int | None:
+    best = max((grade for grade, entries in passage.levels.items() if entries & among), default=None)
+    if best is None:
+        return None
+    match label:
+        case "max":
+            return best
+        case "count":
+            return (passage.reaching(min_grade) & among).bit_count()
+        case "binary":
+            return int(best >= min_grade)
+
+
+def judgment_qrels(queries: Iterable[QueryView], facets: Facets = "title") -> list[Qrel]:
     """The manual judgments of a file; the highest where a passage was judged several times."""
     best: dict[tuple[str, str], int] = {}
     for query in queries:
         for passage in query.passages:
             for judgment in passage.judgments:
-                key = (query.query_id, passage.passage_id)
+                query_id = judgment.query_id if facets == "facet" else query.query_id
+                key = (query_id, passage.passage_id)
                 best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
     return [Qrel(query_id, passage_id, relevance) for (query_id, passage_id), relevance in best.items()]

@@ -11,7 +11,7 @@ import ir_measures
 import numpy as np
 from ir_measures.measures import registry as known_measures
 
-from exam_pp.errors import UnknownNameError
+from exam_pp.errors import MissingExtraError, UnknownNameError
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 Run = Mapping[str, Mapping[str, float]]
@@ -21,13 +21,32 @@ Measure = Any
 """A measure of ir-measures, which has no types."""
 
 
-def parse_measures(names: Sequence[str], min_grade: int | None = None) -> list[Measure]:
+_SUBTOPIC_MEASURES = frozenset(
+    ["alpha_DCG", "alpha_nDCG", "AP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"]
+)
+_DEEPEST_SUBTOPIC_CUTOFF = 20
+"""ndeval's."""
+_SUBTOPIC_MEASURES_WITHOUT_CUTOFF = frozenset(["AP_IA", "NRBP", "nNRBP"])
+
+
+def parse_measures(
+    names: Sequence[str], min_grade: int | None = None, *, subtopics: bool = False
+) -> list[Measure]:
     """Measures by the names of ir-measures (``nDCG@10``, ``RR(rel=2)``) or trec_eval (``ndcg_cut_10``).
 
     ``min_grade`` becomes the relevance level of the measures that have one and do not set it (``RR``,
-    ``P``, ``AP`` ...); nDCG keeps graded gains. Raises :class:`UnknownNameError`.
+    ``P``, ``AP`` ...); nDCG keeps graded gains. With ``subtopics``, only measures of subtopics are taken,
+    otherwise none of them. Raises :class:`UnknownNameError`, and :class:`MissingExtraError` for measures
+    of subtopics without the package that computes them.
     """
     measures = [_with_level(measure, min_grade) for name in names for measure in _parse(name)]
+    for measure in measures:
+        if (measure.NAME in _SUBTOPIC_MEASURES) is not subtopics:
+            raise UnknownNameError(
+                f"{measure} is no measure of subtopics; take {', '.join(sorted(_SUBTOPIC_MEASURES))}."
+                if subtopics
+                else f"{measure} is a measure of subtopics: see `exam-pp evaluate qrels --subtopics`."
+            )
     return list(dict.fromkeys(measures))
 
 
@@ -43,12 +62,28 @@ def _parse(name: str) -> list[Measure]:
     for measure in measures:
         if measure.params.get("cutoff", 1) < 1:  # trec_eval's code would end the process
             raise UnknownNameError(f"The measure {name!r} has a cutoff below 1.")
-        if not ir_measures.DefaultPipeline.supports(measure):
+        if measure.NAME in _SUBTOPIC_MEASURES:
+            _check_subtopic_measure(measure, name)
+        elif not ir_measures.DefaultPipeline.supports(measure):
             raise UnknownNameError(
                 f"The measure {name!r} needs other parameters, or a package for ir-measures that is not "
                 "installed."
             )
     return measures
+
+
+def _check_subtopic_measure(measure: Measure, name: str) -> None:
+    if not ir_measures.pyndeval.is_available():
+        raise MissingExtraError(f"The measure {name!r}", "diversity")
+    cutoff = measure.params.get("cutoff")
+    if cutoff is None and measure.NAME not in _SUBTOPIC_MEASURES_WITHOUT_CUTOFF:
+        raise UnknownNameError(f"The measure {name!r} needs a cutoff, such as {measure.NAME}@20.")
+    if cutoff is not None and cutoff > _DEEPEST_SUBTOPIC_CUTOFF:
+        raise UnknownNameError(
+            f"The measure {name!r} has a cutoff above {_DEEPEST_SUBTOPIC_CUTOFF}, ndeval's deepest."
+        )
+    if measure.params.get("judged_only"):
+        raise UnknownNameError(f"The measure {name!r} cannot be computed on judged passages only.")
 
 
 def _unknown(name: str) -> str:
@@ -73,6 +108,44 @@ def _with_level(measure: Measure, min_grade: int | None) -> Measure:
             f"The measure {measure} cannot be computed at a relevance level of {min_grade}."
         )
     return levelled
+
+
+_TREC_EVAL_NAMES = {
+    "AP": "map", "Bpref": "bpref", "infAP": "infAP", "nDCG": "ndcg", "NumQ": "num_q", "NumRel": "num_rel",
+    "NumRet": "num_ret", "RR": "recip_rank", "Rprec": "Rprec", "SetAP": "set_map", "SetF": "set_F",
+    "SetP": "set_P", "SetR": "set_recall",
+}  # fmt: skip
+_TREC_EVAL_NAMES_AT_CUTOFF = {
+    "AP": "map_cut", "nDCG": "ndcg_cut", "P": "P", "R": "recall", "Success": "success"
+}  # fmt: skip
+
+
+def trec_eval_names(names: Sequence[str]) -> dict[str, str]:
+    """What trec_eval calls measures of ir-measures; the others, and what would get one name, keep theirs.
+
+    A relevance level is not part of trec_eval's names (it is its option ``-l``).
+    """
+    found = {name: _trec_eval_name(name) or name for name in names}
+    return {name: name if list(found.values()).count(new) > 1 else new for name, new in found.items()}
+
+
+def _trec_eval_name(name: str) -> str | None:
+    try:
+        measure = ir_measures.parse_measure(name)
+    except (ValueError, NameError, SyntaxError):
+        return None
+    parameters = dict(measure.params)
+    level, cutoff = parameters.pop("rel", None), parameters.pop("cutoff", None)
+    if measure.NAME == "IPrec":
+        return f"iprec_at_recall_{parameters['recall']:.2f}"
+    if parameters.keys() - {"dcg"} or parameters.get("dcg", "log2") != "log2":
+        return "set_relative_P" if (measure.NAME, parameters) == ("SetP", {"relative": True}) else None
+    if measure.NAME == "NumRet" and level is not None:
+        return "num_rel_ret"
+    if cutoff is None:
+        return _TREC_EVAL_NAMES.get(measure.NAME)
+    at_cutoff = _TREC_EVAL_NAMES_AT_CUTOFF.get(measure.NAME)
+    return at_cutoff and f"{at_cutoff}_{cutoff}"
 
 
 class TrecEval:

@@ -16,8 +16,10 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
+from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
-from exam_pp.metrics.qrels import Label, judgment_qrels, rubric_qrels
+from exam_pp.metrics.qrels import Facets, Label, best_qrels, judgment_qrels, rubric_qrels, ungraded_label
+from exam_pp.phases.facets import entries_of_facets
 from exam_pp.prompts import PROMPTS
 from exam_pp.results import Qrel, Score
 from exam_pp.store.banks import read_bank
@@ -41,14 +43,16 @@ _LISTED = 5
 class Evaluation:
     """Scores of systems, per query, and what a reader has to know about them.
 
-    ``best_case`` are the scores if everything ungraded had the best grade (the scores themselves are the
-    worst case); it is empty where nothing is ungraded or the metric has no bounds. ``entry_values`` gives,
+    ``worst_case`` and ``best_case`` are the least and the most that the scores could be if everything
+    ungraded had a grade; they are empty where nothing is ungraded or a metric has no bounds, and a score
+    that has a best case alone is its own worst case. ``entry_values`` gives,
     for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
     """
 
     scores: list[Score] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     best_case: list[Score] = field(default_factory=list)
+    worst_case: list[Score] = field(default_factory=list)
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
 
     @property
@@ -59,22 +63,34 @@ class Evaluation:
 
 @dataclass
 class RubricQrels:
-    """Labels from grades; ``min_grade`` is the threshold that was used for them."""
+    """Labels from grades; ``min_grade`` is the threshold that was used for them.
+
+    ``ungraded`` gives the labels that passages could have if everything ungraded had the best grade.
+    """
 
     qrels: list[Qrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
+    ungraded: Ungraded | None = None
 
 
 @dataclass
-class _Graded:
-    """A gathered file with the queries that are evaluated."""
+class SelectedGrades:
+    """A gathered file with the queries that are evaluated, and the threshold of their grades."""
 
     file: GradedFile
     queries: list[GradedQuery]
     min_grade: int
     selector: GradeSelector
     notes: list[str]
+    bank: TestBank | None
+
+    @property
+    def highest_grade(self) -> int:
+        """The best grade that the prompt can give; of a prompt that we do not know, the best that it gave."""
+        if not self.selector.rated:
+            return _UNRATED_MIN_GRADE
+        return _scale_of(self.selector) or self.file.best_grade or 0
 
 
 def cover(
@@ -104,7 +120,7 @@ def cover(
 
     Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
-    data = _read(graded, bank, grade_filter, min_grade, queries, soft=soft)
+    data = read_selected(graded, bank, grade_filter, min_grade, queries, soft=soft)
     metrics: Sequence[Cover | SoftCover]
     if soft:
         if not data.file.soft_found:
@@ -112,7 +128,7 @@ def cover(
         metrics = [SoftCover(data.min_grade, cutoff)]
     else:
         metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
-        data.notes.extend(_threshold_notes(data))
+        data.notes.extend(threshold_notes(data))
     data.notes.extend(_cover_notes(data, with_bank=bank is not None, soft=soft, cutoff=cutoff))
     evaluation = Evaluation(notes=data.notes)
     ranked = data.file.first_ranks
@@ -123,17 +139,20 @@ def cover(
                 systems = {name: first for name, first in ranked.items() if name in query.rankings}
             scores = list(metric(query, systems))
             evaluation.scores += scores
-            if isinstance(metric, Cover) and not metric.normalised:
-                graded_in_full = all(p.graded == query.everything for p in query.passages)
-                evaluation.best_case += scores if graded_in_full else metric.best_case(query, systems)
+            if isinstance(metric, Cover):
+                bounds = [(score, score) for score in scores]
+                if any(passage.graded != query.everything for passage in query.passages):
+                    bounds = list(metric.bounds(query, systems))
+                evaluation.worst_case += [least for least, _ in bounds]
+                evaluation.best_case += [most for _, most in bounds]
         if missing_queries == "zero":
             evaluation.entry_values[str(metric)] = partial(_entry_values, metric, data)
-    if set(evaluation.best_case) <= set(evaluation.scores):
-        evaluation.best_case = []
+    if set(evaluation.best_case) | set(evaluation.worst_case) <= set(evaluation.scores):
+        evaluation.worst_case, evaluation.best_case = [], []
     return evaluation
 
 
-def _entry_values(metric: Cover | SoftCover, data: _Graded) -> list[EntryValues]:
+def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[EntryValues]:
     return [metric.entry_values(query, data.file.first_ranks) for query in data.queries]
 
 
@@ -145,21 +164,44 @@ def qrels(
     label: Label = "max",
     min_grade: int | None = None,
     queries: PathLike | None = None,
+    facets: Facets = "title",
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every passage that has a grade.
 
     The arguments are those of :func:`cover`; ``min_grade`` matters for the labels "count" and "binary".
+    With ``facets="facet"``, every facet of a query has labels of its own, from its own entries, as
+    ``query/facet``. Raises :class:`~exam_pp.errors.ExamError` as :func:`cover`, and where no entry has a
+    facet.
     """
-    data = _read(graded, bank, grade_filter, min_grade, queries)
+    data = read_selected(graded, bank, grade_filter, min_grade, queries)
     if label != "max":
-        data.notes.extend(_threshold_notes(data))
-    lines = [qrel for query in data.queries for qrel in rubric_qrels(query, label, data.min_grade)]
-    return RubricQrels(lines, data.min_grade, data.notes)
+        data.notes.extend(threshold_notes(data))
+    entries = {query.query_id: {query.query_id: query.everything} for query in data.queries}
+    if facets == "facet":
+        entries = entries_of_facets(data.queries, data.bank)
+        if not any(entries.values()):
+            raise SelectionError(f"No entry that {graded} has grades for belongs to a facet.")
+    found, best, unseen = RubricQrels([], data.min_grade, data.notes), {}, {}
+    for query in data.queries:
+        of_query = entries[query.query_id]
+        found.qrels += rubric_qrels(query, label, data.min_grade, of_query)
+        for qrel in best_qrels(query, label, data.min_grade, data.highest_grade, of_query):
+            best[qrel.query_id, qrel.passage_id] = qrel.relevance
+        for query_id, among in of_query.items():
+            unseen[query_id] = ungraded_label(label, data.highest_grade, among)
+    found.ungraded = Ungraded(best, unseen)
+    return found
 
 
-def judgments(source: PathLike, *, queries: PathLike | None = None) -> list[Qrel]:
-    """Manual judgments, of a graded (or ungraded) passages file or of a qrels file."""
-    found = judgment_qrels(read_passages_for_metrics(source)) if is_passages(source) else read_qrels(source)
+def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Facets = "title") -> list[Qrel]:
+    """Manual judgments, of a graded (or ungraded) passages file or of a qrels file.
+
+    With ``facets="facet"``, those of a passages file are of the judged facets (``query/facet``).
+    """
+    if is_passages(source):
+        found = judgment_qrels(read_passages_for_metrics(source), facets)
+    else:
+        found = read_qrels(source)
     if not found:
         raise SelectionError(f"{source} holds no judgments; name a qrels file, or import with --qrels.")
     if queries is not None:
@@ -180,7 +222,7 @@ def is_passages(path: PathLike) -> bool:
     return first[1].startswith(b"[")
 
 
-def _read(
+def read_selected(
     graded: PathLike,
     bank_path: PathLike | None,
     grade_filter: GradeFilter | None,
@@ -188,7 +230,8 @@ def _read(
     queries_path: PathLike | None,
     *,
     soft: bool = False,
-) -> _Graded:
+) -> SelectedGrades:
+    """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
     bank = read_bank(bank_path) if bank_path is not None else None
     wanted = set(read_queries(queries_path)) if queries_path is not None else None
     selector = GradeSelector(grade_filter or GradeFilter())
@@ -209,16 +252,20 @@ def _read(
     notes = _query_notes(file, queries, bank, wanted)
     if bank is not None:
         notes += _bank_notes(queries)
-    return _Graded(file, queries, min_grade, selector, notes)
+    return SelectedGrades(file, queries, min_grade, selector, notes, bank)
 
 
 def _default_min_grade(selector: GradeSelector) -> int:
     """4, or the highest grade of a shorter scale (2 for assignments: support)."""
     if not selector.rated:
         return _UNRATED_MIN_GRADE
+    return min(DEFAULT_MIN_GRADE, _scale_of(selector) or DEFAULT_MIN_GRADE)
+
+
+def _scale_of(selector: GradeSelector) -> int | None:
+    """The highest grade of the prompt's scale; None for a prompt that is not ours."""
     name = selector.key.prompt_class
-    highest = PROMPTS.get(name).max_rating if name in PROMPTS else None
-    return min(DEFAULT_MIN_GRADE, highest or DEFAULT_MIN_GRADE)
+    return PROMPTS.get(name).max_rating if name in PROMPTS else None
 
 
 def _query_notes(
@@ -255,14 +302,15 @@ def _bank_notes(queries: list[GradedQuery]) -> list[str]:
     return notes
 
 
-def _threshold_notes(data: _Graded) -> list[str]:
+def threshold_notes(data: SelectedGrades) -> list[str]:
+    """A note where the threshold is out of reach."""
     best = data.file.best_grade
     if best is None or best >= data.min_grade:
         return []
     return [f"No grade reaches {data.min_grade}; the highest is {best} (see --min-grade)."]
 
 
-def _cover_notes(data: _Graded, *, with_bank: bool, soft: bool, cutoff: int) -> list[str]:
+def _cover_notes(data: SelectedGrades, *, with_bank: bool, soft: bool, cutoff: int) -> list[str]:
     notes = []
     if not with_bank:
         notes.append(

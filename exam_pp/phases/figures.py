@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluate import Evaluation, PathLike
@@ -127,6 +128,10 @@ def length_report(evaluation: Evaluation, lengths: Mapping[str, float]) -> tuple
     """Scores by the first metric against response lengths, with the Pareto front; and its figure."""
     rows = standings(evaluation.scores)
     metric = rows[0].metric
+    if not any(row.system in lengths for row in rows):
+        raise SelectionError(
+            "No system has rankings in the graded file, so lengths are unknown."
+        )
     points = {
         r.system: (lengths[r.system], r.mean)
         for r in rows

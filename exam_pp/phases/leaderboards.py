@@ -45,7 +45,7 @@ def leaderboard_report(
         for metric in metrics:
             row = by_key.get((system, metric))
             cell += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
-            cell += doubt_cells(doubts, system, metric, row, for_people=for_people)
+            cell += doubt_cells(doubts, system, metric, for_people=for_people)
         cells.append([*cell, counts[system]] if uneven else cell)
     table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
@@ -69,14 +69,12 @@ def doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list
         "low": ["low", "high"],
         "first": ["rank low", "rank high"],
         "letters": ["letters"],
-        "best": ["best case"],
+        "best": ["worst case", "best case", "order open"],
     }
     return [f"{metric} {part}" for name in shown for part in scripts[name]]
 
 
-def doubt_cells(
-    doubts: Uncertainty, system: str, metric: str, row: Standing | None, *, for_people: bool
-) -> list[Cell]:
+def doubt_cells(doubts: Uncertainty, system: str, metric: str, *, for_people: bool) -> list[Cell]:
     """The cells under :func:`doubt_columns`."""
     doubt = doubts.systems.get((system, metric), SystemUncertainty())
     cells: list[Cell] = []
@@ -89,9 +87,9 @@ def doubt_cells(
         cells.append(doubt.letters)
     if doubts.has("best", metric):
         mark = " ?" if doubt.order_open else ""
-        mean = row.mean if row is not None else 0.0
-        pair = f"[{mean:.3f}, {doubt.best:.3f}]{mark}" if doubt.best is not None else ""
-        cells += [pair] if for_people else [doubt.best]
+        pair = f"[{doubt.worst:.3f}, {doubt.best:.3f}]{mark}" if doubt.best is not None else ""
+        is_open = "yes" if doubt.order_open else ""
+        cells += [pair] if for_people else [doubt.worst, doubt.best, is_open]
     return cells
 
 
@@ -119,6 +117,35 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
     rows = [row for group in groups.values() for row in group]
     table = Table(["system", "query", "measure", "value"], rows, decimals=_SCRIPT_DECIMALS)
     return Report(title, [table, *map(Paragraph, evaluation.notes)])
+
+
+def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
+    """What ``trec_eval`` prints, with ``per_query`` as ``trec_eval -q``, for one system after the other.
+
+    A line is measure, query and value, separated by tabs; the means of a system follow its ``runid``.
+    """
+    from exam_pp.metrics.trec import trec_eval_names  # noqa: PLC0415 - slow to import
+
+    means = standings(evaluation.scores)
+    names = trec_eval_names(list(dict.fromkeys(row.metric for row in means)))
+    queries: dict[str, dict[str, list[str]]] = {row.system: {} for row in means}
+    for score in evaluation.scores if per_query else ():
+        if score.query_id != ALL_QUERIES:
+            of_query = queries[score.system].setdefault(score.query_id, [])
+            of_query.append(_trec_eval_line(names[score.metric], score.query_id, score.value))
+    lines: list[str] = []
+    for system, of_system in queries.items():
+        lines += [line for of_query in of_system.values() for line in of_query]
+        lines.append(f"{'runid':<22}\t{ALL_QUERIES}\t{system}")
+        lines += [
+            _trec_eval_line(names[row.metric], ALL_QUERIES, row.mean) for row in means if row.system == system
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _trec_eval_line(name: str, query_id: str, value: float) -> str:
+    number = f"{value:.0f}" if name.startswith("num_") else f"{value:6.4f}"
+    return f"{name:<22}\t{query_id}\t{number}"
 
 
 def published_cover(evaluation: Evaluation) -> str:

@@ -15,7 +15,7 @@ from exam_pp.phases.leaderboards import doubt_cells, doubt_columns
 from exam_pp.phases.nugget_scores import nugget_evaluations
 from exam_pp.phases.score_files import read_all_scores
 from exam_pp.phases.system_names import matched_names, renamed
-from exam_pp.phases.uncertainty import Statistics, Uncertainty, uncertainty
+from exam_pp.phases.uncertainty import Statistics, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.nugget_metrics import holds_nugget_metrics, nugget_metrics, read_nugget_metrics
@@ -208,7 +208,8 @@ class _Group:
             )
         scores = [score for score in evaluation.scores if score.metric in self._metrics]
         self._rows = {(row.system, row.metric): row for row in standings(scores)}
-        self._doubts = uncertainty(Evaluation(scores, best_case=evaluation.best_case), statistics)
+        asked = self._metrics[:1] if for_people else self._metrics
+        self._doubts = uncertainty(_of_metrics(evaluation, asked), statistics)
         self._for_people = for_people
         prefix = f"{condition.name} " if prefixed else ""
         self.columns = [prefix + column for metric in self._metrics for column in self._columns(metric)]
@@ -217,12 +218,8 @@ class _Group:
         self.notes = [f"{condition.name}: {note}" for note in notes] if prefixed else notes
 
     def _columns(self, metric: str) -> list[str]:
-        if self._for_people:
-            return [metric, *doubt_columns(self._shown(metric), metric, for_people=True)]
-        return [metric, f"{metric} stderr", *doubt_columns(self._doubts, metric, for_people=False)]
-
-    def _shown(self, metric: str) -> Uncertainty:
-        return self._doubts if metric == self._metrics[0] else Uncertainty()
+        names = [metric] if self._for_people else [metric, f"{metric} stderr"]
+        return [*names, *doubt_columns(self._doubts, metric, for_people=self._for_people)]
 
     def place(self, system: str) -> float:
         """What runs are sorted by."""
@@ -236,9 +233,15 @@ class _Group:
             cells.append(row and row.mean)
             if not self._for_people:
                 cells.append(row and row.stderr)
-            doubts = self._shown(metric) if self._for_people else self._doubts
-            cells += doubt_cells(doubts, system, metric, row, for_people=self._for_people)
+            cells += doubt_cells(self._doubts, system, metric, for_people=self._for_people)
         return cells
+
+
+def _of_metrics(evaluation: Evaluation, metrics: Sequence[str]) -> Evaluation:
+    return Evaluation(
+        [score for score in evaluation.scores if score.metric in metrics],
+        best_case=[score for score in evaluation.best_case if score.metric in metrics],
+    )
 
 
 def _about(rows: Mapping[tuple[str, str], Standing], metric: str) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.metrics.gains import RunMatrix, run_scores
+from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
+from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
-from exam_pp.results import Qrel
+from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
 
@@ -18,24 +21,26 @@ _HOLE = "\x01 not in the file "
 
 
 def score_runs(
-    labels: Iterable[Qrel],
+    labels: Iterable[Qrel | SubtopicQrel],
     runs: PathLike,
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
     method: MethodName = "stem",
+    ungraded: Ungraded | None = None,
 ) -> Evaluation:
     """Scores of run files against labels, by measures of ir-measures.
 
     ``runs`` is a folder of run files, or one of them. ``min_grade`` is the relevance level of measures
-    that have one. Means are over the queries of the labels. Raises
+    that have one. Means are over the queries of the labels. Labels with subtopics take measures of
+    subtopics. With ``ungraded`` the evaluation has bounds. Raises
     :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
     the labels have no query in common.
     """
-    chosen, labels = parse_measures(measures, min_grade), list(labels)
-    query_ids = list(dict.fromkeys(label.query_id for label in labels))
+    scorer = _Scorer(labels, measures, min_grade, ungraded)
+    query_ids = scorer.query_ids
     matrix = read_matrix(runs, query_ids, method=method)
-    evaluation = Evaluation(list(run_scores(matrix, labels, chosen)))
+    evaluation = scorer(matrix)
     missing: dict[tuple[str, ...], list[str]] = {}
     for system in matrix.systems:
         found = set(matrix.queries_of(system))
@@ -52,35 +57,82 @@ def score_runs(
 
 
 def score_rankings(
-    labels: Iterable[Qrel], passages: PathLike, measures: Sequence[str], *, min_grade: int | None = None
+    labels: Iterable[Qrel | SubtopicQrel],
+    passages: PathLike,
+    measures: Sequence[str],
+    *,
+    min_grade: int | None = None,
+    ungraded: Ungraded | None = None,
 ) -> Evaluation:
     """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
 
-    Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up. Raises
-    :class:`~exam_pp.errors.ExamError` for measures that cannot be used, and for a file without rankings.
+    Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up; they are not
+    part of the bounds. Where the labels are of facets (``query/facet``), a ranking of the query stands
+    for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that cannot be used,
+    and for a file without rankings.
     """
-    chosen = parse_measures(measures, min_grade)
+    # What stands at an empty place is not known: it is no passage that could be graded.
+    known = None if ungraded is None else replace(ungraded, otherwise={})
+    scorer = _Scorer(labels, measures, min_grade, known)
+    query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     for query in read_passages_for_metrics(passages):
+        facets = [query_id for query_id in query_ids if query_id.startswith(f"{query.query_id}/")]
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
-                places = ranked.setdefault(ranking.method, {}).setdefault(query.query_id, [])
-                places.append((ranking.rank, -ranking.score, index, passage.passage_id))
+                place = (ranking.rank, -ranking.score, index, passage.passage_id)
+                of_system = ranked.setdefault(ranking.method, {})
+                if query.query_id in query_ids or not facets:
+                    targets = [query.query_id]
+                else:
+                    targets = [ranking.query_id] if ranking.query_id in query_ids else facets
+                for target in targets:
+                    of_system.setdefault(target, []).append(place)
     if not ranked:
         raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
     matrix = RunMatrix()
-    holes = 0
+    holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
         run: Run = {}
         for query_id, places in queries.items():
-            run[query_id], empty = _with_holes(places, first)
-            holes += empty
+            run[query_id], holes[system, query_id] = _with_holes(places, first)
         matrix.add(system, run)
-    evaluation = Evaluation(list(run_scores(matrix, list(labels), chosen)))
-    if holes:
-        evaluation.notes.append(f"{holes} ranks are not in the file: they count as passages without a label.")
+    evaluation = scorer(matrix)
+    if empty := sum(holes.values()):
+        evaluation.notes.append(f"{empty} ranks are not in the file: they count as passages without a label.")
     return evaluation
+
+
+class _Scorer:
+    """Labels and measures, checked before a run is read."""
+
+    def __init__(
+        self,
+        labels: Iterable[Qrel | SubtopicQrel],
+        measures: Sequence[str],
+        min_grade: int | None,
+        ungraded: Ungraded | None,
+    ) -> None:
+        self._labels = list(labels)
+        self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
+        self._measures = parse_measures(measures, min_grade, subtopics=self._subtopics)
+        self._ungraded = ungraded
+
+    @property
+    def query_ids(self) -> list[str]:
+        return list(dict.fromkeys(label.query_id for label in self._labels))
+
+    def __call__(self, matrix: RunMatrix) -> Evaluation:
+        if self._subtopics:
+            lines = cast("list[SubtopicQrel]", self._labels)
+            return Evaluation(list(subtopic_scores(matrix, lines, self._measures)))
+        qrels = cast("list[Qrel]", self._labels)
+        evaluation = Evaluation(list(run_scores(matrix, qrels, self._measures)))
+        if self._ungraded is not None:
+            bounds = score_bounds(matrix, qrels, self._measures, self._ungraded)
+            evaluation.worst_case, evaluation.best_case = bounds
+        return evaluation
 
 
 def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:

@@ -35,8 +35,8 @@ class SystemUncertainty(NamedTuple):
     """Of one system and metric; None where it was not asked for, or is not defined.
 
     ``low`` and ``high`` bound the mean, ``first`` and ``last`` its rank; ``letters`` are shared with the
-    systems that do not differ significantly; ``best`` is the mean if everything ungraded had the best
-    grade, and ``order_open`` says whether that could move a system past another.
+    systems that do not differ significantly; ``worst`` and ``best`` are the bounds of the mean if everything
+    ungraded had a grade, and ``order_open`` says whether that could move a system past another.
     """
 
     low: float | None = None
@@ -44,6 +44,7 @@ class SystemUncertainty(NamedTuple):
     first: int | None = None
     last: int | None = None
     letters: str | None = None
+    worst: float | None = None
     best: float | None = None
     order_open: bool = False
 
@@ -98,17 +99,22 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
     score = {
         (r.system, r.metric): r.mean for r in standings(evaluation.scores) if (r.system, r.metric) in best
     }
+    worst = score | {(row.system, row.metric): row.mean for row in standings(evaluation.worst_case)}
 
     def is_open(system: str, metric: str) -> bool:
-        """Whether a system is ahead of another whose best case would pass it, or could pass one itself."""
+        """Whether a system is ahead of another that could pass it, or behind one that it could pass."""
         mine = (system, metric)
         others = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
         return system != OVERALL_SYSTEM and any(
-            score[other] < score[mine] < best[other] or score[mine] < score[other] < best[mine]
+            (score[other] < score[mine] and worst[mine] < best[other])
+            or (score[mine] < score[other] and worst[other] < best[mine])
             for other in others
         )
 
-    return {key: SystemUncertainty(best=value, order_open=is_open(*key)) for key, value in best.items()}
+    return {
+        key: SystemUncertainty(worst=worst[key], best=value, order_open=is_open(*key))
+        for key, value in best.items()
+    }
 
 
 def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:

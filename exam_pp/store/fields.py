@@ -35,6 +35,10 @@ class RankingFields(msgspec.Struct, gc=False, frozen=True):
     rank: int
     score: float
 
+    @property
+    def query_id(self) -> str:
+        return self.queryId
+
 
 class DataFields(msgspec.Struct, gc=False, frozen=True):
     judgments: list[JudgmentFields] = []

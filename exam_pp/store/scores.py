@@ -16,18 +16,9 @@ _LONG = ("system", "query", "measure", "value")
 # Trailing rows of the published nine-column board.
 _NOT_SYSTEMS = ("spearman", "kendall")
 _ERRORS = (
-    "stderr",
-    "std-err",
-    "std",
-    "+/-",
-    "±",
-    " low",
-    " high",
-    " letters",
-    " worst case",
-    " best case",
-    " order open",
-)
+    "stderr", "std-err", "std", "+/-", "±",
+    " low", " high", " letters", " worst case", " best case", " order open",
+)  # fmt: skip
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -57,6 +48,16 @@ def read_query_scores(path: str | Path) -> list[Score]:
         for line, row in table[1]
         if row["query"] != ALL_QUERIES
     ]
+
+
+def side_columns(path: str | Path) -> list[str]:
+    """The columns of a leaderboard that are neither systems nor scores: errors, intervals, ranks, words."""
+    table = _table(path)
+    if table is None or set(_LONG) <= set(table[0]):
+        return []
+    columns, rows = table
+    scores = _score_columns(columns, rows)
+    return [column for column in columns[1:] if column not in scores]
 
 
 def write_scores(

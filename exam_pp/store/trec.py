@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError
-from exam_pp.results import Qrel, RunLine
+from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 
 MethodName = Literal["stem", "tag"]
@@ -158,11 +158,14 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
 
 
-def write_qrels(qrels: Iterable[Qrel], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write qrels for trec_eval."""
+def write_qrels(
+    qrels: Iterable[Qrel | SubtopicQrel], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write qrels for trec_eval; with subtopics, for ndeval."""
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
-            stream.write(f"{qrel.query_id} 0 {qrel.passage_id} {qrel.relevance}\n".encode())
+            subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
+            stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
 
 
 def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

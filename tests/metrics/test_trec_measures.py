@@ -8,7 +8,9 @@ import pytest
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.trec import TrecEval, parse_measures
+from exam_pp.metrics.trec import TrecEval, parse_measures, trec_eval_names
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.leaderboards import trec_eval_text
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 DATA = Path(__file__).parents[1] / "data" / "trec_eval"
@@ -88,6 +90,52 @@ def test_equals_trec_eval(output: str, qrels: str, run: str, level: int | None) 
             assert ours[name, query_id] == pytest.approx(value, abs=5.1e-5), (name, query_id)
 
 
+@pytest.mark.parametrize(
+    ("output", "qrels", "run", "level"),
+    [
+        ("out.test.aq", "qrels.test", "results.test", None),
+        ("out.test.aqc", "qrels.test", "results.trunc", None),
+        ("out.test.aql", "qrels.rel_level", "results.test", 2),
+    ],
+)
+def test_the_layout_is_that_of_trec_eval(output: str, qrels: str, run: str, level: int | None) -> None:
+    """Character by character, lines of measures that ir-measures has, in trec_eval's order."""
+    names = list(dict.fromkeys(name for name, _ in expected(output)))
+    if level is not None:
+        names = [name for name in names if name not in {"num_rel", "num_rel_ret"}]
+    golden = [
+        line
+        for line in (DATA / output).read_text().splitlines()
+        if line.split()[0] in {"runid", *names} and line.split()[:2] != ["num_q", "all"]
+    ]
+    measures = [m for name in names if name != "num_q" for m in parse_measures([name], level)]
+    scores = list(TrecEval(measures, read_qrels(qrels))("STANDARD", read_run(run)))
+    text = trec_eval_text(Evaluation(scores), per_query=True)
+
+    assert sum("\t301\t" in line for line in golden) > 50
+    ours, theirs = set(text.splitlines()), set(golden)
+    assert theirs <= ours
+    assert [line for line in text.splitlines() if line in theirs] == golden
+
+
+def test_names_of_trec_eval() -> None:
+    names = [
+        "nDCG@10",
+        "RR(rel=2)",
+        "AP(rel=2)@5",
+        "NumRet(rel=1)",
+        "IPrec@0.1",
+        "RR@10",
+        "Cover(min_grade=4)@20",
+    ]
+
+    assert list(trec_eval_names(names).values()) == [
+        "ndcg_cut_10", "recip_rank", "map_cut_5", "num_rel_ret", "iprec_at_recall_0.10", "RR@10",
+        "Cover(min_grade=4)@20",
+    ]  # fmt: skip
+    assert trec_eval_names(["P@5", "P(rel=2)@5"]) == {"P@5": "P@5", "P(rel=2)@5": "P(rel=2)@5"}
+
+
 def test_queries_that_a_run_lacks_count_zero() -> None:
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
     scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
@@ -129,7 +177,7 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
         ("ndcg_cut_-1", "No measure"),
         ("RR(rel=a)", "No measure"),
         ("nDCG@10 AP", "No measure"),
-        ("alpha_nDCG@20", "not installed"),
+        ("RBP(rel=1)", "other parameters"),
     ],
 )
 def test_unknown_measures_are_one_sentence(name: str, words: str) -> None:

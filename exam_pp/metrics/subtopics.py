@@ -1,0 +1,60 @@
+"""Rubric-Qrels with subtopics: what α-nDCG and other measures of diversity make of bank entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isnan, nan
+
+import ir_measures
+
+from exam_pp.metrics.gains import RunMatrix
+from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.trec import Measure
+from exam_pp.results import Score, SubtopicQrel
+
+PLACEHOLDER = "no-passage-covers-entry-"
+"""Start of the id of the passage that stands for those that would cover an entry."""
+
+
+def subtopic_qrels(query: GradedQuery, min_grade: int, *, binary: bool = False) -> Iterator[SubtopicQrel]:
+    """Every entry of a query's bank as a subtopic, with the grades of the passages for it.
+
+    Subtopics are numbered from 1 in the order of the entries. For an entry that no passage reaches
+    ``min_grade`` for, a placeholder does, a passage that no system returns: otherwise the entry would
+    not be among the subtopics that count, and what nobody found would be nobody's loss.
+    With ``binary``, grades are 1 from ``min_grade`` on, else 0.
+    """
+    for number, position in enumerate(query.entries.values(), 1):
+        bit = 1 << position
+        covered = False
+        for passage in query.passages:
+            grade = next((grade for grade, entries in passage.levels.items() if entries & bit), None)
+            if grade is not None:
+                reached = grade >= min_grade
+                covered = covered or reached
+                relevance = int(reached) if binary else grade
+                yield SubtopicQrel(query.query_id, str(number), passage.passage_id, relevance)
+        if not covered:
+            relevance = 1 if binary else min_grade
+            yield SubtopicQrel(query.query_id, str(number), f"{PLACEHOLDER}{number}", relevance)
+
+
+def subtopic_scores(
+    runs: RunMatrix, qrels: Iterable[SubtopicQrel], measures: Sequence[Measure]
+) -> Iterator[Score]:
+    """Scores of all systems by measures of subtopics, on every query of the qrels; 0 where a run has none.
+
+    Source: pyndeval, which is TREC's ndeval (Clarke et al., "Novelty and diversity in information
+    retrieval evaluation", SIGIR 2008), by ir-measures.
+    """
+    lines = [ir_measures.Qrel(q.query_id, q.passage_id, q.relevance, q.subtopic) for q in qrels]
+    query_ids = list(dict.fromkeys(line.query_id for line in lines))
+    # One evaluator each: ir-measures' adapter gives the run to the first of several levels alone.
+    evaluators = [ir_measures.evaluator([measure], lines) for measure in measures]
+    for system in runs.systems:
+        run = runs.run(system)
+        for measure, evaluator in zip(measures, evaluators, strict=True):
+            values = {metric.query_id: metric.value for metric in evaluator.iter_calc(run)}
+            for query_id in query_ids:
+                value = values.get(query_id, nan)
+                yield Score(system, query_id, str(measure), 0.0 if isnan(value) else value)
