@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
     "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
     "schema": ("schema", "Print the JSON Schema of a file format."),
+    "convert": ("convert", "Convert files between formats, and say what could not be carried."),
     "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
     "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
     "export": ("export", "Write run files from the rankings of a passages file."),

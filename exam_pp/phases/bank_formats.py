@@ -100,6 +100,11 @@ def export_bank(bank: Path, form: ExportFormat, output: Path) -> ConvertedBank:
     return ConvertedBank(len(read.queries), sum(len(line.items) for line in read.lines))
 
 
+def bank_of_csv(path: Path) -> list[BankLine]:
+    """The bank that a spreadsheet holds; raises :class:`DataError`."""
+    return bank_of_rows([(path, row) for row in read_bank_csv(path)], None, ConvertedBank())
+
+
 def bank_of_rows(
     rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine] | None, counts: ConvertedBank
 ) -> list[BankLine]:
@@ -168,7 +173,7 @@ def _new_item(file: Path, row: Row, kinds: set[Any], counts: ConvertedBank) -> E
     if kind not in ("question", "nugget"):
         raise DataError("is neither question nor nugget.", file=str(file), line=row.line, field="kind")
     key = row.entry_id or entry_id(row.query_id, row.text, row.facet_id or None)
-    if _stale(key, row.text):
+    if is_stale(key, row.text):
         counts.reidentified += 1
         key = entry_id(row.query_id, row.text, row.facet_id or None)
     where = {"query_id": row.query_id} | ({"facet_id": row.facet_id} if row.facet_id else {})
@@ -178,7 +183,7 @@ def _new_item(file: Path, row: Row, kinds: set[Any], counts: ConvertedBank) -> E
     return Nugget(**shared, nugget_id=key, nugget_text=row.text)
 
 
-def _stale(key: str, text: str) -> bool:
+def is_stale(key: str, text: str) -> bool:
     """Whether an id is the digest of another text."""
     last = key.rpartition("/")[2]
     return bool(_MD5.fullmatch(last)) and last != entry_id("", text).removeprefix("/")

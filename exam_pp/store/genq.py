@@ -42,7 +42,7 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
             yield BankLine(
                 query_id=query_id,
                 **_facet(facet_id),
-                facet_text=facet.facet,
+                **({"facet_text": facet.facet} if facet_id or facet.facet else {}),
                 query_text=facet.title,
                 info={"prompt_target": "questions"},
                 items=[
@@ -50,12 +50,17 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
                         query_id=query_id,
                         **_facet(facet_id),
                         question_id=entry_id(query_id, text, facet_id or None),
-                        question_text=_NUMBER.sub("", text).strip(),
+                        question_text=genq_words(text),
                     )
                     for text in facet.questions
                     if text.strip()
                 ],
             )
+
+
+def genq_words(text: str) -> str:
+    """A question without the number of a list in front."""
+    return _NUMBER.sub("", text).strip()
 
 
 def _facet(facet_id: str) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Conversion of files between formats: one module for each kind of content."""

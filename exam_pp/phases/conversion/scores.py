@@ -1,0 +1,103 @@
+"""Conversion: leaderboards of scores, and official ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.conversion.unsaid import used
+from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.leaderboards import published_cover
+from exam_pp.phases.score_files import read_all_scores
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.autojudge_eval import Order, read_evaluation, write_evaluation
+from exam_pp.store.files import write_text
+from exam_pp.store.leaderboards import read_ranks, write_ranks
+from exam_pp.store.score_rows import read_score_rows, write_score_rows
+from exam_pp.store.scores import side_columns, write_scores
+
+
+def _write_cover(scores: Iterable[Score], target: Target) -> None:
+    """The published board shows one measure: the mean, with three decimals."""
+    scores = list(scores)
+    metrics = list(dict.fromkeys(score.metric for score in scores))
+    target.losses.add("scores of other measures", sum(score.metric != metrics[0] for score in scores))
+    shown = [score for score in scores if score.metric == metrics[0]]
+    target.losses.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
+    write_text(target.path, published_cover(Evaluation(shown)), inputs=target.inputs)
+
+
+def _write_table(scores: Iterable[Score], target: Target, *, as_json: bool) -> None:
+    write_scores(scores, target.path, as_json=as_json, inputs=target.inputs)
+
+
+def _read_evaluation(order: Order) -> Callable[[Source], list[Score]]:
+    return lambda source: list(read_evaluation(source.path, order))
+
+
+def _write_evaluation(scores: Iterable[Score], target: Target, order: Order) -> None:
+    write_evaluation(scores, target.path, order, inputs=target.inputs)
+
+
+def _read_table(source: Source) -> list[Score]:
+    """Columns that are no scores (standard errors, intervals, ranks) are lost."""
+    scores = read_all_scores(source.path)
+    source.losses.add("columns beside the scores", len(side_columns(source.path)))
+    return scores
+
+
+def _write_ranks(ranks: Mapping[str, float], target: Target, *, as_json: bool) -> None:
+    write_ranks(ranks, target.path, as_json=as_json, inputs=target.inputs)
+
+
+def _write_score_rows(scores: Iterable[Score], target: Target) -> None:
+    write_score_rows(scores, target.path, inputs=target.inputs)
+
+
+add_format(
+    "leaderboard",
+    "scores",
+    "leaderboard, TSV or any table",
+    _read_table,
+    partial(_write_table, as_json=False),
+)
+add_format(
+    "leaderboard-json", "scores", "leaderboard, JSON", _read_table, partial(_write_table, as_json=True)
+)
+add_format(
+    "scores-jsonl",
+    "scores",
+    "scores, JSON lines",
+    reading(read_score_rows, used("system query_id metric value")),
+    _write_score_rows,
+)
+add_format("published-cover", "scores", "published board of Rubric-Cover", _read_table, _write_cover)
+add_format(
+    "autojudge-eval",
+    "scores",
+    "results of AutoJudge: run topic measure value",
+    _read_evaluation("ir_measures"),
+    partial(_write_evaluation, order="ir_measures"),
+)
+add_format(
+    "autojudge-tot",
+    "scores",
+    "results of AutoJudge: run measure topic value",
+    _read_evaluation("tot"),
+    partial(_write_evaluation, order="tot"),
+)
+add_format(
+    "official-json",
+    "ranks",
+    "official leaderboard, JSON {system: rank}",
+    reading(read_ranks),
+    partial(_write_ranks, as_json=True),
+)
+add_format(
+    "official-tsv",
+    "ranks",
+    "official leaderboard, TSV",
+    reading(read_ranks),
+    partial(_write_ranks, as_json=False),
+)

@@ -1,0 +1,99 @@
+"""Conversion: queries, qrels and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from exam_pp.errors import DataError
+from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.export import write_runs
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.queries import Query, read_queries, write_queries, write_query_lines
+from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, write_qrels, write_run
+
+Runs = Mapping[str, Sequence[RunLine]]
+
+
+def _read_queries(path: Path) -> list[Query]:
+    return list(read_queries(path).values())
+
+
+def _write_queries(queries: Iterable[Query], target: Target, form: Literal["json", "tsv", "jsonl"]) -> None:
+    queries = list(queries)
+    if form != "jsonl":
+        for query in queries:
+            target.losses.add("facets", len(query.facets or ()))
+            target.losses.keys(query.model_extra)
+            if form == "tsv":
+                changed = " ".join(query.query_text.split()) != query.query_text
+                target.losses.add("white space in texts", changed)
+    if form == "json":
+        texts = {query.query_id: query.query_text for query in queries}
+        write_queries(texts, target.path, inputs=target.inputs)
+    else:
+        write_query_lines(queries, target.path, as_json=form == "jsonl", inputs=target.inputs)
+
+
+add_format(
+    "queries-json",
+    "queries",
+    "queries, JSON {id: text}",
+    reading(_read_queries),
+    partial(_write_queries, form="json"),
+)
+add_format(
+    "queries-tsv",
+    "queries",
+    "queries, id<TAB>text",
+    reading(_read_queries),
+    partial(_write_queries, form="tsv"),
+)
+add_format(
+    "queries-jsonl",
+    "queries",
+    "queries, JSON lines with facets",
+    reading(_read_queries),
+    partial(_write_queries, form="jsonl"),
+)
+add_format("topics", "queries", "TREC topics (titles)", reading(_read_queries), None)
+
+
+def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
+    write_qrels(_writable(qrels), target.path, inputs=target.inputs)
+
+
+def _writable(qrels: Iterable[Qrel]) -> Iterator[Qrel]:
+    for qrel in qrels:
+        for identifier in (qrel.query_id, qrel.passage_id):
+            if len(identifier.split()) != 1:
+                raise DataError(f"the id {identifier!r} is empty or holds white space, which qrels cannot.")
+        yield qrel
+
+
+def _read_runs(source: Source) -> Runs:
+    """The runs by their names; the tag is lost where the file's name is taken."""
+    runs: dict[str, list[RunLine]] = {}
+    for file in run_files(source.path):
+        for line in read_run(file, method="tag"):
+            name = method_of(file) if source.method_name == "stem" else line.system
+            source.losses.add("tags, as systems are named by their files", name != line.system)
+            runs.setdefault(name, []).append(line._replace(system=name))
+    if not runs:
+        raise DataError("holds no results.", file=str(source.path))
+    return runs
+
+
+def _write_runs(runs: Runs, target: Target) -> None:
+    """One file for one system, unless the target is a folder."""
+    if len(runs) == 1 and not target.path.is_dir():
+        (lines,) = runs.values()
+        write_run(lines, target.path, inputs=target.inputs)
+    else:
+        write_runs(runs, target.path, inputs=target.inputs)
+
+
+add_format("qrels", "qrels", "qrels of trec_eval", reading(read_qrels), _write_qrels)
+add_format("run", "runs", "TREC run, or a folder of them", _read_runs, _write_runs)

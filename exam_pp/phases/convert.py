@@ -1,0 +1,126 @@
+"""Convert files between formats, and say what could not be carried."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.answer_units import Unit
+
+# Importing a module of formats registers them.
+from exam_pp.phases.conversion import answers, banks, passages, scores, trec
+from exam_pp.phases.conversion.base import FORMATS, Content, FileFormat, Source, Target
+from exam_pp.phases.conversion.bridges import BRIDGES, BridgeOptions
+from exam_pp.phases.losses import Losses
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.store.files import check_output, write_text
+from exam_pp.store.kinds import kind_of
+from exam_pp.store.passages import read_passages
+from exam_pp.store.trec import MethodName, run_files
+
+__all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
+_REGISTERED = (answers, banks, passages, scores, trec)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is converted. ``source_format`` None: told by the content.
+
+    ``unit`` is what of an answer becomes a passage, ``measure`` what official ranks are made of, and
+    ``contexts`` a passages file with the paragraphs for SQuAD2.
+    """
+
+    source: Path
+    target: Path
+    target_format: str
+    source_format: str | None = None
+    unit: Unit = "sentence"
+    measure: str | None = None
+    method_name: MethodName = "stem"
+    contexts: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Every file that is read."""
+        files = run_files(self.source) if self.source.is_dir() else [self.source]
+        return [*files, *([self.contexts] if self.contexts else [])]
+
+
+def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
+    """Write the target; returns what was left out, which ``loss_report`` gets as JSON.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
+    each other, and what reading raises.
+    """
+    source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source))
+    target_format = FORMATS.get(conversion.target_format)
+    _check_possible(source_format, target_format)
+    inputs = conversion.inputs
+    if not conversion.target.is_dir():
+        check_output(conversion.target, inputs)
+    if loss_report is not None:
+        check_output(loss_report, inputs)
+    losses = Losses()
+    assert source_format.read is not None
+    assert target_format.write is not None
+    value: Any = source_format.read(Source(conversion.source, losses, conversion.method_name))
+    if source_format.content != target_format.content:
+        bridge = BRIDGES[source_format.content, target_format.content]
+        value = bridge(value, losses, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
+    contexts = _contexts(conversion.contexts) if conversion.contexts else {}
+    target_format.write(value, Target(conversion.target, losses, inputs, contexts))
+    if loss_report is not None:
+        _write_report(conversion, source_format, losses, loss_report)
+    return losses
+
+
+def _check_possible(source: FileFormat, target: FileFormat) -> None:
+    if source.read is None:
+        raise SelectionError(f"The format {source.name} is only written.")
+    if target.write is None:
+        raise SelectionError(f"The format {target.name} is only read.")
+    if source.content != target.content and (source.content, target.content) not in BRIDGES:
+        reachable = [name for name in FORMATS if _is_possible(source, FORMATS.get(name))]
+        raise SelectionError(
+            f"{source.name} ({source.content}) cannot become {target.name} ({target.content}); it can become "
+            f"{', '.join(reachable)}."
+        )
+
+
+def _is_possible(source: FileFormat, target: FileFormat) -> bool:
+    same = source.content == target.content
+    return target.write is not None and (same or (source.content, target.content) in BRIDGES)
+
+
+def _contexts(path: Path) -> dict[str, str]:
+    """Query id to the text of its first passage."""
+    return {query.query_id: query.passages[0].text for query in read_passages(path) if query.passages}
+
+
+def _write_report(conversion: Conversion, source: FileFormat, losses: Losses, path: Path) -> None:
+    report = {
+        "input": str(conversion.source),
+        "from": source.name,
+        "output": str(conversion.target),
+        "to": conversion.target_format,
+        "left out": losses.counts,
+    }
+    write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)
+
+
+def conversion_table() -> Report:
+    """The formats, and which contents become which others."""
+    formats = [FORMATS.get(name) for name in FORMATS]
+    contents: list[Content] = list(dict.fromkeys(form.content for form in formats))
+    rows = [
+        (form.content, form.name, "yes" if form.read else "", "yes" if form.write else "", form.words)
+        for content in contents
+        for form in formats
+        if form.content == content
+    ]
+    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
+    words = f"Formats of one content are converted into each other. Between contents: {ways}."
+    return Report("", [Table(("content", "format", "in", "out", "what it is"), rows), Paragraph(words)])
