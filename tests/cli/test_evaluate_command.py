@@ -125,6 +125,49 @@ def test_per_query_rows(run: Run, tiny_passages: Path, runs: Path) -> None:
     ]  # fmt: skip
 
 
+def test_trec_eval_s_layout(run: Run, tiny_passages: Path, runs: Path) -> None:
+    judged = [
+        "evaluate",
+        "judgments",
+        tiny_passages,
+        "--runs",
+        runs,
+        "-m",
+        "recip_rank",
+        "--format",
+        "trec_eval",
+    ]
+    _, out, _ = run(*judged, "--per-query")
+
+    assert out.splitlines()[:3] == [
+        "recip_rank            \tq1\t1.0000", "runid                 \tall\tone",
+        "recip_rank            \tall\t1.0000",
+    ]  # fmt: skip
+    assert "\tq1\t" not in run(*judged)[1]
+
+
+def test_subtopic_qrels_and_their_leaderboard(
+    run: Run, tiny_passages: Path, tiny_bank: Path, runs: Path
+) -> None:
+    pytest.importorskip("pyndeval")
+    command = ["evaluate", "qrels", tiny_passages, "--bank", tiny_bank, "--subtopics"]
+    code, out, err = run(*command)
+
+    assert code == 0
+    assert out.splitlines()[:4] == ["q1 1 p1 5", "q1 1 p2 1", "q1 2 p1 0", "q1 2 p2 4"]
+    assert "007 1 no-passage-covers-entry-1 4" in out.splitlines()
+    assert "placeholders" in err
+    _, out, _ = run(*command, "--runs", runs, "-m", "StRecall@20", "--format", "tsv")
+    assert out.splitlines()[0].startswith("system\tStRecall(rel=4)@20")
+
+
+def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "length.svg"
+    assert run("evaluate", "cover", tiny_passages, "--plot-length", figure)[0] == 0
+    assert "Pareto front" in figure.read_text()
+
+
 def test_notes_go_to_standard_error_where_the_format_has_no_room(run: Run, tiny_passages: Path) -> None:
     _, out, err = run("evaluate", "cover", tiny_passages, "--format", "tsv")
 
@@ -147,6 +190,10 @@ PROBLEMS = [
         1,
         "one measure",
     ),
+    (["qrels", "GRADED", "--subtopics", "--label", "count"], 2, "--label count"),
+    (["qrels", "GRADED", "--format", "trec_eval"], 2, "with --runs"),
+    (["qrels", "GRADED", "--facets", "facet"], 1, "belongs to a facet"),
+    (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--subtopics"),
     (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "not the four of qrels"),
 ]
 
