@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("convert", "Convert files between formats, and say what could not be carried."),
     "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
     "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
-    "export": ("export", "Write run files from the rankings of a passages file."),
+    "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
     "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
     "list": ("list_", "List prompts and models."),
     "show": ("show", "Show a prompt in full."),
