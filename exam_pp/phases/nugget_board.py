@@ -111,7 +111,7 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
     return Evaluation(
         [score for score in evaluation.scores if score.system in runs],
         evaluation.notes,
-        [score for score in evaluation.best_case if score.system in runs],
+        best_case=[score for score in evaluation.best_case if score.system in runs],
     )
 
 

@@ -339,6 +339,7 @@ def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path:
 def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
+    assert rows_of(nugget_report([condition]))[0]["bounds"] == "[0.250, 0.500]"
     with pytest.raises(SelectionError, match="No run 'third'"):
         read_conditions([graded], [bank], runs=["third"])
 
