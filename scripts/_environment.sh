@@ -29,7 +29,7 @@ print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     fi
     echo "Preparing the environment in .venv (a few minutes the first time) ..." >&2
     "$base" -m venv --clear .venv
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,openai,plots,diversity,dev]' >&2
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,openai,plots,diversity,browser,dev]' >&2
     echo "$wanted" > "$stamp"
 }
 

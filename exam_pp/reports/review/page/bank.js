@@ -5,7 +5,7 @@ function entryPanel(query, refresh) {
   const editable = Boolean(review.head.bank);
   return el(
     "details",
-    { class: "panel entries", open: true },
+    { class: "panel entries", open: app.entriesOpen, ontoggle: (event) => { app.entriesOpen = event.target.open; } },
     el("summary", {}, `${count(query.entries.length, "bank entry", "bank entries")}`),
     el("ol", {}, query.entries.map((entry, e) => entryItem(query, e, editable, refresh))),
     addedEntries(query.id).map((edit) =>
@@ -28,8 +28,12 @@ function entryItem(query, e, editable, refresh) {
   return el(
     "li",
     { class: entry.removed ? "removed" : null },
-    el("span", { class: "words", dir: "auto" }, entry.text),
-    entry.text !== original.text ? el("del", { class: "faint", dir: "auto" }, original.text) : null,
+    el(
+      "span",
+      { class: "words" },
+      el("span", { dir: "auto" }, entry.text),
+      entry.text !== original.text && [" ", el("del", { class: "faint", dir: "auto" }, original.text)],
+    ),
     el("span", { class: "chips" }, entryChips(query, e, entry)),
     editable &&
       el(

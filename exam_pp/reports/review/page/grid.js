@@ -24,6 +24,17 @@ class Grid {
     this._draw(...this._range());
   }
 
+  /** Draws some rows anew, if they are in view. */
+  update(rows) {
+    const focused = this._body.contains(document.activeElement);
+    const [first, last] = this._drawn;
+    for (const row of new Set(rows)) {
+      // The space above the rows is the first child.
+      if (row >= first && row < last) this._body.children[1 + row - first].replaceWith(this._row(row));
+    }
+    if (focused) this.focusSelected();
+  }
+
   /** Scrolls until a row is in view. */
   reveal(row) {
     const scroller = this.element;
@@ -31,7 +42,7 @@ class Grid {
     const room = scroller.clientHeight - this._header.offsetHeight - ROW_HEIGHT;
     if (top < scroller.scrollTop) scroller.scrollTop = top;
     else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
-    this._draw(...this._range());
+    this._scrolled();
   }
 
   drawAll() {
@@ -53,15 +64,17 @@ class Grid {
 
   _draw(first, last) {
     const rows = [];
-    for (let row = first; row < last; row++) {
-      const node = this._makeRow(row);
-      node.setAttribute("aria-rowindex", String(row + 2));
-      rows.push(node);
-    }
+    for (let row = first; row < last; row++) rows.push(this._row(row));
     const focused = this._body.contains(document.activeElement);
     this._body.replaceChildren(this._space(first), ...rows, this._space(this._rows - last));
     this._drawn = [first, last];
     if (focused) this.focusSelected();
+  }
+
+  _row(row) {
+    const node = this._makeRow(row);
+    node.setAttribute("aria-rowindex", String(row + 2));
+    return node;
   }
 
   /** Keeps the place of rows that are not drawn. */

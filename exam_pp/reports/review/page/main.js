@@ -6,6 +6,7 @@ const app = {
   grader: 0,
   shortcuts: true,
   advance: false,
+  entriesOpen: true,
   wholeText: null, // the passage that is shown in full length
 };
 

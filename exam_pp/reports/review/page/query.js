@@ -177,6 +177,7 @@ function gridHeader(query, view, draw) {
     review.head.blind ? el("th", { scope: "col" }, "Yours") : sort("judgment", "Judg."),
     query.entries.map((entry, e) => {
       const header = sort(`e${e}`, String(e + 1));
+      header.classList.add("entry");
       header.title = editedEntry(query.id, entry).text;
       header.firstChild.setAttribute("aria-label", `Entry ${e + 1}: ${header.title}`);
       return header;
@@ -242,9 +243,10 @@ function clickCell(event, view) {
 }
 
 function selectPair(query, view, grid, row, e, showSelected) {
+  const before = view.row;
   view.row = Math.max(0, Math.min(view.order.length - 1, row));
   view.e = Math.max(0, Math.min(query.entries.length - 1, e));
-  grid.show(view.order.length);
+  grid.update([before, view.row]);
   grid.reveal(view.row);
   showSelected();
 }
