@@ -136,8 +136,8 @@ class _Counts:
     def words(self, queries: int, entries: int) -> str:
         return (
             f"{counted(queries, 'query')}, {counted(entries, 'entry')}, {counted(self.pairs, 'pair')}: "
-            f"{self.odd_replies} with a reply that is not just the rating ({self.by_default} of them marked as "
-            f"read by the default rule), {self.ungraded} ungraded, {self.not_asked} not asked."
+            f"{self.odd_replies} with a reply that is not just the rating ({self.by_default} of them marked "
+            f"as read by the default rule), {self.ungraded} ungraded, {self.not_asked} not asked."
         )
 
 
