@@ -7,16 +7,32 @@ and another threshold needs no second look at the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import TypeVar
 
+import msgspec
+
 from exam_pp.data_model import GradesView, PassageView, QueryView
 from exam_pp.grade_filter import GradeSelector
+from exam_pp.metrics.packed import PackedMapping
 from exam_pp.test_bank import Entry, TestBank
 
 N = TypeVar("N")
+
+# JSON, because ranks and masks may be larger than the numbers of denser formats.
+_PACKED = msgspec.json.Decoder(
+    tuple[
+        str,
+        list[str],
+        list[float] | None,
+        list[tuple[str, dict[int, int], dict[int, list[float]]]],
+        dict[str, list[tuple[int, float, int]]],
+        int,
+        list[str],
+    ]
+)
 
 
 @dataclass(slots=True)
@@ -97,6 +113,7 @@ class GradedQuery:
     asked: int = 0
     foreign: set[str] = field(default_factory=set)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def top(self, system: str, first_rank: int, cutoff: int) -> list[int]:
         """Indices of the passages that a system has within the cutoff, best first.
@@ -105,12 +122,15 @@ class GradedQuery:
         rank, then score, then file order. Ranks that the file does not hold stay empty; a passage
         that is listed twice counts once.
         """
+        known = self._tops.get((system, first_rank, cutoff))
+        if known is not None:
+            return known
         chosen: dict[int, None] = {}
         for rank, _, index in sorted(self.rankings.get(system, ())):
             if rank >= first_rank + cutoff or len(chosen) == cutoff:
                 break
             chosen.setdefault(index)
-        return list(chosen)
+        return self._tops.setdefault((system, first_rank, cutoff), list(chosen))
 
     def size(self, mask: int) -> float:
         """How many entries the mask holds; with weights, their total weight."""
@@ -139,8 +159,34 @@ class GradedQuery:
                 graded.soft.update(self._positions(grade_set.distributions(), closed))
         for mask in graded.levels.values():
             self.asked |= mask
+        self._tops.clear()
         for ranking in passage.rankings:
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
+
+    def pack(self) -> bytes:
+        """Everything, for :meth:`unpack`."""
+        passages = [(passage.passage_id, passage.levels, passage.soft) for passage in self.passages]
+        return msgspec.json.encode(
+            (
+                self.query_id,
+                list(self.entries),
+                self.weights,
+                passages,
+                self.rankings,
+                self.asked,
+                sorted(self.foreign),
+            )
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes) -> GradedQuery:
+        """A query that was packed."""
+        query_id, entries, weights, packed, rankings, asked, foreign = _PACKED.decode(data)
+        passages = [GradedPassage(*passage) for passage in packed]
+        positions = {entry_id: position for position, entry_id in enumerate(entries)}
+        query = cls(query_id, positions, weights, passages, rankings, asked, set(foreign))
+        query._index = {passage.passage_id: index for index, passage in enumerate(passages)}
+        return query
 
     def _positions(self, values: Mapping[str, N], closed: bool) -> list[tuple[int, N]]:
         """The values by bit position; ids that are new become entries, or are foreign."""
@@ -156,11 +202,18 @@ class GradedQuery:
         return [(entries[entry_id], value) for entry_id, value in values.items()]
 
 
+def _packed_queries() -> PackedMapping[GradedQuery]:
+    return PackedMapping(GradedQuery.pack, GradedQuery.unpack)
+
+
 @dataclass
 class GradedFile:
-    """All queries of a file, and the rank with which each system starts counting (0 or 1)."""
+    """All queries of a file, and the rank with which each system starts counting (0 or 1).
 
-    queries: dict[str, GradedQuery] = field(default_factory=dict)
+    Queries are unpacked when they are looked at, so that a file of any length fits into memory.
+    """
+
+    queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
     first_ranks: dict[str, int] = field(default_factory=dict)
     soft_found: bool = False
 
@@ -186,15 +239,16 @@ def gather(
     for view in queries:
         query = file.queries.get(view.query_id)
         if query is None:
-            query = file.queries[view.query_id] = _empty(view.query_id, bank)
+            query = _empty(view.query_id, bank)
         for passage in view.passages:
             grades = selector.select(passage)
             query.add(passage, grades, soft=soft, closed=bank is not None)
             if soft and not file.soft_found:
                 file.soft_found = any(grade_set.distributions() for grade_set in grades)
-            for ranking in passage.rankings:
-                first = file.first_ranks.get(ranking.method, 1)
-                file.first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
+        for system, places in query.rankings.items():
+            first = file.first_ranks.get(system, 1)
+            file.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
+        file.queries[view.query_id] = query
     return file
 
 

@@ -1,0 +1,70 @@
+"""Many values, of which one is in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Generic, TypeVar
+
+from exam_pp.errors import OutputError
+
+V = TypeVar("V")
+
+_IN_MEMORY = 8 * 2**20
+"""So many packed bytes stay in memory; more go to a temporary file."""
+
+
+class PackedMapping(MutableMapping[str, V]):
+    """A mapping whose values are kept as bytes, in the order in which they were first put.
+
+    What is taken out is a copy: a change is kept by putting the value again. Raises :class:`OutputError`
+    where the folder for temporary files is full.
+    """
+
+    def __init__(self, pack: Callable[[V], bytes], unpack: Callable[[bytes], V]) -> None:
+        self._pack, self._unpack = pack, unpack
+        self._places: dict[str, tuple[int, int]] = {}
+        self._end = 0
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
+
+    def __setitem__(self, key: str, value: V) -> None:
+        data = self._pack(value)
+        try:
+            self._file.seek(self._end)
+            self._file.write(data)
+        except OSError as error:
+            raise OutputError(f"The temporary file cannot be written: {error.strerror}.") from error
+        self._places[key] = (self._end, len(data))
+        self._end += len(data)
+
+    def __getitem__(self, key: str) -> V:
+        start, length = self._places[key]
+        self._file.seek(start)
+        return self._unpack(self._file.read(length))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __delitem__(self, key: str) -> None:
+        del self._places[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[V]):
+    """Some values of a mapping, taken out one by one, as often as they are asked for."""
+
+    values: Mapping[str, V]
+    keys: Sequence[str]
+
+    def __iter__(self) -> Iterator[V]:
+        return (self.values[key] for key in self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
