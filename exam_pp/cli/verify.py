@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@click.group(name="verify")
+class _InOrder(click.Group):
+    """Lists the reports as a person would use them, not by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(name="verify", cls=_InOrder)
 def command() -> None:
     """Reports for people who check how the model graded."""
 
@@ -84,7 +91,7 @@ _COVERED = click.option(
 )
 
 
-@command.command()
+@command.command(short_help="Entry by entry: passages by rating, with answers.")
 @_report
 @click.option("--min-grade", type=int, help="Only passages with at least this rating.")
 @_MIN_JUDGMENT
@@ -101,7 +108,7 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     _write(Grading(min_grade, limit), **options)
 
 
-@command.command()
+@command.command(short_help="Passages × entries: grades and answers.")
 @_report
 @_COVERED
 @click.option(
@@ -123,7 +130,7 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
     _write(Grid(min_answers, limit, answers_in_cells=form in ("html", "md")), form=form, **options)
 
 
-@command.command()
+@command.command(short_help="Relevant passages that cover no entry.")
 @_report
 @_COVERED
 @_RELEVANT
@@ -135,7 +142,7 @@ def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
     _write(Uncovered(relevant, limit), **options)
 
 
-@command.command()
+@command.command(short_help="Entries that non-relevant passages cover.")
 @_report
 @_COVERED
 @_RELEVANT
@@ -161,7 +168,7 @@ def spurious(relevant: int, often: int, examples: int, limit: int | None, **opti
     _write(Spurious(relevant, often, limit, examples), **options)
 
 
-@command.command()
+@command.command(short_help="Where people and the model disagree, worst first.")
 @_report
 @_COVERED
 @_RELEVANT
@@ -176,7 +183,7 @@ def disagreements(relevant: int, limit: int | None, **options: Any) -> None:
     _write(Disagreements(relevant, limit), **options)
 
 
-@command.command()
+@command.command(short_help="Replies that were not numbers; ungraded pairs.")
 @_report
 @_MIN_JUDGMENT
 @_limit("rows of each kind")
@@ -190,7 +197,7 @@ def unparsed(limit: int | None, **options: Any) -> None:
     _write(Unparsed(limit), **options)
 
 
-@command.command()
+@command.command(short_help="Pairs for a person to check, drawn by a seed.")
 @_report
 @click.option("--min-grade", type=int, help="Only pairs with at least this rating.")
 @_MIN_JUDGMENT
