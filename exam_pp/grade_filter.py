@@ -81,6 +81,9 @@ class GradeFilter:
         return kind in (None, self.kind, f"{self.kind}_grading")
 
 
+_Signature = tuple[str | None, str | None, str | None, bool]
+
+
 @dataclass
 class GradeSelector:
     """Applies a filter passage by passage and notices when it selects nothing, or too much.
@@ -93,20 +96,31 @@ class GradeSelector:
     selected: Counter[GradeKey] = field(default_factory=Counter)
     rated: bool = False
     hashes: set[str] = field(default_factory=set)
+    _known: dict[_Signature, tuple[GradeKey, bool]] = field(default_factory=dict, init=False, repr=False)
 
     def select(self, passage: PassageView) -> list[GradesView]:
         """The passage's grade sets that pass, in file order."""
         chosen: list[GradesView] = []
         for grades in passage.grade_sets():
-            key = GradeKey.of(grades, self.filter)
+            key, accepted = self._judge(grades)
             self.seen[key] += 1
-            if self.filter.accepts(grades):
+            if accepted:
                 self.selected[key] += 1
                 self.rated = self.rated or grades.is_rated
                 if grades.prompt_hash is not None:
                     self.hashes.add(grades.prompt_hash)
                 chosen.append(grades)
         return chosen[:1] if self.filter.choice == "first" else chosen
+
+    def _judge(self, grades: GradesView) -> tuple[GradeKey, bool]:
+        """The key of grades, and whether they pass; decided once for all that look alike to the filter."""
+        if self.filter.kind is not None or self.filter.question_set is not None:  # they look at entries
+            return GradeKey.of(grades, self.filter), self.filter.accepts(grades)
+        signature = (grades.model, grades.prompt_class, grades.prompt_hash, grades.is_rated)
+        known = self._known.get(signature)
+        if known is None:
+            known = self._known[signature] = (GradeKey.of(grades, self.filter), self.filter.accepts(grades))
+        return known
 
     def ratings(self, passage: PassageView) -> dict[str, int]:
         """Entry id to rating of the selected grades, united."""

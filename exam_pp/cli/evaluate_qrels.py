@@ -138,7 +138,7 @@ class _Labels:
     level: int | None
     write: Callable[..., None]
     default_measure: str = "nDCG@10"
-    ungraded: Ungraded | None = None
+    ungraded: Callable[[], Ungraded] | None = None
 
 
 def _labels(
@@ -199,9 +199,7 @@ def _check_usage(board: LeaderboardOutput, *, scored: bool, only_scored: Sequenc
             "-m, --qrels, --official, --plot, --plot-length and --per-query go with --runs or --rankings."
         )
     if board.form == "trec_eval" and not scored:
-        raise click.UsageError(
-            "--format trec_eval is the layout of a leaderboard: with --runs."
-        )
+        raise click.UsageError("--format trec_eval is the layout of a leaderboard: with --runs.")
     if board.form == "published" and (board.per_query or not scored):
         raise click.UsageError(
             "--format published is the layout of a leaderboard: with --runs, not --per-query."

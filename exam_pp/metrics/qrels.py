@@ -13,8 +13,8 @@ Label = Literal["max", "count", "binary"]
 Facets = Literal["title", "facet"]
 """Whether a query of the qrels is the query (its title), or each of its facets, as ``query/facet``."""
 
-Entries = Mapping[str, int]
-"""Query id of the qrels to the mask of the entries that its labels come from."""
+Entries = Mapping[str, int | None]
+"""Query id of the qrels to the mask of the entries that its labels come from; None for all entries."""
 
 
 def rubric_qrels(
@@ -27,7 +27,7 @@ def rubric_qrels(
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
     """
-    for query_id, among in (entries or {query.query_id: query.everything}).items():
+    for query_id, among in (entries or {query.query_id: None}).items():
         for passage in query.passages:
             relevance = _label(passage, label, min_grade, among)
             if relevance is not None:
@@ -38,14 +38,14 @@ def best_qrels(
     query: GradedQuery, label: Label, min_grade: int, highest: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
     """The labels that a query's passages would have if everything ungraded had the ``highest`` grade."""
-    for query_id, among in (entries or {query.query_id: query.everything}).items():
+    for query_id, among in (entries or {query.query_id: None}).items():
         for passage in query.passages:
-            ungraded = among & ~passage.graded
+            ungraded = (query.everything if among is None else among) & ~passage.graded
             relevance = _label(passage, label, min_grade, among) or 0
             if ungraded and label == "count":
                 relevance += ungraded.bit_count()
             elif ungraded:
-                relevance = max(relevance, ungraded_label(label, highest, among))
+                relevance = max(relevance, highest if label == "max" else 1)
             yield Qrel(query_id, passage.passage_id, relevance)
 
 
@@ -54,15 +54,19 @@ def ungraded_label(label: Label, highest: int, among: int) -> int:
     return {"max": highest, "count": among.bit_count(), "binary": 1}[label]
 
 
-def _label(passage: GradedPassage, label: Label, min_grade: int, among: int) -> int | None:
-    best = max((grade for grade, entries in passage.levels.items() if entries & among), default=None)
+def _label(passage: GradedPassage, label: Label, min_grade: int, among: int | None) -> int | None:
+    if among is None:
+        best = passage.best_grade
+    else:
+        best = max((grade for grade, entries in passage.levels.items() if entries & among), default=None)
     if best is None:
         return None
     match label:
         case "max":
             return best
         case "count":
-            return (passage.reaching(min_grade) & among).bit_count()
+            reached = passage.reaching(min_grade)
+            return (reached if among is None else reached & among).bit_count()
         case "binary":
             return int(best >= min_grade)
 

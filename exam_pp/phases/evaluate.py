@@ -6,37 +6,46 @@ know (queries left out, entries never asked) travels with them as ``notes``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
-from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, judgment_qrels, rubric_qrels, ungraded_label
 from exam_pp.phases.facets import entries_of_facets
-from exam_pp.prompts import PROMPTS
+from exam_pp.phases.selected_grades import (
+    DEFAULT_MIN_GRADE,
+    PathLike,
+    SelectedGrades,
+    read_selected,
+    some,
+    threshold_notes,
+)
 from exam_pp.results import Qrel, Score
-from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, read_lines
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.queries import read_queries
 from exam_pp.store.trec import read_qrels
-from exam_pp.test_bank import TestBank
 
 MissingQueries = Literal["zero", "skip"]
-PathLike = str | Path
-
-DEFAULT_MIN_GRADE = 4
-"""The grade from which an entry counts as covered, as in the workbench paper's examples."""
-
-_UNRATED_MIN_GRADE = 1
-_LISTED = 5
+__all__ = [
+    "DEFAULT_MIN_GRADE",
+    "Evaluation",
+    "PathLike",
+    "RubricQrels",
+    "cover",
+    "cover_of",
+    "is_passages",
+    "judgments",
+    "qrels",
+    "qrels_of",
+    "some",
+]
 
 
 @dataclass
@@ -65,32 +74,13 @@ class Evaluation:
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
-    ``ungraded`` gives the labels that passages could have if everything ungraded had the best grade.
+    ``ungraded`` computes the labels that passages could have if everything ungraded had the best grade.
     """
 
     qrels: list[Qrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
-    ungraded: Ungraded | None = None
-
-
-@dataclass
-class SelectedGrades:
-    """A gathered file with the queries that are evaluated, and the threshold of their grades."""
-
-    file: GradedFile
-    queries: list[GradedQuery]
-    min_grade: int
-    selector: GradeSelector
-    notes: list[str]
-    bank: TestBank | None
-
-    @property
-    def highest_grade(self) -> int:
-        """The best grade that the prompt can give; of a prompt that we do not know, the best that it gave."""
-        if not self.selector.rated:
-            return _UNRATED_MIN_GRADE
-        return _scale_of(self.selector) or self.file.best_grade or 0
+    ungraded: Callable[[], Ungraded] | None = None
 
 
 def cover(
@@ -121,16 +111,26 @@ def cover(
     Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
     data = read_selected(graded, bank, grade_filter, min_grade, queries, soft=soft)
+    return cover_of(data, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
+
+
+def cover_of(
+    data: SelectedGrades, *, cutoff: int = 20, missing_queries: MissingQueries = "zero", soft: bool = False
+) -> Evaluation:
+    """As :func:`cover`, of grades that were read already (for soft cover, with their probabilities)."""
     metrics: Sequence[Cover | SoftCover]
+    notes = list(data.notes)
     if soft:
         if not data.file.soft_found:
-            raise SelectionError(f"The selected grades in {graded} hold no probabilities; leave out --soft.")
+            raise SelectionError(
+                f"The selected grades in {data.source} hold no probabilities; leave out --soft."
+            )
         metrics = [SoftCover(data.min_grade, cutoff)]
     else:
         metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
-        data.notes.extend(threshold_notes(data))
-    data.notes.extend(_cover_notes(data, with_bank=bank is not None, soft=soft, cutoff=cutoff))
-    evaluation = Evaluation(notes=data.notes)
+        notes += threshold_notes(data)
+    notes += _cover_notes(data, soft=soft, cutoff=cutoff)
+    evaluation = Evaluation(notes=notes)
     ranked = data.file.first_ranks
     for metric in metrics:
         for query in data.queries:
@@ -174,23 +174,40 @@ def qrels(
     facet.
     """
     data = read_selected(graded, bank, grade_filter, min_grade, queries)
-    if label != "max":
-        data.notes.extend(threshold_notes(data))
-    entries = {query.query_id: {query.query_id: query.everything} for query in data.queries}
+    return qrels_of(data, label, facets)
+
+
+def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
+    """As :func:`qrels`, of grades that were read already."""
+    notes = data.notes + (threshold_notes(data) if label != "max" else [])
+    entries: Mapping[str, Mapping[str, int | None]] = {
+        query.query_id: {query.query_id: None} for query in data.queries
+    }
     if facets == "facet":
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
-            raise SelectionError(f"No entry that {graded} has grades for belongs to a facet.")
-    found, best, unseen = RubricQrels([], data.min_grade, data.notes), {}, {}
+            raise SelectionError(f"No entry that {data.source} has grades for belongs to a facet.")
+    lines = [
+        qrel
+        for query in data.queries
+        for qrel in rubric_qrels(query, label, data.min_grade, entries[query.query_id])
+    ]
+    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
+
+
+def _ungraded(
+    data: SelectedGrades, label: Label, entries: Mapping[str, Mapping[str, int | None]]
+) -> Ungraded:
+    best: dict[tuple[str, str], int] = {}
+    unseen: dict[str, int] = {}
     for query in data.queries:
         of_query = entries[query.query_id]
-        found.qrels += rubric_qrels(query, label, data.min_grade, of_query)
         for qrel in best_qrels(query, label, data.min_grade, data.highest_grade, of_query):
             best[qrel.query_id, qrel.passage_id] = qrel.relevance
         for query_id, among in of_query.items():
-            unseen[query_id] = ungraded_label(label, data.highest_grade, among)
-    found.ungraded = Ungraded(best, unseen)
-    return found
+            every = query.everything if among is None else among
+            unseen[query_id] = ungraded_label(label, data.highest_grade, every)
+    return Ungraded(best, unseen)
 
 
 def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Facets = "title") -> list[Qrel]:
@@ -222,97 +239,9 @@ def is_passages(path: PathLike) -> bool:
     return first[1].startswith(b"[")
 
 
-def read_selected(
-    graded: PathLike,
-    bank_path: PathLike | None,
-    grade_filter: GradeFilter | None,
-    min_grade: int | None,
-    queries_path: PathLike | None,
-    *,
-    soft: bool = False,
-) -> SelectedGrades:
-    """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
-    bank = read_bank(bank_path) if bank_path is not None else None
-    wanted = set(read_queries(queries_path)) if queries_path is not None else None
-    selector = GradeSelector(grade_filter or GradeFilter())
-    file = gather(read_passages_for_metrics(graded), selector, bank, soft=soft)
-    selector.check(str(graded))
-    queries = [
-        query
-        for query in file.queries.values()
-        if query.asked and (wanted is None or query.query_id in wanted)
-    ]
-    if not queries:
-        source = queries_path if queries_path is not None else bank_path
-        raise SelectionError(
-            f"None of the queries in {source} has a passage in {graded} that is graded for it."
-        )
-    if min_grade is None:
-        min_grade = _default_min_grade(selector)
-    notes = _query_notes(file, queries, bank, wanted)
-    if bank is not None:
-        notes += _bank_notes(queries)
-    return SelectedGrades(file, queries, min_grade, selector, notes, bank)
-
-
-def _default_min_grade(selector: GradeSelector) -> int:
-    """4, or the highest grade of a shorter scale (2 for assignments: support)."""
-    if not selector.rated:
-        return _UNRATED_MIN_GRADE
-    return min(DEFAULT_MIN_GRADE, _scale_of(selector) or DEFAULT_MIN_GRADE)
-
-
-def _scale_of(selector: GradeSelector) -> int | None:
-    """The highest grade of the prompt's scale; None for a prompt that is not ours."""
-    name = selector.key.prompt_class
-    return PROMPTS.get(name).max_rating if name in PROMPTS else None
-
-
-def _query_notes(
-    file: GradedFile, queries: list[GradedQuery], bank: TestBank | None, wanted: Collection[str] | None
-) -> list[str]:
-    evaluated = {query.query_id for query in queries}
-    expected = file.queries if bank is None else bank.queries
-    ungraded = [q for q in expected if q not in evaluated and (wanted is None or q in wanted)]
-    where = "file" if bank is None else "bank"
+def _cover_notes(data: SelectedGrades, *, soft: bool, cutoff: int) -> list[str]:
     notes = []
-    if ungraded:
-        words = some(ungraded, "query", "queries")
-        notes.append(f"Left out: {words} of the {where} without a graded passage.")
-    if bank is not None:
-        unknown = [q for q in file.queries if q not in bank.queries and (wanted is None or q in wanted)]
-        if unknown:
-            notes.append(f"Left out: {some(unknown, 'query', 'queries')} of the file not in the bank.")
-    if wanted is not None:
-        absent = [q for q in wanted if q not in evaluated and q not in ungraded]
-        if absent:
-            notes.append(f"Left out: {some(absent, 'wanted query', 'wanted queries')} without grades.")
-    return notes
-
-
-def _bank_notes(queries: list[GradedQuery]) -> list[str]:
-    notes = []
-    never = [e for query in queries for e, bit in query.entries.items() if not query.asked >> bit & 1]
-    if never:
-        words = some(never, "bank entry", "bank entries")
-        notes.append(f"No passage has a grade for {words}: counted as not covered.")
-    foreign = [entry for query in queries for entry in sorted(query.foreign)]
-    if foreign:
-        notes.append(f"Ignored: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
-    return notes
-
-
-def threshold_notes(data: SelectedGrades) -> list[str]:
-    """A note where the threshold is out of reach."""
-    best = data.file.best_grade
-    if best is None or best >= data.min_grade:
-        return []
-    return [f"No grade reaches {data.min_grade}; the highest is {best} (see --min-grade)."]
-
-
-def _cover_notes(data: SelectedGrades, *, with_bank: bool, soft: bool, cutoff: int) -> list[str]:
-    notes = []
-    if not with_bank:
+    if data.bank is None:
         notes.append(
             "No --bank: a query's entries are those that its grades name, so entries that were never "
             "asked are missing from the denominator."
@@ -340,9 +269,3 @@ def _cover_notes(data: SelectedGrades, *, with_bank: bool, soft: bool, cutoff: i
             words = some(nothing, "query", "queries")
             notes.append(f"No passage covers anything for {words}: normalised cover counts 0 there.")
     return notes
-
-
-def some(names: Sequence[str], one: str, many: str) -> str:
-    """``3 queries (a, b, c)``, with the first few names."""
-    listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{len(names)} {one if len(names) == 1 else many} ({listed})"

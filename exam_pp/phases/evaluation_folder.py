@@ -26,6 +26,7 @@ from exam_pp.phases.figures import (
 )
 from exam_pp.phases.leaderboards import leaderboard_report, official_json, per_query_report
 from exam_pp.phases.score_runs import score_runs
+from exam_pp.phases.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.sweep import sweep, sweep_report
 from exam_pp.phases.uncertainty import Statistics
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report
@@ -105,11 +106,12 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
     out = _Folder(path, inputs)
     asked = statistics or Statistics("nested", significance=True)
-    queries = [_cover(out, sources, asked)]
+    grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
+    queries = [_cover(out, sources, grades, asked)]
     official = sources.official
     if sources.runs is not None:
         over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
-        queries.append(_rubric_qrels(out, sources, over_queries))
+        queries.append(_rubric_qrels(out, sources, grades, over_queries))
         if official is None:
             official = _judged(out, sources, over_queries)
     if official is not None:
@@ -121,14 +123,8 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     return index
 
 
-def _cover(out: _Folder, sources: Sources, statistics: Statistics) -> Path:
-    evaluation = evaluate.cover(
-        sources.graded,
-        bank=sources.bank,
-        grade_filter=sources.grade_filter,
-        min_grade=sources.min_grade,
-        cutoff=sources.cutoff,
-    )
+def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+    evaluation = evaluate.cover_of(grades, cutoff=sources.cutoff)
     per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
     lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
     if len(lengths) > 1:
@@ -140,10 +136,12 @@ def _cover(out: _Folder, sources: Sources, statistics: Statistics) -> Path:
     return per_query
 
 
-def _rubric_qrels(out: _Folder, sources: Sources, statistics: Statistics) -> Path:
+def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
     assert sources.runs is not None
-    labels = evaluate.qrels(sources.graded, bank=sources.bank, grade_filter=sources.grade_filter)
-    evaluation = score_runs(labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade)
+    labels = evaluate.qrels_of(grades)
+    evaluation = score_runs(
+        labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade, ungraded=labels.ungraded
+    )
     evaluation.notes[:0] = labels.notes
     per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
     write_qrels(labels.qrels, out.path / "rubric.qrels", inputs=out.inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -27,7 +27,7 @@ def score_runs(
     *,
     min_grade: int | None = None,
     method: MethodName = "stem",
-    ungraded: Ungraded | None = None,
+    ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
     """Scores of run files against labels, by measures of ir-measures.
 
@@ -37,7 +37,7 @@ def score_runs(
     :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
     the labels have no query in common.
     """
-    scorer = _Scorer(labels, measures, min_grade, ungraded)
+    scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
     matrix = read_matrix(runs, query_ids, method=method)
     evaluation = scorer(matrix)
@@ -62,7 +62,7 @@ def score_rankings(
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
-    ungraded: Ungraded | None = None,
+    ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
     """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
 
@@ -72,7 +72,7 @@ def score_rankings(
     and for a file without rankings.
     """
     # What stands at an empty place is not known: it is no passage that could be graded.
-    known = None if ungraded is None else replace(ungraded, otherwise={})
+    known = None if ungraded is None else replace(ungraded(), otherwise={})
     scorer = _Scorer(labels, measures, min_grade, known)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
-from exam_pp.phases.evaluate import PathLike, read_selected, threshold_notes
+from exam_pp.phases.selected_grades import PathLike, read_selected, threshold_notes
 from exam_pp.results import SubtopicQrel
 
 

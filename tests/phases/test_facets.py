@@ -57,7 +57,9 @@ def bank(write_jsonl: WriteJsonl) -> Path:
     lines = [
         {
             "query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t",
-            "items": [{"query_id": "q", "question_id": key, "question_text": key} for key in ("q/one/a", "q/two/b")],
+            "items": [
+                {"query_id": "q", "question_id": key, "question_text": key} for key in ("q/one/a", "q/two/b")
+            ],
         }
     ]  # fmt: skip
     return write_jsonl("bank.jsonl", lines)

@@ -60,8 +60,9 @@ def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
     labels = evaluate.qrels(graded, label="count")
 
     assert labels.ungraded is not None
-    assert labels.ungraded.labels == {("q", "p1"): 1, ("q", "p2"): 1, ("q", "p3"): 2}
-    assert labels.ungraded.otherwise == {"q": 2}
+    ungraded = labels.ungraded()
+    assert ungraded.labels == {("q", "p1"): 1, ("q", "p2"): 1, ("q", "p3"): 2}
+    assert ungraded.otherwise == {"q": 2}
 
 
 def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> None:
