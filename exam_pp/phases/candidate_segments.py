@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
@@ -32,9 +32,21 @@ def import_candidates(
     for path in (output, queries_output):
         if path is not None:
             check_output(path, files)
+    losses = Losses()
+    queries, texts = pool_candidates(files, losses)
+    if queries_output is not None:
+        write_queries(texts, queries_output, inputs=files)
+    with passages_writer(output, inputs=files) as writer:
+        for query in queries:
+            writer.write(query)
+    count = sum(len(query.passages) for query in queries)
+    return [f"Imported {len(queries)} queries, {count} passages.", *losses.lines()]
+
+
+def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
+    """The segments of the files as passages, and the texts of the queries."""
     pool: dict[str, dict[str, Passage]] = {}
     texts: dict[str, str] = {}
-    losses = Losses()
     for file in files:
         system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
         for number, line in read_candidates(file):
@@ -43,13 +55,7 @@ def import_candidates(
             for rank, candidate in enumerate(line.candidates, 1):
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
                 losses.keys(candidate.doc, ("segment", "contents", "text", "passage"))
-    if queries_output is not None:
-        write_queries(texts, queries_output, inputs=files)
-    with passages_writer(output, inputs=files) as writer:
-        for query_id, passages in pool.items():
-            writer.write(QueryPassages(query_id, list(passages.values())))
-    count = sum(map(len, pool.values()))
-    return [f"Imported {len(pool)} queries, {count} passages.", *losses.lines()]
+    return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
 
 
 def _add(

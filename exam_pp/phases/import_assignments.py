@@ -101,25 +101,32 @@ def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
     for query in read_passages(sources.passages) if sources.passages else ():
         known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
         known.passages += query.passages
+    bank = add_assignments(queries, sources.files, sources.grader, summary)
+    _write(sources, queries.values(), bank)
+    return summary
+
+
+def add_assignments(
+    queries: dict[str, QueryPassages], files: Iterable[Path], grader: str, summary: AssignmentSummary
+) -> dict[str, BankLine]:
+    """Add the assignments of the files to the passages of the queries; returns the nuggets of each query."""
     bank: dict[str, BankLine] = {}
     seen: set[tuple[str, str]] = set()
-    for file in sources.files:
+    for file in files:
         for number, line in read_assignments(file):
             if (line.run_id, line.qid) in seen:
                 raise DataError(
                     f"the run {line.run_id!r} answers the query {line.qid!r} twice.",
-                    file=str(file),
-                    line=number,
-                )
+                    file=str(file), line=number,
+                )  # fmt: skip
             seen.add((line.run_id, line.qid))
             passage = _passage_of(line, queries, file, number)
-            passage.add_grades([_grades(line, sources.grader, summary)])
+            passage.add_grades([_grades(line, grader, summary)])
             _add_to_bank(bank, line, summary)
             summary.answers += 1
             summary.systems.add(line.run_id)
             summary.losses.keys(line.model_extra)
-    _write(sources, queries.values(), bank)
-    return summary
+    return bank
 
 
 def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: Path, number: int) -> Passage:

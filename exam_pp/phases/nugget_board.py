@@ -18,7 +18,7 @@ from exam_pp.phases.system_names import matched_names, renamed
 from exam_pp.phases.uncertainty import Statistics, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.nugget_metrics import holds_nugget_metrics, nugget_metrics, read_nugget_metrics
+from exam_pp.store.nugget_metrics import nugget_metrics
 from exam_pp.store.run_types import read_run_types
 
 TITLE = "Nugget scores"
@@ -97,8 +97,6 @@ def _conditions(
 
 def read_any_scores(file: PathLike) -> list[Score]:
     """Scores of single queries where the file has them, else means."""
-    if holds_nugget_metrics(file):
-        return read_nugget_metrics(file)
     scores = read_all_scores(file)
     by_query = {(s.system, s.metric) for s in scores if s.query_id != ALL_QUERIES}
     return [s for s in scores if s.query_id != ALL_QUERIES or (s.system, s.metric) not in by_query]

@@ -8,6 +8,7 @@ from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.autojudge_eval import read_evaluation
 from exam_pp.store.kinds import kind_of
+from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.scores import read_query_scores, read_scores
 
@@ -21,6 +22,8 @@ def read_all_scores(path: str | Path) -> list[Score]:
     match kind_of(path):
         case "scores-jsonl":
             return list(read_score_rows(path))
+        case "nuggetizer-metrics":
+            return read_nugget_metrics(path)
         case "autojudge-eval":
             return list(read_evaluation(path))
         case "autojudge-tot":

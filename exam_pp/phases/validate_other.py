@@ -21,16 +21,20 @@ from exam_pp.store.answers import read_answers
 from exam_pp.store.autojudge import read_autojudge
 from exam_pp.store.bank_csv import read_bank_csv
 from exam_pp.store.banks import read_bank
+from exam_pp.store.candidates import read_candidates
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.files import atomic_output, is_stream, read_lines
 from exam_pp.store.genq import read_genq
 from exam_pp.store.kinds import FileKind
 from exam_pp.store.leaderboards import read_ranks
+from exam_pp.store.nugget_assignments import read_assignments
+from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.store.queries import read_queries
 from exam_pp.store.squad import read_squad
 from exam_pp.store.tqa import read_tqa
 from exam_pp.store.trec import method_of, read_qrels, read_run, run_files
+from exam_pp.store.umbrela import read_judge_rows
 from exam_pp.store.validation import parse_json, sentence
 from exam_pp.test_bank import BankLine, TestBank
 
@@ -219,6 +223,10 @@ _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     "bank-csv": (read_bank_csv, "entries"),
     "genq": (read_genq, "facets"),
     "nuggetizer": (read_nuggetizer, "queries"),
+    "nuggetizer-assignments": (read_assignments, "answers"),
+    "nuggetizer-metrics": (read_nugget_metrics, "scores"),
+    "umbrela": (read_judge_rows, "judgments"),
+    "candidates": (read_candidates, "queries"),
     "autojudge-bank": (read_autojudge, "queries"),
     "tqa": (read_tqa, "lessons"),
     "squad2": (read_squad, "paragraphs"),

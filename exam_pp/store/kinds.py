@@ -18,6 +18,7 @@ FileKind = Literal[
     "queries-json", "queries-tsv", "queries-jsonl", "topics", "qrels", "run", "edits",
     "leaderboard", "scores-jsonl", "published-cover", "autojudge-eval", "autojudge-tot",
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
+    "nuggetizer-assignments", "nuggetizer-metrics", "umbrela", "candidates",
 ]  # fmt: skip
 
 _DOCUMENTS = ("queries-json", "official-json", "genq")
@@ -85,6 +86,14 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "tqa"
     if isinstance(value.get("data"), list):
         return "squad2"
+    if {"qid", "nuggets", "answer_text"} <= keys:
+        return "nuggetizer-assignments"
+    if "qid" in keys and any(key.endswith("_score") for key in keys):
+        return "nuggetizer-metrics"
+    if {"query", "candidates"} <= keys:
+        return "candidates"
+    if {"query", "passage", "judgment"} <= keys:
+        return "umbrela"
     if {"qid", "nuggets"} <= keys:
         return "nuggetizer"
     if "metadata" in keys:

@@ -40,12 +40,6 @@ class _Line(Record):
     A: float | None = Field(default=None, alias="all_score")
 
 
-def holds_nugget_metrics(path: str | Path) -> bool:
-    """Whether the first line looks like these metrics."""
-    first = next(read_lines(path), (0, b""))[1]
-    return first.startswith(b"{") and b'"qid"' in first and b'_score"' in first
-
-
 def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Score]:
     """The scores of every topic; the line for all of them is left out, since it is their mean.
 
