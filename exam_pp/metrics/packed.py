@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Generic, TypeVar
+from weakref import finalize
 
 from exam_pp.errors import OutputError
 
@@ -27,6 +28,7 @@ class PackedMapping(MutableMapping[str, V]):
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
+        finalize(self, self._file.close)
 
     def __setitem__(self, key: str, value: V) -> None:
         data = self._pack(value)
