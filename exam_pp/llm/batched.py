@@ -44,7 +44,7 @@ class BatchedLLM(ABC, Generic[E]):
     def start(self, requests: Sequence[Request], encoded: Sequence[E]) -> Callable[[], list[Completion]]:
         """Begin a batch, whose requests are of one group; the returned function waits for its completions."""
 
-    def group(self, request: Request) -> Hashable:
+    def group(self, request: Request, prompt: E) -> Hashable:
         """Only requests of equal groups share a batch."""
         return (request.labels, request.max_new_tokens)
 
@@ -55,7 +55,7 @@ class BatchedLLM(ABC, Generic[E]):
         plan = plan_batches(
             [len(encoded[index].ids) for index in askable],
             self._batch_tokens,
-            [self.group(requests[index]) for index in askable],
+            [self.group(requests[index], encoded[index]) for index in askable],
         )
         refused = [[index] for index, prompt in enumerate(encoded) if prompt.error is not None]
         return refused + [[askable[position] for position in batch] for batch in plan]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp import __version__
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import CausalEncoder
-from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, pick_device, pick_dtype
+from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
+from exam_pp.llm.conversion import is_wanted, start
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.labels import label_pieces
 from exam_pp.messages import Completion, Request
@@ -22,10 +25,21 @@ _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 _UNKNOWN_CONTEXT = 2048
 _CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
 
+SHORTEST_PREFIX = 16
+"""Tokens that prompts must share for their keys and values to be computed once."""
+
 
 def load_causal(options: ModelOptions) -> LLM:
-    """A decoder-only checkpoint; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
-    return CausalLLM(options, CausalCheckpoint(options))
+    """A decoder-only checkpoint with the engine that the options and the installation allow.
+
+    Raises :class:`exam_pp.errors.ModelError` for other kinds of models.
+    """
+    from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
+
+    checkpoint = CausalCheckpoint(options)
+    if is_wanted(options):
+        return start(options, lambda: CTranslate2CausalLLM(checkpoint))
+    return CausalLLM(checkpoint)
 
 
 class CausalCheckpoint(ModelCheckpoint):
@@ -40,56 +54,50 @@ class CausalCheckpoint(ModelCheckpoint):
         lengths.append(getattr(self.tokenizer, "model_max_length", None))
         self.context = min((int(n) for n in lengths if n and n < 10**9), default=_UNKNOWN_CONTEXT)
 
-    def ends(self, model: Any) -> list[int]:
+    def ends(self) -> list[int]:
         """Every end-of-sequence token that the checkpoint names; some name several."""
-        named = (model.generation_config.eos_token_id, self.config.get_text_config().eos_token_id)
+        named = (self._generation_end(), self.config.get_text_config().eos_token_id)
         ids = [i for value in named for i in (value if isinstance(value, list) else [value])]
         return [i for i in dict.fromkeys([*ids, self.tokenizer.eos_token_id]) if i is not None]
 
+    def _generation_end(self) -> Any:
+        try:
+            config = import_transformers().GenerationConfig.from_pretrained(
+                self.path, revision=self.options.revision
+            )
+        except OSError:  # the file is optional
+            return None
+        return config.eos_token_id
 
-class CausalLLM(BatchedLLM[Encoded]):
-    """A causal model through transformers: chat template, left padding, replies that end where they should.
 
-    The scale's likelihoods come from the keys and values that the reply is generated from, so they cost no
-    second pass over the prompt.
-    """
+class DecoderLLM(BatchedLLM[Encoded]):
+    """A causal model: prompts in its chat format, replies that end where they should; engines answer."""
 
-    def __init__(self, options: ModelOptions, checkpoint: CausalCheckpoint) -> None:
-        import torch
-
-        self._torch = torch
+    def __init__(self, checkpoint: CausalCheckpoint, batch_tokens: int, parallel: int = 0) -> None:
+        options = checkpoint.options
+        super().__init__(options.model, options.batch_tokens or batch_tokens, parallel)
         self._options = options
         self._checkpoint = checkpoint
         self._tokenizer = checkpoint.tokenizer
-        self._device = pick_device(options)
-        self._dtype = pick_dtype(options, self._device)
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
-        ends = checkpoint.ends(self._model)
         self._encoder = CausalEncoder(
-            options.model, self._tokenizer, checkpoint.context, options.max_input_tokens, ends
+            options.model,
+            self._tokenizer,
+            checkpoint.context,
+            options.max_input_tokens,
+            checkpoint.ends(),
         )
         self._stops = sorted(self._encoder.stops)
-        pad = self._tokenizer.pad_token_id
-        self._pad = pad if pad is not None else (self._stops or [0])[0]
-        # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.
-        self._model.generation_config = import_transformers().GenerationConfig()
-        on_gpu = self._device.startswith("cuda")
-        super().__init__(
-            options.model, options.batch_tokens or (_GPU_BATCH_TOKENS if on_gpu else _CPU_BATCH_TOKENS)
-        )
+
+    @abstractmethod
+    def engine_provenance(self) -> dict[str, str]:
+        """Engine, dtype, device kind and versions."""
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
-            "engine": "transformers",
-            "dtype": self._dtype,
-            "device": self._device.split(":")[0],
-            "transformers": import_transformers().__version__,
-            "torch": self._torch.__version__,
+            **self.engine_provenance(),
             "prompt_format": "chat" if self._encoder.is_chat else "plain",
             "num_beams": self._options.beams,
             "do_sample": False,
@@ -101,9 +109,65 @@ class CausalLLM(BatchedLLM[Encoded]):
         """Token ids in the model's format; only passages are shortened."""
         return self._encoder.encode(requests)
 
-    def group(self, request: Request) -> Hashable:
+    def group(self, request: Request, prompt: Encoded) -> Hashable:
         """Rows of a batch share the scale and what ends them."""
         return (request.labels, request.max_new_tokens, request.one_line)
+
+    def ends_with_line(self, request: Request) -> bool:
+        """Whether a reply is one line. Chat models end their turn; others go on with a text of their own."""
+        return request.one_line and not self._encoder.is_chat
+
+    def label_stops(self, one_line: bool) -> list[int]:
+        """The tokens after which a label is the whole reply."""
+        return sorted({*self._stops, *(self._encoder.line_ends() if one_line else ())})
+
+    def has_line(self, reply: Sequence[int]) -> bool:
+        """Whether the reply so far has a line break after its first word."""
+        return "\n" in self._decode([reply])[0].lstrip()
+
+    def texts(self, rows: Sequence[Sequence[int]] | torch.Tensor, one_line: bool) -> list[str]:
+        """The replies as text."""
+        replies = [text.strip() for text in self._decode(rows)]
+        return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
+
+    def _decode(self, rows: Sequence[Sequence[int]] | torch.Tensor) -> list[str]:
+        texts: list[str] = self._tokenizer.batch_decode(
+            rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return texts
+
+
+def shared_start(prompts: Iterable[list[int]]) -> list[int]:
+    """What all prompts (one or more) begin with, without any prompt's last token."""
+    shortened = [prompt[:-1] for prompt in prompts]
+    first, last = min(shortened), max(shortened)  # in lexical order: all others are between them
+    ends = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(ends, min(len(first), len(last)))]
+
+
+class CausalLLM(DecoderLLM):
+    """A causal model through transformers, rows padded on the left.
+
+    The keys and values of what all rows begin with, the instruction, are computed once. The scale's
+    likelihoods come from the keys and values that the reply is generated from, so they cost no second pass
+    over the prompt.
+    """
+
+    def __init__(self, checkpoint: CausalCheckpoint) -> None:
+        import torch
+
+        self._torch = torch
+        self._placed = PlacedModel(checkpoint)
+        self._model, self._device = self._placed.model, self._placed.device
+        super().__init__(checkpoint, _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS)
+        pad = self._tokenizer.pad_token_id
+        self._pad_id = pad if pad is not None else (self._stops or [0])[0]
+        # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.
+        self._model.generation_config = import_transformers().GenerationConfig()
+
+    def engine_provenance(self) -> dict[str, str]:
+        """Engine, dtype, device kind and versions."""
+        return self._placed.provenance()
 
     def start(
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
@@ -112,31 +176,60 @@ class CausalLLM(BatchedLLM[Encoded]):
         return lambda: self._run(requests[0], [prompt.ids for prompt in encoded])
 
     def _run(self, first: Request, prompts: list[list[int]]) -> list[Completion]:
-        # Chat models end their turn; others go on with a document of their own.
-        one_line = first.one_line and not self._encoder.is_chat
+        one_line = self.ends_with_line(first)
+        shared = self._shared_tokens(prompts)
         with self._torch.inference_mode():
-            ids, mask = self._pad_left(prompts)
-            cache = self._prefill(ids, mask) if first.labels else None
+            ids, mask = self._pad(prompts, shared)
+            cache = self._prefill(ids, mask, shared) if first.labels or shared else None
             logprobs = self._label_logprobs(first.labels, ids, mask, cache, one_line)
             texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line)
         return [Completion(text, label_logprobs=probs) for text, probs in zip(texts, logprobs, strict=True)]
 
-    def _pad_left(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        longest = max(len(prompt) for prompt in prompts)
-        ids = self._torch.full((len(prompts), longest), self._pad, dtype=self._torch.long)
-        mask = self._torch.zeros_like(ids)
-        for row, prompt in enumerate(prompts):
-            ids[row, longest - len(prompt) :] = self._torch.tensor(prompt)
-            mask[row, longest - len(prompt) :] = 1
-        return ids.to(self._device), mask.to(self._device)
+    def _shared_tokens(self, prompts: list[list[int]]) -> int:
+        """How many tokens all rows begin with, where it pays and the model allows it."""
+        if len(prompts) < 2 or not self._can_share:
+            return 0
+        # Two tokens are left of every prompt: one to compute here, and the last to generate from.
+        shared = len(shared_start(prompt[:-1] for prompt in prompts))
+        return shared if shared >= SHORTEST_PREFIX else 0
 
-    def _prefill(self, ids: torch.Tensor, mask: torch.Tensor) -> Any:
+    @cached_property
+    def _can_share(self) -> bool:
+        """Whether the model keeps keys and values of every token, and gets the positions of tokens from us.
+
+        Padding stands behind the shared tokens, which others would count.
+        """
+        if self._options.beams > 1 or "position_ids" not in self._takes:
+            return False
+        token = self._torch.tensor([[self._pad_id]], device=self._device)
+        with self._torch.inference_mode():
+            cache = getattr(self._model.base_model(input_ids=token, use_cache=True), "past_key_values", None)
+        layers = getattr(cache, "layers", None) or [None]
+        return all(type(layer).__name__ == "DynamicLayer" for layer in layers)
+
+    def _pad(self, prompts: Sequence[Sequence[int]], shared: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows of one length: what is shared, padding, and the rest of the prompt."""
+        longest = max(len(prompt) for prompt in prompts)
+        gaps = [longest - len(prompt) for prompt in prompts]
+        ids = [
+            [*prompt[:shared], *[self._pad_id] * gap, *prompt[shared:]]
+            for prompt, gap in zip(prompts, gaps, strict=True)
+        ]
+        mask = [[1] * shared + [0] * gap + [1] * (longest - gap - shared) for gap in gaps]
+        return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
+
+    def _prefill(self, ids: torch.Tensor, mask: torch.Tensor, shared: int) -> Any:
         """Keys and values of all tokens but the last; None for models that keep something else."""
         if ids.shape[1] < 2 or self._options.beams > 1:
             return None
-        inputs = self._inputs(ids, mask, 0)
-        inputs = {name: value[:, :-1] for name, value in inputs.items()}
-        output = self._model.base_model(**inputs, use_cache=True)
+        known: dict[str, Any] = {}
+        if shared:
+            once = self._inputs(ids[:1, :shared], mask[:1, :shared], 0)
+            cache = self._model.base_model(**once, use_cache=True).past_key_values
+            cache.batch_repeat_interleave(len(ids))
+            known = {"past_key_values": cache}
+        inputs = self._inputs(ids[:, :-1], mask[:, :-1], shared)
+        output = self._model.base_model(**inputs, **known, use_cache=True)
         return getattr(output, "past_key_values", None)
 
     def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, known: int) -> dict[str, torch.Tensor]:
@@ -146,7 +239,7 @@ class CausalLLM(BatchedLLM[Encoded]):
             inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, known:]
         return inputs
 
-    @property
+    @cached_property
     def _takes(self) -> set[str]:
         import inspect
 
@@ -159,7 +252,7 @@ class CausalLLM(BatchedLLM[Encoded]):
         if not labels:
             return [()] * len(ids)
         torch, rows = self._torch, len(ids)
-        stops = torch.tensor(sorted({*self._stops, *(self._encoder.line_ends() if one_line else ())}))
+        stops = torch.tensor(self.label_stops(one_line))
         columns = []
         for label in label_pieces(self._tokenizer, labels):
             pieces = torch.tensor(label, device=self._device).expand(rows, -1)
@@ -184,30 +277,21 @@ class CausalLLM(BatchedLLM[Encoded]):
             num_beams=self._options.beams,
             early_stopping=self._options.beams > 1,
             do_sample=False,
-            pad_token_id=self._pad,
+            pad_token_id=self._pad_id,
             eos_token_id=self._stops or None,
         )
         options = {} if cache is None else {"past_key_values": cache}
         if one_line:
             options["stopping_criteria"] = transformers.StoppingCriteriaList([self._line_end(ids.shape[1])])
         output = self._model.generate(ids, attention_mask=mask, generation_config=config, **options)
-        replies = [text.strip() for text in self._decode(output[:, ids.shape[1] :])]
-        return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
+        return self.texts(output[:, ids.shape[1] :], one_line)
 
     def _line_end(self, start: int) -> Callable[..., torch.Tensor]:
         """A stopping criterion: rows whose reply has a line break after its first word."""
 
         def has_line(sequences: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            texts = self._decode(sequences[:, start:])
-            done: torch.Tensor = self._torch.tensor(
-                ["\n" in text.lstrip() for text in texts], device=sequences.device
-            )
-            return done
+            done = [self.has_line(reply) for reply in sequences[:, start:]]
+            marks: torch.Tensor = self._torch.tensor(done, device=sequences.device)
+            return marks
 
         return has_line
-
-    def _decode(self, rows: torch.Tensor) -> list[str]:
-        texts: list[str] = self._tokenizer.batch_decode(
-            rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        return texts

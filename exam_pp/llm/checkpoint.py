@@ -111,9 +111,11 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if self.pipeline != "text2text" and (options.engine == "ctranslate2" or options.compute_type):
+        if self.pipeline == "question-answering" and (
+            options.engine == "ctranslate2" or options.compute_type
+        ):
             raise ModelError(
-                f"CTranslate2 (--engine, --compute-type) is for text2text models: {self.pipeline} runs on "
+                "CTranslate2 (--engine, --compute-type) has no models for question-answering: they run on "
                 "transformers."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
@@ -234,3 +236,37 @@ def pick_dtype(options: ModelOptions, device: str) -> str:
     if not device.startswith("cuda"):
         return "float32"
     return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+
+
+class PlacedModel:
+    """A checkpoint's weights on the device and in the dtype that its options ask for, ready to answer.
+
+    Raises :class:`ModelError`.
+    """
+
+    def __init__(self, checkpoint: ModelCheckpoint) -> None:
+        import torch
+
+        options = checkpoint.options
+        self.device = pick_device(options)
+        self._dtype = pick_dtype(options, self.device)
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        self.model: Any = checkpoint.placed_model(getattr(torch, self._dtype), self.device)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether batches may be large."""
+        return self.device.startswith("cuda")
+
+    def provenance(self) -> dict[str, str]:
+        """Engine, dtype, device kind and versions."""
+        import torch
+
+        return {
+            "engine": "transformers",
+            "dtype": self._dtype,
+            "device": self.device.split(":")[0],
+            "transformers": import_transformers().__version__,
+            "torch": torch.__version__,
+        }

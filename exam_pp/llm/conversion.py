@@ -24,21 +24,34 @@ _TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
 _LOOSE_TOLERANCE = 1.0
 
 
-def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
-    """What ``make`` gives, or None where CTranslate2 is not installed or cannot run this checkpoint.
+def is_wanted(options: ModelOptions) -> bool:
+    """Whether the options ask for CTranslate2: ``--engine ctranslate2``, ``--compute-type``."""
+    return options.engine == "ctranslate2" or options.compute_type is not None
 
-    Where the options ask for it (``--engine ctranslate2``, ``--compute-type``), the reason is raised.
+
+def start(options: ModelOptions, make: Callable[[], T]) -> T:
+    """What ``make`` gives.
+
+    Raises :class:`MissingExtraError` where CTranslate2 is not installed, and :class:`ModelError` where it
+    cannot run this checkpoint.
     """
-    wanted = options.engine == "ctranslate2" or options.compute_type is not None
     try:
         return make()
     except ImportError as error:
-        if wanted:
-            raise MissingExtraError("The engine ctranslate2", "fast") from error
+        raise MissingExtraError("The engine ctranslate2", "fast") from error
     except (OSError, ValueError, RuntimeError, NotImplementedError, ModelError) as error:
-        if wanted:
-            raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
-        log.warning("CTranslate2 cannot run %s (%s): using transformers", options.model, error)
+        raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
+
+
+def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
+    """As :func:`start`, but None instead of an error where the options do not ask for CTranslate2."""
+    try:
+        return start(options, make)
+    except (MissingExtraError, ModelError) as error:
+        if is_wanted(options):
+            raise
+        if isinstance(error, ModelError):
+            log.warning("%s: using transformers", error)
     return None
 
 
@@ -115,6 +128,7 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
 def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> None:
     import transformers
     from ctranslate2.converters import TransformersConverter
+    from ctranslate2.converters.transformers import _MODEL_LOADERS
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:
@@ -127,14 +141,21 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
 
         def load_tokenizer(self, *args: Any, **kwargs: Any) -> Any:
             tokenizer = super().load_tokenizer(*args, **kwargs)
-            # Models without a first token cannot be written otherwise; prompts bring their own.
-            if tokenizer.bos_token is None:
-                tokenizer.bos_token = tokenizer.eos_token
+            # A model without these cannot be written. They are never asked for: prompts are tokens.
+            tokenizer.bos_token = tokenizer.bos_token or tokenizer.eos_token
+            tokenizer.unk_token = tokenizer.unk_token or tokenizer.eos_token
             return tokenizer
 
+    kind = type(checkpoint.config).__name__
+    if kind not in _MODEL_LOADERS:
+        raise ModelError(f"it has no conversion for models with a {kind}")
     converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
-    with quiet_loading(transformers):
-        converter.convert(str(folder), quantization=compute_type, force=True)
+    try:
+        with quiet_loading(transformers):
+            converter.convert(str(folder), quantization=compute_type, force=True)
+    except (AttributeError, KeyError, TypeError, IndexError) as error:
+        # It reads configs of many models, not all of which are what they were when it was written.
+        raise ModelError(f"its conversion fails ({type(error).__name__}: {error})") from error
 
 
 def check_type(compute_type: str) -> str:

@@ -15,7 +15,7 @@ from exam_pp import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.checkpoint import ModelCheckpoint, import_transformers, pick_device, pick_dtype
+from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel
 from exam_pp.llm.encoding import Encoded, clean
 from exam_pp.messages import Completion, Request
 
@@ -70,29 +70,20 @@ class ExtractiveLLM(BatchedLLM[Window]):
         self._options = options
         self._checkpoint = checkpoint
         self._tokenizer = checkpoint.tokenizer
-        self._device = pick_device(options)
-        self._dtype = pick_dtype(options, self._device)
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
+        self._placed = PlacedModel(checkpoint)
+        self._model, self._device = self._placed.model, self._placed.device
         longest = getattr(checkpoint.config, "max_position_embeddings", None) or MAX_WINDOW
         longest = min(longest, self._tokenizer.model_max_length, MAX_WINDOW)
         self._window = min(longest, options.max_input_tokens or longest)
-        on_gpu = self._device.startswith("cuda")
-        super().__init__(
-            options.model, options.batch_tokens or (_GPU_BATCH_TOKENS if on_gpu else _CPU_BATCH_TOKENS)
-        )
+        usual = _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS
+        super().__init__(options.model, options.batch_tokens or usual)
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
-            "engine": "transformers",
-            "dtype": self._dtype,
-            "device": self._device.split(":")[0],
-            "transformers": import_transformers().__version__,
-            "torch": self._torch.__version__,
+            **self._placed.provenance(),
             "null_threshold": NULL_THRESHOLD,
             "max_answer_tokens": MAX_ANSWER_TOKENS,
             "max_input_tokens": self._window,
@@ -100,7 +91,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
             "exam_pp": __version__,
         }
 
-    def group(self, request: Request) -> Hashable:
+    def group(self, request: Request, prompt: Window) -> Hashable:
         """Any two requests may share a batch."""
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import random
 from pathlib import Path
@@ -14,19 +15,34 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.messages import Part, Request
-from tests.llm.small_models import CONTEXT, rendered
+from tests.llm.small_models import CONTEXT, rendered, save_llama
 
 LABELS = tuple("012345")
 KINDS = ["chat", "plain", "flat"]
+ENGINES = [
+    "transformers",
+    pytest.param(
+        "ctranslate2",
+        marks=pytest.mark.skipif(not importlib.util.find_spec("ctranslate2"), reason="the fast extra"),
+    ),
+]
+INSTRUCTION = (
+    "Rate how well the passage answers the question, from 0, where it says nothing of use, to 5, where "
+    "nothing is left to say. Question: "
+)
 
 
-def options(folder: Path, **more: Any) -> ModelOptions:
-    return ModelOptions(str(folder), pipeline="text-generation", **more)
+def options(folder: Path, engine: Any = "transformers", **more: Any) -> ModelOptions:
+    return ModelOptions(str(folder), pipeline="text-generation", engine=engine, **more)
 
 
 def as_request(prompt: str, labels: tuple[str, ...] = (), **more: Any) -> Request:
-    start, space, rest = prompt.partition(" ")
-    parts = (Part(start + space), Part(rest, "context", may_be_cut=True))
+    """The prompt; an instruction that it begins with is a part of its own, as in a grading prompt."""
+    instruction = INSTRUCTION if prompt.startswith(INSTRUCTION) else ""
+    start, space, rest = prompt[len(instruction) :].partition(" ")
+    parts = (Part(instruction or start + space), Part(rest, "context", may_be_cut=True))
+    if instruction:
+        parts = (parts[0], Part(start + space, "question"), parts[1])
     return Request(parts, labels, **{"max_new_tokens": 24, **more})
 
 
@@ -50,28 +66,39 @@ def expected_reply(model: Any, tokenizer: Any, text: str, max_new_tokens: int = 
     return str(tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)).strip()
 
 
+@pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
 @pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_replies_equal_generate_whatever_the_batch(
-    causal_checkpoints: dict[str, Path], prompts: list[str], kind: str, labels: tuple[str, ...]
+    causal_checkpoints: dict[str, Path],
+    prompts: list[str],
+    kind: str,
+    engine: str,
+    labels: tuple[str, ...],
+    instruction: str,
 ) -> None:
     model, tokenizer = load(causal_checkpoints[kind])
+    prompts = [instruction + prompt for prompt in prompts[:14]]
     expected = [expected_reply(model, tokenizer, prompt) for prompt in prompts]
     assert len(set(expected)) > 4
     chance = random.Random(1)
-    for batch_tokens in (1, 700, 100_000):
-        llm = load_llm(options(causal_checkpoints[kind], batch_tokens=batch_tokens))
+    for batch_tokens in (1, 1500, 100_000)[bool(instruction) :]:
+        llm = load_llm(options(causal_checkpoints[kind], engine, batch_tokens=batch_tokens))
         order = chance.sample(range(len(prompts)), len(prompts))
         replies = dict(llm.generate([as_request(prompts[i], labels) for i in order]))
         assert [replies[position].text for position in range(len(order))] == [expected[i] for i in order]
 
 
+@pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_label_likelihoods_equal_teacher_forcing(
-    causal_checkpoints: dict[str, Path], prompts: list[str], kind: str
+    causal_checkpoints: dict[str, Path], prompts: list[str], kind: str, engine: str, instruction: str
 ) -> None:
     model, tokenizer = load(causal_checkpoints[kind])
-    llm = load_llm(options(causal_checkpoints[kind]))
+    llm = load_llm(options(causal_checkpoints[kind], engine))
+    prompts = [instruction + prompt for prompt in prompts[:14]]
     labels = (*LABELS, "not at all")
     replies = dict(llm.generate([as_request(prompt, labels) for prompt in prompts]))
     for index, prompt in enumerate(prompts):
@@ -101,21 +128,27 @@ def test_beam_search_is_an_option(causal_checkpoints: dict[str, Path], prompts: 
         assert replies[index].text == text.strip()
 
 
+@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_plain_prompt_is_answered_in_one_line(
-    causal_checkpoints: dict[str, Path], prompts: list[str]
+    causal_checkpoints: dict[str, Path],
+    prompts: list[str],
+    tmp_path: Path,
+    engine: str,
+    labels: tuple[str, ...],
 ) -> None:
     """Without a turn to end, a model goes on with a document of its own; a chat model may need lines."""
-    from tests.llm import small_models
-
     for kind, stops in (("plain", True), ("chat", False)):
         _, tokenizer = load(causal_checkpoints[kind])
-        folder = causal_checkpoints[kind].parent / f"{kind}-lines"
-        small_models.save_llama(folder, tokenizer, prompts[:2], ["\n4. Yes\nQuestion: 3", "2\n5"], 1.0)
-        llm = load_llm(options(folder))
+        folder = tmp_path / kind
+        save_llama(folder, tokenizer, prompts[:2], ["\n4. Yes\nQuestion: 3", "2\n5"], 1.0)
+        llm = load_llm(options(folder, engine))
         texts = [
             reply.text
             for one_line in (True, False)
-            for _, reply in sorted(llm.generate([as_request(p, one_line=one_line) for p in prompts[:2]]))
+            for _, reply in sorted(
+                llm.generate([as_request(p, labels, one_line=one_line) for p in prompts[:2]])
+            )
         ]
         whole = ["4. Yes\nQuestion: 3", "2\n5"]
         assert texts == ((["4. Yes", "2"] if stops else whole) + whole)
@@ -139,8 +172,56 @@ def test_only_the_passage_is_shortened_and_the_reply_fits(causal_checkpoints: di
         assert (reply.error, reply.tokens_cut) == (None, encoded.tokens_cut)
 
 
-def test_a_question_that_fills_the_model_is_an_error_of_its_own(causal_checkpoints: dict[str, Path]) -> None:
-    llm = load_llm(options(causal_checkpoints["chat"]))
+@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_replies_that_run_into_the_limit_equal_generate(
+    causal_checkpoints: dict[str, Path],
+    prompts: list[str],
+    engine: str,
+    labels: tuple[str, ...],
+    limit: int,
+) -> None:
+    for kind in ("chat", "flat"):
+        model, tokenizer = load(causal_checkpoints[kind])
+        llm = load_llm(options(causal_checkpoints[kind], engine))
+        requests = [as_request(prompt, labels, max_new_tokens=limit) for prompt in prompts[:8]]
+        replies = dict(llm.generate(requests))
+        assert [replies[i].text for i in range(8)] == [
+            expected_reply(model, tokenizer, prompt, limit) for prompt in prompts[:8]
+        ]
+
+
+@pytest.mark.parametrize("labels", [(), LABELS, ("4.5", "4", "not at all")], ids=["hard", "soft", "long"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_prompts_of_one_token_and_of_none(
+    causal_checkpoints: dict[str, Path], engine: str, labels: tuple[str, ...]
+) -> None:
+    model, tokenizer = load(causal_checkpoints["plain"])
+    llm = load_llm(options(causal_checkpoints["plain"], engine))
+    requests = [Request((Part(text, "context", True),), labels, 8) for text in ("", "5")]
+    replies = dict(llm.generate(requests))
+    for index, ids in enumerate(([tokenizer.eos_token_id], tokenizer("5")["input_ids"])):
+        output = model.generate(
+            torch.tensor([ids]), do_sample=False, max_new_tokens=8, eos_token_id=ends(tokenizer),
+            pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+        text = tokenizer.decode(output[0, len(ids) :], skip_special_tokens=True)
+        assert replies[index].text == text.strip()
+        for label, logprob in zip(labels, replies[index].label_logprobs, strict=True):
+            whole = torch.tensor([[*ids, *(tail := tokenizer(label)["input_ids"]), ends(tokenizer)[0]]])
+            with torch.inference_mode():
+                scores = model(whole).logits[0].log_softmax(-1)
+            start = len(ids) - 1
+            expected = scores[range(start, start + len(tail) + 1), whole[0, len(ids) :]].sum().item()
+            assert math.exp(logprob) == pytest.approx(math.exp(expected), abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_question_that_fills_the_model_is_an_error_of_its_own(
+    causal_checkpoints: dict[str, Path], engine: str
+) -> None:
+    llm = load_llm(options(causal_checkpoints["chat"], engine))
     long = Request((Part("why " * 900), Part("a passage", "context", may_be_cut=True)))
     replies = dict(llm.generate([long, as_request("a b c")]))
     assert "longer than" in (replies[0].error or "")

@@ -33,7 +33,7 @@ PASSAGES = [
     "The lighthouse was built in 1858.",
 ]
 
-NEEDS = {"ctranslate2": "ctranslate2", "openai": "openai"}
+NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
 CASES = [
     pytest.param(
         name,
@@ -43,7 +43,7 @@ CASES = [
     )
     for name in (
         "fake", "lexical", "random", "constant", "text2text", "ctranslate2", "text-generation",
-        "text-generation plain", "question-answering", "openai",
+        "text-generation plain", "ctranslate2 causal", "question-answering", "openai",
     )
 ]  # fmt: skip
 
@@ -65,6 +65,9 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
             yield name, ModelOptions(folder("causal_checkpoints", "chat"), pipeline=name)
         case "text-generation plain":
             yield name, ModelOptions(folder("causal_checkpoints", "plain"), pipeline="text-generation")
+        case "ctranslate2 causal":
+            chat = folder("causal_checkpoints", "chat")
+            yield name, ModelOptions(chat, pipeline="text-generation", engine="ctranslate2")
         case "question-answering":
             yield name, ModelOptions(str(request.getfixturevalue("qa_checkpoint")), pipeline=name)
         case "openai":
@@ -171,7 +174,9 @@ def test_provenance_is_stable_json(case: tuple[str, ModelOptions]) -> None:
     assert llm.name == options.model
 
 
-@pytest.mark.parametrize("case", ["text2text", "text-generation", "question-answering"], indirect=True)
+@pytest.mark.parametrize(
+    "case", ["text2text", "text-generation", "ctranslate2 causal", "question-answering"], indirect=True
+)
 def test_a_request_that_cannot_be_asked_is_a_value(case: tuple[str, ModelOptions]) -> None:
     name, options = case
     prompt = EXTRACTION if name == "question-answering" else RATING
@@ -224,12 +229,11 @@ def test_a_model_that_is_not_there(pipeline: str, model: str, words: str) -> Non
         load_llm(ModelOptions(model, pipeline=pipeline))
 
 
-@pytest.mark.parametrize("pipeline", ["text-generation", "question-answering"])
-def test_ctranslate2_is_for_text2text(pipeline: str) -> None:
+def test_ctranslate2_has_no_extractive_models() -> None:
     choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
     for options in choices:
-        with pytest.raises(ModelError, match=r"CTranslate2 .* is for text2text models"):
-            load_llm(ModelOptions("nobody/nothing", pipeline=pipeline, **options))
+        with pytest.raises(ModelError, match=r"CTranslate2 .* has no models for question-answering"):
+            load_llm(ModelOptions("nobody/nothing", pipeline="question-answering", **options))
 
 
 def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:

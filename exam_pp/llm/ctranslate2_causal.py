@@ -1,0 +1,285 @@
+"""Causal models on CTranslate2: the pipeline ``text-generation`` on a CPU, and in 8 bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, shared_start
+from exam_pp.llm.conversion import (
+    check_probe,
+    check_type,
+    converted,
+    device_index,
+    engine_compute_type,
+    engine_device,
+    worker_threads,
+)
+from exam_pp.llm.encoding import Encoded
+from exam_pp.llm.labels import label_pieces
+from exam_pp.messages import Completion, Request
+
+if TYPE_CHECKING:
+    import torch
+
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
+
+_MOST_PREFIXES = 4
+"""What is kept stays in the memory of every worker until the end: the instructions of a few prompts."""
+
+_LONG_PROBE = 1024
+"""Tokens of the longest probe: errors in positions grow with the length."""
+
+_PROBES = (
+    "Question: which year was the bridge over the river opened? Passage: The bridge was opened in 1932.",
+    "Key Fact: glaciers store water. Passage: 0 1 2 3 4 5",
+    "Rate from 0 to 5. " + "The bridge over the river was opened in 1932, after nine years of work. " * 100,
+)
+
+Path_ = tuple[int, ...]
+"""Token ids of the beginning of a reply."""
+
+
+class CTranslate2CausalLLM(DecoderLLM):
+    """Prompts of equal length in a batch, so that nothing is padded; several batches at a time.
+
+    The keys and values of what all prompts begin with, the instruction, are computed once. Where the
+    likelihoods of a scale are wanted, each prompt is read once on its own and continued with all labels
+    side by side; a reply that is no label is asked for afterwards.
+    """
+
+    def __init__(self, checkpoint: CausalCheckpoint) -> None:
+        import ctranslate2
+
+        options = checkpoint.options
+        if options.beams > 1:
+            raise ModelError("it decodes greedily only")
+        self._version = ctranslate2.__version__
+        self._device = engine_device(options)
+        self._compute_type = engine_compute_type(options, self._device)
+        workers, threads = worker_threads(options, self._device)
+        usual = _GPU_BATCH_TOKENS if self._device == "cuda" else _CPU_BATCH_TOKENS
+        super().__init__(checkpoint, usual, 2 * workers)
+        _check_kind(checkpoint, self._encoder.max_tokens)
+        if not self._stops:
+            raise ModelError("the checkpoint names no token that ends a reply")
+        folder = converted(checkpoint, self._compute_type, self._check)
+        self._generator = ctranslate2.Generator(
+            str(folder),
+            device=self._device,
+            device_index=device_index(options),
+            compute_type=self._compute_type,
+            inter_threads=workers,
+            intra_threads=threads,
+        )
+        self._prefixes: dict[str, list[int]] = {}
+        self._kept: set[Path_] = set()
+
+    def engine_provenance(self) -> dict[str, str]:
+        """Engine, compute type as dtype, device kind and version."""
+        return {
+            "engine": "ctranslate2",
+            "dtype": self._compute_type,
+            "device": self._device,
+            "ctranslate2": self._version,
+            "transformers": version("transformers"),  # its tokenizers make the prompts
+        }
+
+    def encode(self, requests: Sequence[Request]) -> list[Encoded]:
+        """Token ids in the model's format; what prompts of one instruction share is remembered."""
+        encoded = super().encode(requests)
+        sharing: dict[str, list[list[int]]] = {}
+        for request, prompt in zip(requests, encoded, strict=True):
+            if prompt.error is None and (words := _instruction(request)):
+                sharing.setdefault(words, []).append(prompt.ids)
+        for words, prompts in sharing.items():
+            shared = shared_start(prompts)
+            if words in self._prefixes:
+                shared = shared_start([[*self._prefixes[words], 0], [*shared, 0]])
+            self._prefixes[words] = shared
+        return encoded
+
+    def group(self, request: Request, prompt: Encoded) -> Hashable:
+        """Rows of a batch have one length and begin alike."""
+        return (super().group(request, prompt), _instruction(request), len(prompt.ids))
+
+    def start(
+        self, requests: Sequence[Request], encoded: Sequence[Encoded]
+    ) -> Callable[[], list[Completion]]:
+        """Queue a batch; workers take it up as they are free."""
+        first, prompts = requests[0], [prompt.ids for prompt in encoded]
+        if not first.labels:
+            replies = self._ask(first, prompts)
+            return lambda: [Completion(text) for text in replies()]
+        labels = label_pieces(self._tokenizer, first.labels)
+        asked = [self._ask_labels(prompt, labels) for prompt in prompts]
+        return lambda: self._collect(first, prompts, labels, [wait() for wait in asked])
+
+    def _ask(self, first: Request, prompts: Sequence[list[int]]) -> Callable[[], list[str]]:
+        """Greedy replies to prompts of one length."""
+        one_line = self.ends_with_line(first)
+        prefix = self._prefix(first, prompts)
+        futures = self._generator.generate_batch(
+            [self._words(prompt[len(prefix) :]) for prompt in prompts],
+            static_prompt=self._words(prefix) or None,
+            max_length=self._encoder.new_tokens(first),
+            callback=self._line_watch(len(prompts)) if one_line else None,
+            **self._search,
+        )
+        return lambda: self.texts([future.result().sequences_ids[0] for future in futures], one_line)
+
+    def _ask_labels(
+        self, prompt: list[int], labels: Sequence[Sequence[int]]
+    ) -> Callable[[], dict[Path_, torch.Tensor]]:
+        """The log-probabilities of all tokens after the prompt and each beginning of a label."""
+        rows = sorted({tuple(label[:end]) for label in labels for end in range(len(label) + 1)})
+        futures = self._generator.generate_batch(
+            [self._words([prompt[-1], *row]) for row in rows],
+            static_prompt=self._words(prompt[:-1]) or None,
+            cache_static_prompt=False,
+            max_length=max(map(len, rows)) + 1,
+            return_logits_vocab=True,
+            **self._search,
+        )
+
+        def wait() -> dict[Path_, torch.Tensor]:
+            # As the shortest row has no label, the engine steps through all others, and counts these steps.
+            steps = [future.result().logits[0] for future in futures]
+            return {
+                row: _as_tensor(logits[len(row)]).log_softmax(-1)
+                for row, logits in zip(rows, steps, strict=True)
+            }
+
+        return wait
+
+    @property
+    def _search(self) -> dict[str, Any]:
+        return {
+            "asynchronous": True,
+            "beam_size": 1,
+            "end_token": self._stops,
+            "return_end_token": True,  # some checkpoints end with a token that is shown
+            "include_prompt_in_result": False,
+        }
+
+    def _collect(
+        self,
+        first: Request,
+        prompts: Sequence[list[int]],
+        labels: Sequence[Sequence[int]],
+        following: Sequence[dict[Path_, torch.Tensor]],
+    ) -> list[Completion]:
+        """Replies that are labels are known from the scoring; the others are asked for."""
+        one_line, limit = self.ends_with_line(first), self._encoder.new_tokens(first)
+        stops = self.label_stops(one_line)
+        likelihoods = [_label_logprobs(after, labels, stops) for after in following]
+        found = [self._walk(after, limit, one_line) for after in following]
+        missing = [row for row, reply in enumerate(found) if reply is None]
+        texts = self.texts([reply or () for reply in found], one_line)
+        if missing:
+            for row, text in zip(missing, self._ask(first, [prompts[row] for row in missing])(), strict=True):
+                texts[row] = text
+        return [Completion(text, label_logprobs=row) for text, row in zip(texts, likelihoods, strict=True)]
+
+    def _walk(self, following: dict[Path_, torch.Tensor], limit: int, one_line: bool) -> Path_ | None:
+        """The greedy reply, where it is within the paths that were scored."""
+        reply: Path_ = ()
+        while len(reply) < limit:
+            if reply not in following:
+                return None
+            token = int(following[reply].argmax())
+            reply = (*reply, token)
+            if token in self._stops or (one_line and self.has_line(reply)):
+                break
+        return reply
+
+    def _line_watch(self, rows: int) -> Callable[[Any], bool]:
+        """Called with each token: whether the reply has come to the end of its line."""
+        replies: list[list[int]] = [[] for _ in range(rows)]
+
+        def ends(step: Any) -> bool:
+            replies[step.batch_id].append(step.token_id)
+            return self.has_line(replies[step.batch_id])
+
+        return ends
+
+    def _prefix(self, first: Request, prompts: Sequence[list[int]]) -> list[int]:
+        """What the prompts begin with, if its keys and values are kept."""
+        prefix = self._prefixes.get(_instruction(first), [])
+        if len(prefix) < SHORTEST_PREFIX or any(ids[: len(prefix)] != prefix for ids in prompts):
+            return []
+        if len(self._kept) < _MOST_PREFIXES:
+            self._kept.add(tuple(prefix))
+        return prefix if tuple(prefix) in self._kept else []
+
+    def _words(self, ids: Sequence[int]) -> list[str]:
+        words: list[str] = self._tokenizer.convert_ids_to_tokens(list(ids))
+        return words
+
+    def _check(self, folder: Path) -> None:
+        """Compare log-likelihoods of a few continuations with transformers'; raises :class:`ModelError`."""
+        import ctranslate2
+        import torch
+
+        model = self._checkpoint.model(torch.float32)
+        generator = ctranslate2.Generator(
+            str(folder), device="cpu", compute_type=check_type(self._compute_type)
+        )
+        longest = min(_LONG_PROBE, self._checkpoint.context - 8)
+        for probe in _PROBES:
+            prompt = self._tokenizer(probe, add_special_tokens=False, verbose=False)["input_ids"][:longest]
+            for label in label_pieces(self._tokenizer, ("0", "3", " the answer")):
+                ids = [*prompt, *label]
+                with torch.inference_mode():
+                    scores = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+                places = range(len(prompt) - 1, len(ids) - 1)
+                expected = math.fsum(scores[at, ids[at + 1]].item() for at in places)
+                (result,) = generator.score_batch([self._words(ids)], max_input_length=0)
+                found = math.fsum(result.log_probs[-len(label) :])
+                check_probe(found, expected, self._compute_type)
+
+
+def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
+    """Refuse what a check on short prompts cannot see; raises :class:`ModelError`."""
+    config = checkpoint.config.get_text_config()
+    window = getattr(config, "sliding_window", None)
+    if window and getattr(config, "use_sliding_window", True) and window < longest:
+        raise ModelError(f"its attention is limited to a window of {window} tokens")
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kind = rope.get("rope_type") or rope.get("type") or "default"
+    if kind not in ("default", "linear"):  # release 4.8.5 scales those of Llama 3 wrongly
+        raise ModelError(f"the positions of its tokens are scaled in a way that is not known ({kind})")
+    ids = sorted(checkpoint.tokenizer.get_vocab().values())
+    if ids != list(range(len(ids))):
+        raise ModelError("the numbers of its tokens have gaps")
+
+
+def _instruction(request: Request) -> str:
+    """The words that a prompt begins with, before anything is filled in."""
+    first = next(iter(request.parts), None)
+    return first.text if first is not None and first.slot is None else ""
+
+
+def _label_logprobs(
+    following: dict[Path_, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
+) -> tuple[float, ...]:
+    """Joint log-probability of every label and a stop."""
+    return tuple(
+        math.fsum(following[tuple(label[:at])][token].item() for at, token in enumerate(label))
+        + following[tuple(label)][stops].logsumexp(-1).item()
+        for label in labels
+    )
+
+
+def _as_tensor(view: Any) -> torch.Tensor:
+    """Logits of the engine, on whatever device and in whatever type it has them."""
+    import ctranslate2
+    import numpy as np
+    import torch
+
+    on_cpu = view.to_device(ctranslate2.Device.cpu) if view.device != "cpu" else view
+    return torch.from_numpy(np.array(on_cpu.to(ctranslate2.DataType.float32)))
