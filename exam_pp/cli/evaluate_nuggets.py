@@ -126,7 +126,7 @@ def _draw(
     if board.plot is not None:
         from exam_pp.phases.figures import leaderboard_figure, write_figure
 
-        write_figure(leaderboard_figure(conditions[0].evaluation, board.statistics), board.plot, inputs)
+        write_figure(leaderboard_figure(conditions[0].primary, board.statistics), board.plot, inputs)
     if plot_length is not None:
         from exam_pp.phases.figures import write_figure
         from exam_pp.phases.nugget_meta import length_figure

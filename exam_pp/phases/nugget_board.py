@@ -38,6 +38,11 @@ class Condition:
         return {row.system: row.mean for row in standings(self.evaluation.scores) if row.metric == metric}
 
     @property
+    def primary(self) -> Evaluation:
+        """The scores of the first metric alone: V_strict where there is any."""
+        return _of_metrics(self.evaluation, self.metrics[:1])
+
+    @property
     def metrics(self) -> list[str]:
         """The nugget metrics that it has scores of, in the paper's order."""
         found = {score.metric for score in self.evaluation.scores}

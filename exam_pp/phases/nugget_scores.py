@@ -293,12 +293,13 @@ class _Counts:
         if self.in_pieces:
             words = some(list(self.in_pieces), "system", "systems")
             yield f"Answers are in several passages for {words}: the best label of a nugget counts."
+        known_ids = {query_id: {entry.entry_id for entry in entries} for query_id, entries in items.items()}
         foreign = {
             (query_id, nugget_id)
             for query_id, systems in answers.by_query.items()
             for answer in systems.values()
             for nugget_id in answer.labels.get(self.key, {})
-            if query_id in items and nugget_id not in {entry.entry_id for entry in items[query_id]}
+            if query_id in known_ids and nugget_id not in known_ids[query_id]
         }
         if foreign:
             are = _number(len(foreign), "assigned nugget that is", "assigned nuggets that are")

@@ -336,6 +336,14 @@ def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path:
         run(*command)
 
 
+def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Also where the first query has no vital nugget, and so no V_strict."""
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "o"), bank_line("q2", "v")])
+    graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "S")]], ["q2", [answer("a", "q2", "S")]]])
+    run("evaluate", "nuggets", graded, "--bank", bank, "--plot", tmp_path / "f.svg")
+    assert "V_strict" in (tmp_path / "f.svg").read_text()
+
+
 def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
