@@ -2,6 +2,7 @@
 
 python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --threads 1
 python scripts/train_bundled_grader.py --work-dir work/grader --out exam_pp/bundled --resume
+python scripts/train_bundled_grader.py --work-dir work/more --out work/new --start exam_pp/bundled --steps 500
 python scripts/train_bundled_grader.py --smoke --work-dir out/grader --out out/checkpoint
 """
 
@@ -37,6 +38,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=training.Settings.steps, help="optimizer steps")
     parser.add_argument("--matrix-rate", type=float, default=training.Settings.matrix_rate)
     parser.add_argument("--rate", type=float, default=training.Settings.rate)
+    parser.add_argument(
+        "--start", default="", help="checkpoint to go on from, for fewer steps and lower rates"
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--resume", action="store_true", help="go on from the state in --work-dir")
     parser.add_argument("--smoke", action="store_true", help="a few seconds on a small setting, for a test")
@@ -49,7 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     torch.set_num_threads(options.threads)
     settings = training.Settings(
-        seed=options.seed, steps=options.steps, matrix_rate=options.matrix_rate, rate=options.rate
+        seed=options.seed,
+        steps=options.steps,
+        matrix_rate=options.matrix_rate,
+        rate=options.rate,
+        start=options.start,
     )
     if options.smoke:
         settings = training.Settings(

@@ -13,9 +13,10 @@ Prints Markdown. What is measured, on data that does not come with the project (
 * SQuAD2 sample: token F1 of answers to answerable questions, and the share of questions for which
   "answerable or not" is decided rightly.
 * REALSumm: whether a rated nugget (SCU) is in a summary, by people's labels: area under the curve.
+* TREC RAG 2024: nuggets assigned to whole answers, point by point, against the labels of a large model.
 
-With `--sample N`, N passages of each DL query are drawn (seeded); the leaderboards then rest on few
-passages and mean little.
+With `--sample N`, N passages of each DL query are drawn (seeded), and every N-th topic of TREC RAG; the
+leaderboards then rest on few passages and mean little.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.phases.grade import GradeOptions, grade
 from exam_pp.phases.score_runs import score_runs
+from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.reports.document import Cell, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages
-from exam_pp.test_bank import TestBank
+from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -293,22 +295,61 @@ def match_nuggets(folder: Path, llm: LLM, answer: Clock) -> float | None:
     return area_under_curve([verdict.rating or 0 for verdict in verdicts], present)
 
 
+@dataclass
+class Assignments:
+    """Labels of nuggets for whole answers, against a large model's."""
+
+    kappa: float | None
+    support: float | None
+    labels: Counter[str]
+    ungraded: float
+
+
+def assign_nuggets(path: Path, llm: LLM, answer: Clock, every: int) -> Assignments:
+    """Quadratic weighted kappa of the labels, and the area under the curve of ratings for full support.
+
+    Pairs that the large model gave a label of its own invention are left out.
+    """
+    topics = [json.loads(line) for line in lines(path)]
+    learn(llm, [topic["answer_text"] for topic in topics])
+    theirs: list[int] = []
+    requests: list[Request] = []
+    prompt = NUGGET_ASSIGNMENT_POINTWISE
+    for topic in topics[::every]:
+        for nugget in topic["nuggets"]:
+            if nugget["assignment"] in ASSIGNMENT_RATINGS:
+                theirs.append(ASSIGNMENT_RATINGS[nugget["assignment"]])
+                values = {"query": topic["query"], "nugget": nugget["text"], "context": topic["answer_text"]}
+                requests.append(Request(prompt.render(values), one_line=True))
+    ratings = [prompt.parse(reply.text, None, "default").rating for reply in answer(requests)]
+    ours = [rating or 0 for rating in ratings]
+    names = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+    return Assignments(
+        weighted_kappa(ours, theirs),
+        area_under_curve(ours, [rating == 2 for rating in theirs]),
+        Counter(names[rating] for rating in ratings if rating is not None),
+        ratings.count(None) / len(ratings),
+    )
+
+
 def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
-Row = tuple[Ratings, Extraction | None, float | None]
+Row = tuple[Ratings, Extraction | None, float | None, Assignments | None]
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    grades = sorted({grade for ratings, _, _ in rows for grade in ratings.used})
+    grades = sorted({grade for ratings, *_ in rows for grade in ratings.used})
     main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with people", "cover ρ / τ", "qrels ρ / τ"]
     main += ["SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
 
     def column(show: Callable[[Ratings, Extraction | None, float | None], list[Cell]]) -> list[list[Cell]]:
-        return [[row[0].name, *show(*row)] for row in rows]
+        return [[row[0].name, *show(*row[:3])] for row in rows]
+
+    assigned = [(row[0].name, row[3]) for row in rows if row[3] is not None]
 
     def summary(r: Ratings, e: Extraction | None, nuggets: float | None) -> list[Cell]:
         found = [decimals(e.f1), decimals(e.decided), percent(e.spans)] if e else [*"–––"]
@@ -326,7 +367,16 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             ["share of ratings", *map(str, grades)],
             column(lambda r, _e, _n: [percent(r.used[grade] / r.used.total()) for grade in grades]),
         ),
+        Table(
+            ["assignments", "κ with a large model", "AUC of support", *ASSIGNMENT_RATINGS, "ungraded"],
+            [[name, *assignment_cells(found)] for name, found in assigned],
+        ),
     ]
+
+
+def assignment_cells(found: Assignments) -> list[Cell]:
+    shares = (found.labels[label] / max(1, found.labels.total()) for label in ASSIGNMENT_RATINGS)
+    return [decimals(found.kappa), decimals(found.support), *map(percent, shares), percent(found.ungraded)]
 
 
 def decimals(value: float | None) -> Cell:
@@ -341,12 +391,16 @@ def pair(correlation: Correlation) -> Cell:
     return f"{decimals(correlation.spearman)} / {decimals(correlation.kendall)}"
 
 
-def measure(model: ModelOptions, data: Collection, squad: Sequence[Paragraph], shared: Path) -> Row:
+def measure(
+    model: ModelOptions, data: Collection, squad: Sequence[Paragraph], shared: Path, every: int
+) -> Row:
     llm = load_llm(model)
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
     ratings = rate(data, model.model, Clock(llm))
     extracted = extract(squad, data, llm, Clock(llm))
-    return ratings, extracted, match_nuggets(shared / "realsumm", llm, Clock(llm))
+    present = match_nuggets(shared / "realsumm", llm, Clock(llm))
+    assignments = shared / "rag24" / "assignments.command-r-plus.jsonl"
+    return ratings, extracted, present, assign_nuggets(assignments, llm, Clock(llm), every)
 
 
 def main() -> None:
@@ -364,11 +418,11 @@ def main() -> None:
     try:
         data = read_collection(options.shared, options.sample)
         squad = read_squad(options.shared / "importers" / "dev-sample.json")
-        rows: list[Row] = [(rate(data, "gpt-4", None), None, None)]
+        rows: list[Row] = [(rate(data, "gpt-4", None), None, None, None)]
         models = [
             ModelOptions(m, threads=options.threads, num_beams=beams) for m in options.models.split(",")
         ]
-        rows += [measure(model, data, squad, options.shared) for model in models]
+        rows += [measure(model, data, squad, options.shared, options.sample or 1) for model in models]
     except (ExamError, OSError) as error:
         sys.exit(f"graders.py: {error}")
     print(render(Report("", tables(rows)), "md"), end="")

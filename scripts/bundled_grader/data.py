@@ -14,6 +14,7 @@ import itertools
 import math
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ T = TypeVar("T")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
 CUTS = (0.15, 0.27, 0.40, 0.55, 0.70)
+ASSIGNMENT_CUTS = (0.65, 0.85)
+ASSIGNMENTS = tuple(tk.LABELS)
 MAX_CLAUSE_WORDS = 32
 PROMPTS: dict[str, str] = {
     tk.RATE_QUESTION: "rate_question",
@@ -34,6 +37,7 @@ PROMPTS: dict[str, str] = {
     tk.YES_NO: "yes_no",
     tk.RATE_THREE: "rate_three",
     tk.VERIFY: "verify",
+    tk.ASSIGN: "assign",
 }
 
 
@@ -86,6 +90,11 @@ class Coverage:
     def rating(self) -> int:
         return sum(self.score > cut for cut in CUTS)
 
+    @property
+    def assignment(self) -> str:
+        """The label of a nugget for an answer."""
+        return ASSIGNMENTS[sum(self.score > cut for cut in ASSIGNMENT_CUTS)]
+
 
 def split_clauses(passage: str) -> list[str]:
     """Sentences; long ones are cut at commas, and at the limit where there is none."""
@@ -134,6 +143,8 @@ ONSETS = {
 }
 CODAS = ("", "", "n", "r", "s", "l", "t", "m", "nd", "x", "ck", "rd")
 INFLECTIONS = ("s", "s", "s", "ed", "ing", "ly", "al", "er", "ation")
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 1.0)
+"""How much of an entry's words goes into a passage: one of these is drawn."""
 FILLERS = ("people", "time", "example", "way", "part", "number", "type", "process", "result", "system")
 
 
@@ -226,14 +237,14 @@ class Generator:
             text = text.replace(".", "", 1)
         return text.lower() if self.rng.random() < 0.05 else text
 
-    def prose_pair(self, nugget: bool) -> tuple[str, str]:
+    def prose_pair(self, nugget: bool, shares: Sequence[float] = SHARES) -> tuple[str, str]:
         """An entry and a passage that covers anything from nothing to all of it."""
         rng = self.rng
         invented = rng.choice((0.1, 0.3, 0.6))
         subject = [self.content(invented) for _ in range(rng.choice((2, 3, 4, 5, 6)))]
         entry = self.entry(subject, nugget)
         words = list(dict.fromkeys(x for x in WORD.findall(entry) if WORTH.get(tk.stem(x.lower()), 1) >= 0.4))
-        share = rng.choice((0.0, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 1.0))
+        share = rng.choice(shares)
         kept = [x for x in words if rng.random() < share]
         others = [x for x in words if x not in kept]
         pool = [self.content(invented) for _ in range(rng.randint(10, 36))]
@@ -309,8 +320,10 @@ class Generator:
             return self._fact_example()
         if draw < 0.19:
             return self._verify_example()
-        marks = (tk.RATE_QUESTION, tk.RATE_NUGGET, tk.ANSWER, tk.EXTRACT, tk.YES_NO, tk.RATE_THREE)
-        mark = self.rng.choices(marks, (44, 16, 14, 12, 10, 4))[0]
+        marks = (tk.RATE_QUESTION, tk.RATE_NUGGET, tk.ANSWER, tk.EXTRACT, tk.YES_NO, tk.RATE_THREE, tk.ASSIGN)
+        mark = self.rng.choices(marks, (44, 16, 14, 12, 10, 4, 24))[0]
+        if mark == tk.ASSIGN:
+            return self._assign_example()
         entry, passage = self.prose_pair(nugget=mark in (tk.RATE_NUGGET, tk.EXTRACT))
         found = coverage(entry, passage)
         reply = found.clause if found.clause_share >= 0.2 else "unanswerable"
@@ -323,6 +336,15 @@ class Generator:
             found.matched,
             found.clause,
         )
+
+    def _assign_example(self) -> Example:
+        """Does an answer hold a nugget? Answers are longer than passages, and hold more nuggets in whole."""
+        entry, passage = self.prose_pair(nugget=True, shares=(0.0, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0, 1.0, 1.0))
+        if self.rng.random() < 0.6:
+            more = self.prose([self.content(0.2) for _ in range(20)], self.rng.randint(2, 12))
+            passage = " ".join(self.rng.sample((passage, more), 2))
+        found = coverage(entry, passage)
+        return Example(tk.ASSIGN, entry, passage, found.assignment, found.rating, found.matched, found.clause)
 
     def _reply(self, mark: str, answer: str, rating: int) -> str:
         if mark in (tk.ANSWER, tk.EXTRACT):

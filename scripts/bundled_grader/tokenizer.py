@@ -27,6 +27,13 @@ GLUE = chr(
     0xE020
 )  # stands where a word follows punctuation without a space, so that every word can start alike
 MARKS = (RATE_QUESTION, RATE_NUGGET, ANSWER, EXTRACT, YES_NO, RATE_THREE, VERIFY, CONTEXT, GOLD)
+ASSIGN, NOT_SUPPORT, PARTIAL_SUPPORT, SUPPORT = (chr(0xE008 + i) for i in range(4))
+LABELS = {"not_support": NOT_SUPPORT, "partial_support": PARTIAL_SUPPORT, "support": SUPPORT}
+LATER_MARKS = {ASSIGN: RATE_NUGGET, NOT_SUPPORT: " 0", PARTIAL_SUPPORT: " 3", SUPPORT: " 5"}
+"""Marks that came later, and labels as marks: whole replies, so that they are not spelled piece by piece.
+
+Their pieces stand last, so that older checkpoints can be continued, and start as the piece named here.
+"""
 
 _ASK = r"(?:question|query|key fact|nugget):"
 _NOT_MARKED = rf"(?im)\A(?![{MARKS[0]}-{GOLD}])"
@@ -36,6 +43,8 @@ INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (r"(?im)\A\s*provide a complete and concise answer to the question.*?question:", ANSWER),
     (r"(?im)\A\s*extract the passage from the text that best relates.*?key fact:", EXTRACT),
     (r"(?im)\A\s*(?:instruction:\s*)?you are a search quality rater.*?question:", RATE_THREE),
+    (r"(?im)\A\s*based on the query and passage, label the nugget\b.*?search query:.*?nugget:", ASSIGN),
+    *((rf"\A\s*{label}\s*\z", mark) for label, mark in LABELS.items()),
     (r"(?im)\A\s*for the question\b(?=.*an equally correct response to this question)", VERIFY),
     # the few-shot prompts: everything up to the last worked example is instruction
     (rf"(?im)\A\s*instruction:.*answer:\s*(?:yes|no)\b.?\s*{_ASK}", YES_NO),
@@ -49,7 +58,7 @@ SEPARATORS: tuple[tuple[str, str], ...] = (
     (r"(?im),?\s*the correct answer is(?=\s.{0,900}an equally correct response to this question)", GOLD),
     (r"(?im)\s*an equally correct response to this question\?\s*answer yes or no\.?\s*\z", ""),
     (r"\s*\b(?:Context|Passage):", CONTEXT),
-    (r"\s*\bAnswer:\s*\z", ""),
+    (r"\s*\b(?:Answer|Label):\s*\z", ""),
     # no zero-width patterns: the tokenizers library misaligns texts after them
     *((rf"{re.escape(char)}(?=\p{{L}})", f"{char}{GLUE} ") for char in '-"([{/.,:;&+*=#@_|>“—–‘'),
     (r"\s+", " "),
@@ -125,6 +134,9 @@ def build_vocabulary(first: int = 900, inner: int = 800) -> Vocabulary:
             pieces.append(part)
             base.append(part)
             cased.append(False)
+    pieces += map(spelled, LATER_MARKS)
+    base += map(spelled, LATER_MARKS)
+    cased += [False] * len(LATER_MARKS)
     return Vocabulary(pieces, base, cased)
 
 
@@ -139,7 +151,7 @@ def build_tokenizer(vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
     steps = [normalizers.Replace(Regex(rf"\A\s+(?=[{MARKS[0]}-{GOLD}])"), "")]
     steps += [normalizers.Replace(Regex(pattern), mark) for pattern, mark in INSTRUCTIONS + SEPARATORS]
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(" "), *steps])
-    marks = "[" + "".join((*MARKS, GLUE)) + "]"
+    marks = "[" + "".join((*MARKS, *LATER_MARKS, GLUE)) + "]"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(marks), "isolated"),
@@ -152,6 +164,7 @@ def build_tokenizer(vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
             decoders.ByteLevel(),
             decoders.Replace(GLUE + " ", ""),
             decoders.Replace(GLUE, ""),
+            *(decoders.Replace(mark, label) for label, mark in LABELS.items()),
             decoders.Strip(" ", 1, 0),
         ]
     )

@@ -22,6 +22,7 @@ from .model import Helper, make_model, protect_copying
 log = logging.getLogger("bundled_grader")
 IGNORE = -100
 LONGEST_REPLY = 64
+LONGEST_PROMPT = 400
 CHUNK = 2048  # examples made at once; batches are cut from a chunk sorted by length
 
 
@@ -37,6 +38,7 @@ class Settings:
     warm_up: int = 60
     layers: int = 3
     d_ff: int = 256
+    start: str = ""  # a checkpoint to go on from, with new optimizers
 
 
 @dataclass
@@ -92,7 +94,7 @@ def make_chunk(
     made = data.Generator(seed * 1_000_003 + number, held_out)
     examples = [made.example() for _ in range(count)]
     tok = _tokenizer()
-    sources = tok([x.source for x in examples], truncation=True, max_length=320).input_ids
+    sources = tok([x.source for x in examples], truncation=True, max_length=LONGEST_PROMPT).input_ids
     targets = tok([x.reply for x in examples], truncation=True, max_length=LONGEST_REPLY).input_ids
     clauses = tok([x.clause for x in examples], add_special_tokens=False).input_ids
     marks = {tok.convert_tokens_to_ids(tokenizer.spelled(m)) for m in (tokenizer.CONTEXT, tokenizer.GOLD)}
@@ -216,6 +218,8 @@ class Trainer:
     def __post_init__(self) -> None:
         s = self.settings
         self.model = make_model(tokenizer.build_vocabulary(), s.seed, s.layers, s.d_ff)
+        if s.start:
+            load_weights(self.model, Path(s.start))
         protect_copying(self.model)
         self.helper = Helper()
         inside = [
@@ -297,6 +301,26 @@ class Trainer:
                 saved = time.monotonic()
         batches.close()  # type: ignore[attr-defined]
         self.save_state()
+
+
+def load_weights(model: T5ForConditionalGeneration, checkpoint: Path) -> None:
+    """Take the weights of an older checkpoint; marks that it does not know start as :data:`LATER_MARKS` says.
+
+    Raises SystemExit where pieces differ otherwise.
+    """
+    pieces = tokenizer.build_vocabulary().pieces
+    known = PreTrainedTokenizerFast.from_pretrained(checkpoint).get_vocab()
+    if sorted(known, key=known.__getitem__) != pieces[: len(known)]:
+        raise SystemExit(f"{checkpoint} has other pieces: only marks at the end may be new.")
+    weights = T5ForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32).state_dict()
+    old = weights["shared.weight"]
+    rows = model.shared.weight.detach().clone()
+    rows[: len(known)] = old[: len(known)]
+    for mark, like in tokenizer.LATER_MARKS.items():
+        if (at := pieces.index(tokenizer.spelled(mark))) >= len(known):
+            rows[at] = rows[pieces.index(tokenizer.spelled(like))]
+    tied = {name: rows for name, weight in weights.items() if weight.shape == old.shape}
+    model.load_state_dict(weights | tied)
 
 
 def save_checkpoint(model: T5ForConditionalGeneration, out: Path) -> None:
