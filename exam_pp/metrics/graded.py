@@ -216,12 +216,22 @@ class GradedFile:
     queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
     first_ranks: dict[str, int] = field(default_factory=dict)
     soft_found: bool = False
+    graded: dict[str, None] = field(default_factory=dict)
+    """The queries with a grade for one of their entries, in order."""
+    best_grade: int | None = None
+    """The highest grade of all."""
 
-    @property
-    def best_grade(self) -> int | None:
-        """The highest grade of all."""
-        grades = (p.best_grade for query in self.queries.values() for p in query.passages)
-        return max((grade for grade in grades if grade is not None), default=None)
+    def add(self, query: GradedQuery) -> None:
+        """Put a query, or put it again after a change, and note what it says about the file."""
+        for system, places in query.rankings.items():
+            first = self.first_ranks.get(system, 1)
+            self.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
+        grades = [passage.best_grade for passage in query.passages]
+        known = [grade for grade in (self.best_grade, *grades) if grade is not None]
+        self.best_grade = max(known, default=None)
+        if query.asked:
+            self.graded[query.query_id] = None
+        self.queries[query.query_id] = query
 
 
 def gather(
@@ -245,10 +255,7 @@ def gather(
             query.add(passage, grades, soft=soft, closed=bank is not None)
             if soft and not file.soft_found:
                 file.soft_found = any(grade_set.distributions() for grade_set in grades)
-        for system, places in query.rankings.items():
-            first = file.first_ranks.get(system, 1)
-            file.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
-        file.queries[view.query_id] = query
+        file.add(query)
     return file
 
 

@@ -16,6 +16,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
+from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, judgment_qrels, rubric_qrels, ungraded_label
 from exam_pp.phases.facets import entries_of_facets
 from exam_pp.phases.selected_grades import (
@@ -129,24 +130,26 @@ def cover_of(
     else:
         metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
         notes += threshold_notes(data)
-    notes += _cover_notes(data, soft=soft, cutoff=cutoff)
     evaluation = Evaluation(notes=notes)
     ranked = data.file.first_ranks
-    for metric in metrics:
-        for query in data.queries:
-            systems = ranked
-            if missing_queries == "skip":
-                systems = {name: first for name, first in ranked.items() if name in query.rankings}
+    seen = _Places()
+    for query in data.queries:
+        systems = ranked
+        if missing_queries == "skip":
+            systems = {name: first for name, first in ranked.items() if name in query.rankings}
+        in_full = all(passage.graded == query.everything for passage in query.passages)
+        for metric in metrics:
             scores = list(metric(query, systems))
             evaluation.scores += scores
             if isinstance(metric, Cover):
-                bounds = [(score, score) for score in scores]
-                if any(passage.graded != query.everything for passage in query.passages):
-                    bounds = list(metric.bounds(query, systems))
-                evaluation.worst_case += [least for least, _ in bounds]
-                evaluation.best_case += [most for _, most in bounds]
-        if missing_queries == "zero":
-            evaluation.entry_values[str(metric)] = partial(_entry_values, metric, data)
+                bounds = [(score, score) for score in scores] if in_full else metric.bounds(query, systems)
+                for least, most in bounds:
+                    evaluation.worst_case.append(least)
+                    evaluation.best_case.append(most)
+        seen.add(query, ranked, cutoff, data.min_grade)
+    evaluation.notes += _cover_notes(data, seen, soft=soft)
+    if missing_queries == "zero":
+        evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     if set(evaluation.best_case) | set(evaluation.worst_case) <= set(evaluation.scores):
         evaluation.worst_case, evaluation.best_case = [], []
     return evaluation
@@ -181,7 +184,7 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
     """As :func:`qrels`, of grades that were read already."""
     notes = data.notes + (threshold_notes(data) if label != "max" else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
-        query.query_id: {query.query_id: None} for query in data.queries
+        query_id: {query_id: None} for query_id in data.queries.keys
     }
     if facets == "facet":
         entries = entries_of_facets(data.queries, data.bank)
@@ -239,7 +242,24 @@ def is_passages(path: PathLike) -> bool:
     return first[1].startswith(b"[")
 
 
-def _cover_notes(data: SelectedGrades, *, soft: bool, cutoff: int) -> list[str]:
+@dataclass
+class _Places:
+    """What the ranked places within the cutoff hold, counted query by query."""
+
+    places: int = 0
+    ungraded: int = 0
+    nothing_covered: list[str] = field(default_factory=list)
+
+    def add(self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grade: int) -> None:
+        for system, first_rank in first_ranks.items():
+            top = query.top(system, first_rank, cutoff)
+            self.places += len(top)
+            self.ungraded += sum(not query.passages[index].levels for index in top)
+        if not any(passage.reaching(min_grade) for passage in query.passages):
+            self.nothing_covered.append(query.query_id)
+
+
+def _cover_notes(data: SelectedGrades, seen: _Places, *, soft: bool) -> list[str]:
     notes = []
     if data.bank is None:
         notes.append(
@@ -249,23 +269,12 @@ def _cover_notes(data: SelectedGrades, *, soft: bool, cutoff: int) -> list[str]:
     if not data.file.first_ranks:
         notes.append("The file holds no rankings: only the overall upper bound can be computed.")
         return notes
-    places = ungraded = 0
-    for query in data.queries:
-        for system, first_rank in data.file.first_ranks.items():
-            top = query.top(system, first_rank, cutoff)
-            places += len(top)
-            ungraded += sum(not query.passages[index].levels for index in top)
-    if ungraded:
+    if seen.ungraded:
         notes.append(
-            f"{ungraded} of {places} ranked passages within the cutoff have no grade and cover nothing."
+            f"{seen.ungraded} of {seen.places} ranked passages within the cutoff have no grade and cover "
+            "nothing."
         )
-    if not soft:
-        nothing = [
-            query.query_id
-            for query in data.queries
-            if not any(passage.reaching(data.min_grade) for passage in query.passages)
-        ]
-        if nothing:
-            words = some(nothing, "query", "queries")
-            notes.append(f"No passage covers anything for {words}: normalised cover counts 0 there.")
+    if seen.nothing_covered and not soft:
+        words = some(seen.nothing_covered, "query", "queries")
+        notes.append(f"No passage covers anything for {words}: normalised cover counts 0 there.")
     return notes

@@ -60,7 +60,7 @@ def read_selected(
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(read_passages_for_metrics(graded), selector, bank, soft=soft)
     selector.check(str(graded))
-    ids = [q.query_id for q in file.queries.values() if q.asked and (wanted is None or q.query_id in wanted)]
+    ids = [query_id for query_id in file.graded if wanted is None or query_id in wanted]
     queries = Chosen(file.queries, ids)
     if not ids:
         source = queries_path if queries_path is not None else bank_path
@@ -112,11 +112,14 @@ def _query_notes(
 
 def _bank_notes(queries: Chosen[GradedQuery]) -> list[str]:
     notes = []
-    never = [e for query in queries for e, bit in query.entries.items() if not query.asked >> bit & 1]
+    never: list[str] = []
+    foreign: list[str] = []
+    for query in queries:
+        never += [entry for entry, bit in query.entries.items() if not query.asked >> bit & 1]
+        foreign += sorted(query.foreign)
     if never:
         words = some(never, "bank entry", "bank entries")
         notes.append(f"No passage has a grade for {words}: counted as not covered.")
-    foreign = [entry for query in queries for entry in sorted(query.foreign)]
     if foreign:
         notes.append(f"Ignored: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
     return notes
