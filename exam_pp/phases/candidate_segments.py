@@ -13,9 +13,9 @@ from exam_pp.store.candidates import (
     CandidateLine,
     CandidateQuery,
     read_candidates,
-    write_candidates,
 )
 from exam_pp.store.files import check_output
+from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries, write_queries
 from exam_pp.store.trec import method_of
@@ -122,7 +122,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
             lines.append(CandidateLine(query=CandidateQuery(qid=query.query_id, text=text), candidates=found))
     if not lines:
         raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
-    write_candidates(lines, output, inputs=inputs)
+    write_records(lines, output, inputs=inputs)
     return [f"Wrote {len(lines)} queries.", *losses.lines()]
 
 

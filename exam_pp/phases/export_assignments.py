@@ -13,7 +13,8 @@ from exam_pp.phases.losses import Losses
 from exam_pp.phases.nugget_scores import Labels, assigned_labels, bank_items, better_labels, labels_in_order
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.nugget_assignments import AssignedNugget, AssignmentLine, write_assignments
+from exam_pp.store.json_lines import write_records
+from exam_pp.store.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import Entry
 
@@ -56,7 +57,7 @@ def export_assignments(
         raise SelectionError(f"{graded} must hold the assignments of one grader; the filter leaves: {held}.")
     texts = {query.query_id: query.query_text for query in read}
     lines = list(_lines(answers, items, texts))
-    write_assignments(lines, output, inputs=inputs)
+    write_records(lines, output, inputs=inputs)
     return [
         f"Wrote {len(lines)} answers (systems: {len({line.run_id for line in lines})}).",
         f"The grader is not written: {next(iter(found))}.",

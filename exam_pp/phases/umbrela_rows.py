@@ -14,9 +14,10 @@ from exam_pp.phases.losses import Losses
 from exam_pp.prompts import UMBRELA
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
+from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries
-from exam_pp.store.umbrela import JudgeRow, read_judge_rows, write_judge_rows
+from exam_pp.store.umbrela import JudgeRow, read_judge_rows
 
 DEFAULT_MODEL = "umbrela"
 
@@ -141,7 +142,7 @@ def export_judge_rows(
     selector.check(str(graded))
     if not rows:
         raise SelectionError(f"The selected grades in {graded} are not direct grades.")
-    write_judge_rows(rows, output, inputs=inputs)
+    write_records(rows, output, inputs=inputs)
     return [f"Wrote {len(rows)} judgments.", *losses.lines()]
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, FiniteFloat, model_validator
 
 from exam_pp.data_model import Id, Record
-from exam_pp.errors import DataError
-from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.validation import parse_record
+from exam_pp.store.json_lines import read_records
 
 _TEXT_KEYS = ("segment", "contents", "text", "passage")
 
@@ -51,18 +49,5 @@ class CandidateLine(Record):
 
 
 def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
-    """Line number and line, in file order; raises :class:`DataError`, also for a file without lines."""
-    number = 0
-    for number, text in read_lines(path):
-        yield number, parse_record(CandidateLine, text, path, number)
-    if not number:
-        raise DataError("holds no candidates.", file=str(path))
-
-
-def write_candidates(
-    lines: Iterable[CandidateLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> None:
-    """Write queries with their segments, in the tools' order of keys."""
-    with atomic_output(path, inputs=inputs) as stream:
-        for line in lines:
-            stream.write(line.model_dump_json(exclude_unset=True).encode() + b"\n")
+    """Line number and line, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    return read_records(CandidateLine, path, "candidates")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from exam_pp.data_model import Record
-from exam_pp.errors import DataError
-from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.validation import parse_record
+from exam_pp.store.json_lines import read_records
 
 
 class JudgeRow(Record):
@@ -34,18 +32,5 @@ class JudgeRow(Record):
 
 
 def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
-    """Line number and row, in file order; raises :class:`DataError`, also for a file without rows."""
-    number = 0
-    for number, text in read_lines(path):
-        yield number, parse_record(JudgeRow, text, path, number)
-    if not number:
-        raise DataError("holds no judgments.", file=str(path))
-
-
-def write_judge_rows(
-    rows: Iterable[JudgeRow], path: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> None:
-    """Write rows, in the tool's order of keys."""
-    with atomic_output(path, inputs=inputs) as stream:
-        for row in rows:
-            stream.write(row.model_dump_json(exclude_unset=True).encode() + b"\n")
+    """Line number and row, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    return read_records(JudgeRow, path, "judgments")

@@ -1,0 +1,36 @@
+"""Files of JSON lines in which every line is one record of a pydantic model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from exam_pp.errors import DataError
+from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.validation import parse_record
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_records(model: type[M], path: str | Path, what: str) -> Iterator[tuple[int, M]]:
+    """Line number and record, in file order.
+
+    Raises :class:`DataError`, also for a file that "holds no" ``what``.
+    """
+    number = 0
+    for number, text in read_lines(path):
+        yield number, parse_record(model, text, path, number)
+    if not number:
+        raise DataError(f"holds no {what}.", file=str(path))
+
+
+def write_records(
+    records: Iterable[BaseModel], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a line a record, in the model's order of keys; keys that were never set are left out."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for record in records:
+            stream.write(record.model_dump_json(exclude_unset=True).encode() + b"\n")
