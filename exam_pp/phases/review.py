@@ -199,6 +199,8 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Material, opt
     for query_id in options.queries:
         if query_id not in material.tables and query_id not in material.unknown_queries:
             raise SelectionError(f"{graded} has no query {query_id!r}.")
+    if not material.tables and bank is None:
+        raise SelectionError(f"{graded} holds no queries.")
     if not material.tables:
         raise SelectionError(f"The bank {bank} has no entries for the queries of {graded}.")
     answers_class = options.answers_class

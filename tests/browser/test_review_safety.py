@@ -183,6 +183,12 @@ def test_blind_review_shows_nothing_before_the_reviewer_rated(blind: Path, tab: 
     assert page.page.locator("mark").count() == 0
     page.press("a")
     assert page.page.locator("[aria-pressed=true]").count() == 0, "there is nothing to agree with yet"
+    page.go(f"#/q/0/p/{1 - place}/e/0").press("1")
+    page.go("#/work")
+    page.page.wait_for_selector("table.list")
+    assert hidden() == everything, "in the list of ratings"
+    page.go(f"#/q/0/p/{place}/e/0")
+    page.page.wait_for_selector(".card.selected")
     # One pair rated: what was said of it is shown, the system and the id are not.
     page.press("4")
     assert {"model", "reply", "comment", "other"}.isdisjoint(hidden())

@@ -164,13 +164,13 @@ def test_work_is_kept_and_loaded_again(demo: Path, tab: OpenTab, tmp_path: Path)
     edits.write_text(json.dumps(given), encoding="utf-8")
     other = tab(demo / "review.html")
     other.page.set_input_files("#load-file", edits)
-    other.page.wait_for_function(
-        "document.querySelector('#status').textContent.startsWith('1 rating, 2 edits')"
-    )
+    other.page.wait_for_selector("#status:has-text('1 rating, 2 edits: saved')")
     again = save(other, tmp_path)
     assert json.loads(again.read_text(encoding="utf-8")) == given
     other.go("#/work")
+    other.page.wait_for_selector("caption:has-text('Ratings')")
     assert "central" in other.text("main")
+    assert given["ratings"][0]["passage_id"] in other.text("main")
     other.page.click("table:has-text('Changes of the bank') button >> nth=0")
     assert "1 rating, 1 edit: not saved" in other.text("#status")
 
@@ -278,7 +278,7 @@ def test_two_tabs_show_the_same_work(demo: Path, browser: Any) -> None:
     context = browser.new_context()
     first, second = (Tab(context.new_page()).open(demo / "review.html") for _ in range(2))
     first.go("#/q/0/p/0/e/0").press("2")
-    second.page.wait_for_function("document.querySelector('#status').textContent === '1 rating: not saved'")
+    second.page.wait_for_selector("#status:has-text('1 rating: not saved')")
     second.go("#/q/0/p/1/e/0").press("4")
-    first.page.wait_for_function("document.querySelector('#status').textContent === '2 ratings: not saved'")
+    first.page.wait_for_selector("#status:has-text('2 ratings: not saved')")
     context.close()

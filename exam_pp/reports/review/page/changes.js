@@ -1,7 +1,8 @@
 // Everything the reviewer did, with a way back from each of it.
 
 async function renderChanges(main) {
-  const ratings = [...work.ratings.values()];
+  const ratings = await Promise.all([...work.ratings.values()].map(locate));
+  if (app.view.name !== "work") return;
   const edits = work.document.bank;
   fill(
     main,
@@ -22,6 +23,19 @@ function savedWords() {
   return work.kept ? "Not saved yet, but kept by this browser." : "Not saved yet, and this browser keeps nothing: save before you leave.";
 }
 
+/** A rating with the places of its query, passage and entry; -1 is not on this page. */
+async function locate(rating) {
+  const q = review.head.queries.findIndex((query) => query.id === rating.query_id);
+  if (q < 0) return { rating, p: -1, e: -1 };
+  const query = await openQuery(q);
+  return { rating, query, p: query.ids.indexOf(rating.passage_id), e: query.entries.findIndex((entry) => entry.id === rating.id) };
+}
+
+function passageLink({ rating, query, p, e }) {
+  if (p < 0 || e < 0) return `${rating.passage_id} (not on this page)`;
+  return el("a", { href: passageAddress(query.place, p, e) }, passageName(query, p));
+}
+
 function ratingTable(ratings, refresh) {
   const undo = (rating) => {
     work.ratings.delete(pairKey(rating.query_id, rating.passage_id, rating.id));
@@ -32,11 +46,12 @@ function ratingTable(ratings, refresh) {
     "table",
     { class: "list" },
     el("caption", {}, "Ratings"),
-    tableHead(["Query", "Entry", "Rating", "Comment", ""]),
-    el("tbody", {}, ratings.map((rating) => el(
+    tableHead(["Query", "Passage", "Entry", "Rating", "Comment", ""]),
+    el("tbody", {}, ratings.map(({ rating, ...place }) => el(
       "tr",
       {},
       el("td", { dir: "auto" }, queryLink(rating.query_id)),
+      el("td", { dir: "auto" }, passageLink({ rating, ...place })),
       el("td", { dir: "auto" }, entryWords(rating)),
       el("td", {}, step(rating.rating).label),
       el("td", { dir: "auto" }, rating.comment ?? ""),

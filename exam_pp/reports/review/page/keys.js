@@ -157,8 +157,14 @@ function unrate() {
   return true;
 }
 
+/** "0 ... 5", or what each key of the scale stands for. */
+function scaleWords() {
+  const { scale } = review.head;
+  if (scale.every(([rating, label]) => String(rating) === label)) return `${scale[0][0]} ... ${scale.at(-1)[0]}`;
+  return scale.map(([rating, label, letter]) => `${letter ? `${letter} or ` : ""}${rating}: ${label}`).join(", ");
+}
+
 function showKeys() {
-  const scaleKeys = review.head.scale.map(([rating, label, letter]) => `${[rating, letter].filter((key) => key !== "").join(" or ")}: ${label}`);
   const toggle = (name, words) => {
     const box = el("input", { type: "checkbox", checked: app[name], onchange: () => { app[name] = box.checked; } });
     return el("label", { class: "check" }, box, ` ${words}`);
@@ -166,7 +172,7 @@ function showKeys() {
   ask("Keys", [
     el("table", { class: "list" }, el("tbody", {},
       KEYS.map(([key, words]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, words))),
-      el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleKeys.join(", "))),
+      el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleWords())),
     )),
     toggle("shortcuts", "Keys without Ctrl do something"),
     toggle("advance", "Go to the next pair after a rating"),

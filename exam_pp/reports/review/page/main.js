@@ -154,8 +154,8 @@ async function loadFile(input) {
 /** Asks before unsaved work is lost, and before edits of another file are taken. */
 async function mayReplace(edits) {
   const worries = [];
-  if (edits.graded_sha256 !== review.head.graded.sha256) worries.push("These edits were made for another graded file, or for another state of it.");
-  if (edits.bank?.length && edits.bank_sha256 !== review.head.bank?.sha256) worries.push("The changes of the bank were made for another bank, or for another state of it.");
+  if (edits.graded_sha256 !== review.head.graded.sha256) worries.push("These edits were made for another graded file, or for another state of it; they will be saved for this one.");
+  if (edits.bank?.length && edits.bank_sha256 !== review.head.bank?.sha256) worries.push("The changes of the bank were made for another bank, or for another state of it; they will be saved for this one.");
   const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
   if (unknown.length) worries.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
   if (!work.saved && (work.ratings.size || work.document.bank.length)) worries.push("What you did here is not saved, and would be replaced.");
@@ -215,6 +215,7 @@ async function start() {
     app.view = readAddress();
     render();
     window.scrollTo(0, 0);
+    document.getElementById("main").focus({ preventScroll: true });
   });
   window.addEventListener("beforeprint", () => app.screen?.grid?.drawAll());
   window.addEventListener("afterprint", () => app.screen?.grid && app.screen.refresh());

@@ -63,8 +63,10 @@ function keep() {
   }
 }
 
+/** Takes edits over: from now on they are edits of the files that this page shows. */
 function takeDocument(edits) {
-  work.document = { ...emptyDocument(), ...edits, bank: [...(edits.bank ?? [])] };
+  const { graded_sha256, bank_sha256 } = emptyDocument();
+  work.document = { ...emptyDocument(), ...edits, graded_sha256, bank_sha256, bank: [...(edits.bank ?? [])] };
   work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
 }
 
