@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -206,7 +206,7 @@ def nuggetize_file(
             raise OutputError(f"{trace} is the output: name another file with --trace.")
     check_lists(model, [NUGGET_CREATION])
     summary = NuggetizeSummary(output=str(files.output))
-    queries = _read(files, options, summary)
+    options, queries = _read(files, options, summary)
     advance(0, sum(-(-len(query.passages) // PER_CALL) for query in queries))
     llm = load_llm(model)
     traced: list[dict[str, Any]] | None = None if trace is None else []
@@ -234,21 +234,28 @@ def nuggetize_file(
     return summary
 
 
-def _read(files: GradeFiles, options: NuggetizeOptions, summary: NuggetizeSummary) -> list[Segments]:
-    """The queries with their relevant passages; raises :class:`SelectionError` if none has any."""
+def _read(
+    files: GradeFiles, options: NuggetizeOptions, summary: NuggetizeSummary
+) -> tuple[NuggetizeOptions, list[Segments]]:
+    """The options with the judge that was found, and the queries with their relevant passages.
+
+    Raises :class:`SelectionError` if no query has any.
+    """
     texts = {} if files.queries is None else read_queries(files.queries)
     found = relevant_passages(
         islice(read_passages(files.passages), options.max_queries), options.relevance, str(files.passages)
     )
     summary.without_text = found.without_text
     known = {query_id: passages for query_id, passages in found.queries.items() if query_id in texts}
-    for query_id in found.queries.keys() - known.keys():
-        summary.failed[query_id] = f"{files.queries} has no text for it"
+    for query_id in found.queries:
+        if query_id not in texts:
+            summary.failed[query_id] = f"{files.queries} has no text for it"
     summary.queries = len(summary.failed)
     if not known:
         raise SelectionError(f"None of the queries in {files.passages} has a text in {files.queries}.")
     _check_any(found, options, files)
-    return [Segments(key, texts[key].query_text, passages) for key, passages in known.items()]
+    options = replace(options, relevance=replace(options.relevance, judge=found.judge))
+    return options, [Segments(key, texts[key].query_text, passages) for key, passages in known.items()]
 
 
 def _check_any(found: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:

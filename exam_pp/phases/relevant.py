@@ -36,10 +36,12 @@ class Relevance:
 class RelevantPassages:
     """Query id to its relevant passages, ids and texts, best first; and what was left out.
 
-    ``labelled`` counts passages with a judgment, ``without_text`` relevant ones that have no words.
+    ``judge`` is the model whose UMBRELA labels were used. ``labelled`` counts passages with a judgment,
+    ``without_text`` relevant ones that have no words.
     """
 
     queries: dict[str, list[tuple[str, str]]]
+    judge: str | None = None
     labelled: int = 0
     without_text: int = 0
 
@@ -84,7 +86,7 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     if not result.labelled:
         raise SelectionError(_nothing(relevance, file))
     if relevance.source == "umbrela":
-        _check_judges(selector, file)
+        result.judge = _one_judge(selector, file)
     _check_ranking(relevance.ranking, first_ranks, file)
     for query_id, each in found.items():
         order = _order(each, first_ranks, relevance.ranking)
@@ -125,7 +127,7 @@ def _nothing(relevance: Relevance, file: str) -> str:
     )
 
 
-def _check_judges(selector: GradeSelector, file: str) -> None:
+def _one_judge(selector: GradeSelector, file: str) -> str:
     models: Counter[str] = Counter()
     for key, count in selector.selected.items():
         models[key.model] += count
@@ -134,6 +136,7 @@ def _check_judges(selector: GradeSelector, file: str) -> None:
         raise SelectionError(
             f"{file} holds UMBRELA labels by several models: choose one with --judge: {listed}."
         )
+    return next(iter(models))
 
 
 def _check_ranking(ranking: str | None, systems: Mapping[str, int], file: str) -> None:

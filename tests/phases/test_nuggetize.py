@@ -314,7 +314,8 @@ def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: P
     main(["-q", "grade", str(passages), "-o", str(graded), "--queries", queries, "--model", "fake",
           "--prompt-class", "Umbrela"])  # fmt: skip
     command(graded, bank, demo_data, "--judgments", "umbrela", "--min-judgment", "2")
-    assert {line.info["nuggetizer"]["judgments"] for line in read_bank(bank).lines} == {"umbrela"}
+    records = [line.info["nuggetizer"] for line in read_bank(bank).lines]
+    assert {(record["judgments"], record["judge"]) for record in records} == {("umbrela", "fake")}
 
 
 def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
