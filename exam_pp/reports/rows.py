@@ -16,7 +16,7 @@ from exam_pp.reports.document import Cell, Report, Table
 from exam_pp.reports.render import render
 
 ROW_FORMATS = ("text", "tsv", "json", "jsonl", "md", "csv")
-_DECIMALS = 4
+_DECIMALS = 3
 _BATCH = 1000
 
 

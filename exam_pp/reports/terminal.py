@@ -29,7 +29,7 @@ def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, most: in
     for row in shown:
         # Text, so that brackets in passages are not taken for markup.
         drawing.add_row(
-            *(Text("" if c is None else f"{c:.4f}" if isinstance(c, float) else str(c)) for c in row)
+            *(Text("" if c is None else f"{c:.3f}" if isinstance(c, float) else str(c)) for c in row)
         )
     Console().print(drawing)
     return more

@@ -130,8 +130,10 @@ def _arrow(table: Table, rows: Sequence[Row]) -> Any:
     columns = list(zip(*rows, strict=True))
     try:
         arrays = [_column(c.type, values) for c, values in zip(table.columns, columns, strict=True)]
-    except OverflowError as error:
-        raise DataError(f"a number is too large for the table {table.name}.") from error
+    except ValueError as error:
+        if isinstance(error.__cause__, OverflowError):
+            raise DataError(f"a number is too large for the table {table.name}.") from error
+        raise
     schema = nanoarrow.struct({c.name: _arrow_type(c.type) for c in table.columns})
     batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=arrays)
     return nanoarrow.ArrayStream(batch)
@@ -198,7 +200,7 @@ class Reader:
         """Write the rows of a query to a new file, which :func:`open_database` was told of."""
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
-        statement = f"COPY ({sql.strip().rstrip(';')}\n) TO {_quoted(str(target))} (FORMAT parquet)"
+        statement = f"COPY ({sql.strip().rstrip(';')}\n) TO {_quoted(str(target))} (FORMAT parquet, USE_TMP_FILE false)"
         self._connection.execute(statement, dict(parameters) if parameters else None)
 
     def is_empty(self, table: TableName) -> bool:
