@@ -269,48 +269,39 @@ class _Counts:
 
     def notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
         """One sentence for each thing that is out of the ordinary."""
-        no_vital = [q for q, entries in items.items() if not any(e.importance == "vital" for e in entries)]
-        if no_vital:
-            words = some(no_vital, "query", "queries")
-            yield f"No vital nugget for {words}: left out of the means of V and V_strict, undefined there."
-        unweighted = [
-            q for q, entries in items.items() if not any(e.importance in ("vital", "okay") for e in entries)
-        ]
-        if unweighted:
-            words = some(unweighted, "query", "queries")
-            yield f"No vital and no okay nugget for {words}: left out of the means of W and W_strict."
-        every = [entry for entries in items.values() for entry in entries]
-        if unknown := sum(entry.importance not in ("vital", "okay") for entry in every):
-            are = _number(unknown, "nugget is", "nuggets are")
-            yield f"{are} neither vital nor okay: counted in A and A_strict alone."
-        if repeated := len(every) - len({(entry.query_id, entry.entry_id) for entry in every}):
-            repeat = _number(repeated, "nugget repeats", "nuggets repeat")
-            yield f"{repeat} another one of the query: each counts, as published."
-        if self.ungraded:
-            pairs, are = ("pair", "is") if self.ungraded == 1 else ("pairs", "are")
-            yield f"{self.ungraded} {pairs} of an answer and a nugget {are} ungraded: 0 for each."
+        yield from _bank_notes(items)
+        yield from self._label_notes(answers, items)
         yield from self._missing_notes()
         if self.in_pieces:
             words = some(list(self.in_pieces), "system", "systems")
             yield f"Answers are in several passages for {words}: the best label of a nugget counts."
-        known_ids = {query_id: {entry.entry_id for entry in entries} for query_id, entries in items.items()}
-        foreign = {
-            (query_id, nugget_id)
-            for query_id, systems in answers.by_query.items()
-            for answer in systems.values()
-            for nugget_id in answer.labels.get(self.key, {})
-            if query_id in known_ids and nugget_id not in known_ids[query_id]
-        }
-        if foreign:
-            are = _number(len(foreign), "assigned nugget that is", "assigned nuggets that are")
-            yield f"Ignored: {are} not in the bank."
         if outside := [query_id for query_id in answers.by_query if query_id not in items]:
             yield f"Left out: {some(outside, 'query', 'queries')} of the file without nuggets in the bank."
-        known = set(self.systems)
-        left = {system for systems in answers.by_query.values() for system in systems} - known
+        left = {system for systems in answers.by_query.values() for system in systems} - set(self.systems)
         if left:
             words = some(sorted(left), "system", "systems")
             yield f"Left out: {words} without an assignment by this grader."
+
+    def _label_notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+        if self.ungraded:
+            pairs, are = ("pair", "is") if self.ungraded == 1 else ("pairs", "are")
+            yield f"{self.ungraded} {pairs} of an answer and a nugget {are} ungraded: 0 for each."
+        untouched: list[str] = []
+        foreign: set[tuple[str, str]] = set()
+        for query_id, entries in items.items():
+            ids = {entry.entry_id for entry in entries}
+            given = answers.by_query.get(query_id, {})
+            answered = [given[system] for system in self.systems if system in given and given[system].words]
+            labels = [answer.labels[self.key] for answer in answered if self.key in answer.labels]
+            if answered and not labels:
+                untouched.append(query_id)
+            foreign.update((query_id, nugget) for found in labels for nugget in found if nugget not in ids)
+        if untouched:
+            words = some(untouched, "query", "queries")
+            yield f"This grader labelled no answer to {words}: all score 0 there (restrict with --queries)."
+        if foreign:
+            are = _number(len(foreign), "assigned nugget that is", "assigned nuggets that are")
+            yield f"Ignored: {are} not in the bank."
 
     def _missing_notes(self) -> Iterator[str]:
         nobody = [q for q, systems in self.missing.items() if len(systems) == len(self.systems)]
@@ -323,6 +314,23 @@ class _Counts:
                 by_system.setdefault(system, []).append(query_id)
         for system, queries in by_system.items():
             yield f"{system} has no answer to {some(queries, 'query', 'queries')}: 0 there."
+
+
+def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+    kinds = {query_id: {entry.importance for entry in entries} for query_id, entries in items.items()}
+    if no_vital := [query_id for query_id, found in kinds.items() if "vital" not in found]:
+        words = some(no_vital, "query", "queries")
+        yield f"No vital nugget for {words}: left out of the means of V and V_strict, undefined there."
+    if unweighted := [query_id for query_id, found in kinds.items() if not found & {"vital", "okay"}]:
+        words = some(unweighted, "query", "queries")
+        yield f"No vital and no okay nugget for {words}: left out of the means of W and W_strict."
+    every = [entry for entries in items.values() for entry in entries]
+    if unknown := sum(entry.importance not in ("vital", "okay") for entry in every):
+        are = _number(unknown, "nugget is", "nuggets are")
+        yield f"{are} neither vital nor okay: counted in A and A_strict alone."
+    if repeated := len(every) - len({(entry.query_id, entry.entry_id) for entry in every}):
+        repeat = _number(repeated, "nugget repeats", "nuggets repeat")
+        yield f"{repeat} another one of the query: each counts, as published."
 
 
 def _number(count: int, one: str, many: str) -> str:

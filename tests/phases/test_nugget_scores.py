@@ -19,6 +19,7 @@ from exam_pp.phases.nugget_scores import nugget_evaluations
 from exam_pp.phases.uncertainty import Statistics
 from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.results import Score
+from exam_pp.store.banks import read_bank
 from exam_pp.store.score_rows import read_score_rows
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, assigned, bank_line
@@ -154,6 +155,16 @@ def test_parts_of_an_answer_are_united(write_jsonl: WriteJsonl, bank: Path) -> N
     assert "Answers are in several passages for 1 system (a)" in " ".join(evaluation.notes)
 
 
+def test_queries_that_a_grader_left_out_are_told(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """People label few topics; means stay over the bank's queries unless they are restricted."""
+    lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
+    found = nugget_evaluations(write_jsonl("g.jsonl", lines), bank)
+
+    assert means(found["human:ann"])["a", "A"] == 0.5
+    assert "This grader labelled no answer to 1 query (q2)" in " ".join(found["human:ann"].notes)
+    assert "labelled no answer" not in " ".join(found["judge"].notes)
+
+
 def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path) -> None:
     given = answer("a", "q1", "NNN")
     given["exam_grades"].append(assigned("q1", "S"))
@@ -283,6 +294,38 @@ def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_
     assert [condition.name for condition in conditions] == ["Auto", "Edits"]
     assert [condition.means("A_strict")["full"] for condition in conditions] == [7 / 12, 0.5]
     assert "Ignored: 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
+
+
+def test_nuggets_that_assessors_edited(
+    run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl
+) -> None:
+    """AutoNuggets+Edits: what is removed counts no more, what is new is ungraded until somebody labels it."""
+    edits = tmp_path / "edits.json"
+    changes = [
+        {"op": "remove", "query_id": "q1", "id": "q1/n2"},
+        {"op": "importance", "query_id": "q1", "id": "q1/n3", "value": "vital"},
+        {"op": "add", "query_id": "q2", "text": "a new fact"},
+    ]
+    edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "reviewer": "ann", "bank": changes}))
+    edited = tmp_path / "edited.jsonl"
+    run("bank", "apply", bank, edits, "-o", edited, "--force")
+    evaluation = only(nugget_evaluations(graded, edited))
+
+    assert scores(evaluation, "full", "q1")["V_strict"] == 1, "n1 and n3 are supported"
+    assert scores(evaluation, "full", "q2")["A"] == 1 / 3, "one of three; the new one is open"
+    assert Score("full", "q2", "A", 2 / 3) in evaluation.best_case
+    new = read_bank(edited).lines[1].items[-1].entry_id
+    manual = assigned("q2", "SN", "human:ann")
+    manual["assignments"].append({"nugget_id": new, "assignment": "support"})
+    answers = answer("full", "q2", "")
+    answers["exam_grades"] = [manual]
+    labelled = write_jsonl("manual.jsonl", [["q2", [answers]]])
+    conditions = read_conditions([graded, labelled], [edited], names=["AutoAssign", "ManualAssign"])
+    rows = rows_of(nugget_report(conditions))
+
+    assert [row["Run ID"] for row in rows] == ["full", "half"]
+    assert rows[0]["ManualAssign A"] == (0 + 2 / 3) / 2, "ann labelled the answer to q2 alone"
+    assert rows[1]["ManualAssign A"] is None
 
 
 @pytest.mark.parametrize(
