@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
+import re
+from collections.abc import Sequence
+from textwrap import wrap
+
+from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import show
 
 _SPECIAL = {
@@ -14,6 +18,11 @@ _SPECIAL = {
     "≈": r"$\approx$", "–": "--", "−": "$-$", "×": r"$\times$", "|": r"\textbar{}",
 }  # fmt: skip
 _ESCAPES = str.maketrans(_SPECIAL)
+_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WIDEST = 30
+_WRAPPED = "p{9em}"
+_HEADING = 14
+_BREAK = r"\\"
 
 
 def escape(text: str) -> str:
@@ -44,12 +53,12 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
-    lines = [_row([escape(column) for column in table.columns]), r"\hline"]
+    columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
+    lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
     for number, row in enumerate(table.rows):
         cells = []
         for column, cell in enumerate(row):
-            text = escape(show(cell, table.decimals))
+            text = _breakable(escape(show(cell, table.decimals)))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"
             if (number, column) in table.boxed:
@@ -57,11 +66,40 @@ def _table(table: Table) -> str:
             cells.append(text)
         lines.append(_row(cells))
     caption = [f"\\caption{{{escape(table.title)}}}"] if table.title else []
-    columns = "".join("r" if right else "l" for right in numeric)
+    kinds = [_kind(column) for column in columns]
+    size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in kinds else []
+    begin = f"\\begin{{tabular}}{{{''.join(kinds)}}}"
     return "\n".join(
-        [r"\begin{table}[ht]", r"\centering", *caption, f"\\begin{{tabular}}{{{columns}}}", *lines,
-         r"\end{tabular}", r"\end{table}"]
-    )  # fmt: skip
+        [
+            r"\begin{table}[ht]",
+            r"\centering",
+            *size,
+            *caption,
+            begin,
+            *lines,
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _kind(cells: Sequence[Cell]) -> str:
+    """Numbers to the right, words to the left, and wrapped where they are long."""
+    if all(not isinstance(cell, str) for cell in cells):
+        return "r"
+    widest = max(len(cell) for cell in cells if isinstance(cell, str))
+    return "l" if widest <= _WIDEST else _WRAPPED
+
+
+def _heading(name: str) -> str:
+    """Long names stand on several lines, so that columns of numbers stay narrow."""
+    lines = [escape(line) for line in wrap(name, _HEADING, break_long_words=False)]
+    return rf"\shortstack{{{_BREAK.join(lines)}}}" if len(lines) > 1 else "".join(lines)
+
+
+def _breakable(text: str) -> str:
+    """Long words, such as the names of prompts, may be broken where a capital follows a small letter."""
+    return _INNER_CAPITAL.sub(r"\\-", text) if len(text) > _WIDEST else text
 
 
 def _row(cells: list[str]) -> str:

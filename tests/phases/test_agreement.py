@@ -132,7 +132,9 @@ def test_latex_compiles(tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no pdflatex")
-    body = render(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), "latex")
+    rule = LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0")
+    reports = [agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), agreement(TABLE_5, rule=rule)]
+    body = "\n".join(render(report, "latex") for report in reports)
     (tmp_path / "t.tex").write_text(
         f"\\documentclass{{article}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
     )
@@ -141,6 +143,15 @@ def test_latex_compiles(tmp_path: Path) -> None:
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+def test_long_names_and_headings_are_wrapped_in_latex() -> None:
+    names = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    text = render(Report("t", [Table(["grader", "Krippendorff's α (ordinal)"], [[names, 0.5]])]), "latex")
+
+    assert r"Question\-Self\-Rated\-Unanswerable\-Prompt\-With\-Choices & 0.500" in text
+    assert r"\shortstack{Krippendorff's\\$\alpha$ (ordinal)}" in text
 
 
 def test_latex_escapes_and_boxes() -> None:
