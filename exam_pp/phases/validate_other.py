@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +20,7 @@ from exam_pp.phases.validate_ranks import Place, check_ranks
 from exam_pp.results import RunLine
 from exam_pp.store.answers import read_answers
 from exam_pp.store.autojudge import read_autojudge
+from exam_pp.store.autojudge_eval import read_evaluation
 from exam_pp.store.bank_csv import read_bank_csv
 from exam_pp.store.banks import read_bank
 from exam_pp.store.candidates import read_candidates
@@ -31,6 +33,7 @@ from exam_pp.store.nugget_assignments import read_assignments
 from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.store.queries import read_queries
+from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.squad import read_squad
 from exam_pp.store.tqa import read_tqa
 from exam_pp.store.trec import method_of, read_qrels, read_run, run_files
@@ -215,10 +218,10 @@ def check_qrels(path: Path, findings: Findings) -> str:
 _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     **dict.fromkeys(("queries-json", "queries-tsv", "queries-jsonl", "topics"), (read_queries, "queries")),
     **dict.fromkeys(("official-json", "official-tsv"), (read_ranks, "systems")),
-    **dict.fromkeys(
-        ("leaderboard", "published-cover", "scores-jsonl", "autojudge-eval", "autojudge-tot"),
-        (read_all_scores, "scores"),
-    ),
+    **dict.fromkeys(("leaderboard", "published-cover"), (read_all_scores, "scores")),
+    "scores-jsonl": (read_score_rows, "scores"),
+    "autojudge-eval": (read_evaluation, "scores"),
+    "autojudge-tot": (partial(read_evaluation, order="tot"), "scores"),
     **dict.fromkeys(("rag24", "rag25", "ragtime", "plain-answers"), (read_answers, "answers")),
     "bank-csv": (read_bank_csv, "entries"),
     "genq": (read_genq, "facets"),

@@ -200,7 +200,8 @@ class Reader:
         """Write the rows of a query to a new file, which :func:`open_database` was told of."""
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
-        statement = f"COPY ({sql.strip().rstrip(';')}\n) TO {_quoted(str(target))} (FORMAT parquet, USE_TMP_FILE false)"
+        options = "FORMAT parquet, USE_TMP_FILE false"  # one file may be written, and no other beside it
+        statement = f"COPY ({sql.strip().rstrip(';')}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
 
     def is_empty(self, table: TableName) -> bool:
