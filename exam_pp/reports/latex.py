@@ -19,7 +19,7 @@ _SPECIAL = {
 }  # fmt: skip
 _ESCAPES = str.maketrans(_SPECIAL)
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WIDEST = 30
+_WIDEST = 24
 _WRAPPED = "p{9em}"
 _HEADING = 14
 _BREAK = r"\\"
@@ -98,8 +98,10 @@ def _heading(name: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Long words, such as the names of prompts, may be broken where a capital follows a small letter."""
-    return _INNER_CAPITAL.sub(r"\\-", text) if len(text) > _WIDEST else text
+    """Long words, such as the names of prompts, may be broken before capitals and after underscores."""
+    if len(text) <= _WIDEST:
+        return text
+    return _INNER_CAPITAL.sub(r"\\-", text).replace(r"\_", r"\_\allowbreak{}")
 
 
 def _row(cells: list[str]) -> str:
