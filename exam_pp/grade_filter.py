@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, GradesView, PassageView
 from exam_pp.errors import SelectionError
+from exam_pp.test_bank import EntryKind
 
 GradeChoice = Literal["unite", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]
@@ -49,7 +50,8 @@ class GradeFilter:
     ``prompt_hash`` tells versions of a prompt's words apart. ``choice="unite"`` merges entries of equal
     model and prompt class, the later rating of an entry winning; ``"first"`` takes the first matching
     entry, as the published implementation does. ``also_called`` are other names of the prompt class.
-    With ``rated_only`` grades of prompts without a scale only pass where the prompt class names them.
+    With ``rated_only`` grades of prompts without a scale pass only where the prompt class names them, or
+    direct grades are asked for (see :meth:`for_ratings`).
     """
 
     model: str | None = None
@@ -61,9 +63,20 @@ class GradeFilter:
     also_called: tuple[str, ...] = ()
     rated_only: bool = False
 
+    def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
+        """The filter for people who check ratings: prompts without a scale explain them, and are left out.
+
+        A bank with entries of one kind (``kinds``) selects the grades of that kind.
+        """
+        kind = self.kind
+        if kind is None and self.prompt_class is None and len(kinds) == 1:
+            (kind,) = kinds
+        return replace(self, kind=kind, rated_only=True)
+
     def accepts(self, grades: GradesView) -> bool:
         """Whether no set criterion contradicts these grades."""
-        if self.rated_only and self.prompt_class is None and not grades.is_rated:
+        asked_for = self.prompt_class is not None or self.kind == "direct"
+        if self.rated_only and not asked_for and not grades.is_rated:
             return False
         if self.model is not None and grades.model not in (None, self.model):
             return False

@@ -17,7 +17,7 @@ from exam_pp.phases.rating_scale import rating_scale
 from exam_pp.phases.rewrite import rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks import read_bank
-from exam_pp.store.edits import file_sha256, read_edits
+from exam_pp.store.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.passages import read_passages
 from exam_pp.store.raw_passages import RawQuery
@@ -81,13 +81,13 @@ def apply_edits(
     check_output(output, inputs)
     if is_stream(graded):
         raise SelectionError("GRADED is read several times: name a file.")
-    digest = None if force else file_sha256(graded)
     known = _Survey.of(graded, bank)
     summary = AppliedRatings()
     wanted: dict[str, dict[Pair, HumanRating]] = {}
     for path in edits:
         given = read_edits(path)
-        _check_file(given, digest, graded, path)
+        if not force:
+            check_reviewed(given.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         known.check(given, path, graded, bank)
         summary.bank_edits += len(given.bank)
         if given.ratings:
@@ -108,17 +108,6 @@ def apply_edits(
 
 def _pair(rating: HumanRating) -> Pair:
     return rating.query_id, rating.passage_id, rating.entry_id
-
-
-def _check_file(edits: Edits, digest: str | None, graded: Path, path: Path) -> None:
-    if digest is None or edits.graded_sha256 == digest:
-        return
-    known = "do not say which file they are for" if edits.graded_sha256 is None else "are for another file"
-    raise DataError(
-        f"the edits {known}, or {graded} has changed since the review; use --force if its passages are the "
-        "same.",
-        file=str(path), field="graded_sha256",
-    )  # fmt: skip
 
 
 def _name(reviewer: str | None, edits: Edits, path: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from exam_pp.edits import BankEdit, Edits
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.store.banks import read_bank, write_bank
-from exam_pp.store.edits import file_sha256, read_edits
+from exam_pp.store.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
 
@@ -50,13 +50,8 @@ def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = Fal
     """
     check_output(output, [bank, edits])
     given = read_edits(edits)
-    if given.bank and not force and given.bank_sha256 != file_sha256(bank):
-        known = "do not say which bank they are for" if given.bank_sha256 is None else "are for another bank"
-        raise DataError(
-            f"the edits {known}, or {bank} has changed since the review; use --force if its entries are "
-            "the same.",
-            file=str(edits), field="bank_sha256",
-        )  # fmt: skip
+    if given.bank and not force:
+        check_reviewed(given.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
     lines = apply_edits(read_bank(bank).lines, given, str(edits))
     write_bank(lines, output, inputs=[bank, edits])
     summary = AppliedEdits(ratings=len(given.ratings))

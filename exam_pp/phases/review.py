@@ -82,7 +82,7 @@ def review_page(
     if is_stream(graded):
         raise SelectionError("GRADED is read several times for a review: name a file.")
     test_bank = read_bank(bank) if bank is not None else None
-    selector = GradeSelector(_filter(grade_filter, test_bank))
+    selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(graded, test_bank, selector, options)
     _check(graded, bank, material, options)
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank)
@@ -112,14 +112,6 @@ def review_page(
     head["notes"] = _notes(material, options)
     _warn_of_other_scale(material, scale)
     return render_page(head, list(material.tables.values()))
-
-
-def _filter(chosen: GradeFilter, bank: TestBank | None) -> GradeFilter:
-    """Prompts without a scale explain ratings; a bank of one kind selects the grades of that kind."""
-    kind = chosen.kind
-    if kind is None and chosen.prompt_class is None and bank is not None and len(bank.kinds) == 1:
-        kind = next(iter(bank.kinds))
-    return replace(chosen, kind=kind, rated_only=True)
 
 
 def _read(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from exam_pp.data_model import LEGACY_PROMPT_CLASS, GradesView, Passage, QueryPassages
+from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.evaluate import DEFAULT_MIN_GRADE
@@ -69,7 +69,7 @@ def verify(
     """
     shown = shown or Shown()
     test_bank = read_bank(bank) if bank else None
-    selector = GradeSelector(_rating_filter(grade_filter, test_bank))
+    selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     reading = _Reading(graded, selector, test_bank, shown)
     for query in reading:
         report.add(query)
@@ -85,21 +85,6 @@ def verify(
         log.info("%s", report.summary())
         return Report(title, [report.table()])
     return Report(title, [Paragraph(report.summary()), *report.pages()])
-
-
-class _Ratings(GradeFilter):
-    """Prompts without a scale explain ratings; they are listed as grades only when asked for."""
-
-    def accepts(self, grades: GradesView) -> bool:
-        chosen = self.prompt_class is not None or self.kind == "direct"
-        return (chosen or grades.is_rated) and super().accepts(grades)
-
-
-def _rating_filter(chosen: GradeFilter, bank: TestBank | None) -> GradeFilter:
-    ratings = _Ratings(**vars(chosen))
-    if chosen.kind is None and chosen.prompt_class is None and bank is not None and len(bank.kinds) == 1:
-        return replace(ratings, kind=next(iter(bank.kinds)))
-    return ratings
 
 
 @dataclass

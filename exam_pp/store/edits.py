@@ -33,3 +33,21 @@ def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] 
 def file_sha256(path: str | Path) -> str:
     """The digest of a file of JSON lines (bank or graded passages); raises :class:`DataError`."""
     return canonical_sha256(parse_json(line, path, number) for number, line in read_lines(path))
+
+
+def check_reviewed(
+    known: str | None, reviewed: str | Path, edits: str | Path, field: str, noun: str, parts: str
+) -> None:
+    """Raise :class:`DataError` unless ``known`` is the digest of the reviewed file.
+
+    ``field`` is the key of the edits file that holds ``known``; ``noun`` and ``parts`` are what the file
+    is called and consists of.
+    """
+    if known == file_sha256(reviewed):
+        return
+    why = f"do not say which {noun} they are for" if known is None else f"are for another {noun}"
+    raise DataError(
+        f"the edits {why}, or {reviewed} has changed since the review; use --force if its {parts} are the "
+        "same.",
+        file=str(edits), field=field,
+    )  # fmt: skip
