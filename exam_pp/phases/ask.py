@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -146,24 +146,25 @@ def answer_in_windows(
     window_requests: int = WINDOW_REQUESTS,
 ) -> Iterator[AnyQuery]:
     """The queries with the grades of their jobs appended, in input order, window by window."""
-    window: list[tuple[AnyQuery, Sequence[Job]]] = []
+    window: deque[tuple[AnyQuery, Sequence[Job]]] = deque()
     size = 0
     for query, jobs in work:
         window.append((query, jobs))
         size += sum(job.pairs for job in jobs)
         if size >= window_requests:
             yield from _answer_window(window, answer, on_grades)
-            window, size = [], 0
+            size = 0
     yield from _answer_window(window, answer, on_grades)
 
 
 def _answer_window(
-    window: Sequence[tuple[AnyQuery, Sequence[Job]]],
+    window: deque[tuple[AnyQuery, Sequence[Job]]],
     answer: Answer,
     on_grades: Callable[[AnyGrades], None],
 ) -> Iterator[AnyQuery]:
     results = iter(drive((job.grading for _, jobs in window for job in jobs), answer))
-    for query, jobs in window:
+    while window:
+        query, jobs = window.popleft()  # what is written need not stay
         new: dict[int, list[AnyGrades]] = {}
         for job in jobs:
             grades = next(results)

@@ -71,11 +71,15 @@ def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
     return _read(_Line(str(file), 1, query.dump()))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Line:
+    """A line as it was read. Of its passages, only the one that was looked at last stays decoded."""
+
     file: str
     number: int
     data: bytes
+    viewed: int | None = None
+    view: PassageView | None = None
 
 
 def _read(line: _Line) -> RawQuery:
@@ -162,7 +166,7 @@ class RawPassage:
     What cannot be read raises :class:`DataError` where it is looked at.
     """
 
-    __slots__ = ("_fields", "_line", "_position", "_raw", "_view", "is_changed", "passage_id", "text")
+    __slots__ = ("_fields", "_line", "_position", "_raw", "is_changed", "passage_id", "text")
 
     def __init__(self, line: _Line, position: int, raw: RawJson, passage_id: str, text: str) -> None:
         self.passage_id = passage_id
@@ -171,14 +175,11 @@ class RawPassage:
         self._line, self._position = line, position
         self._raw: RawJson | None = raw
         self._fields: dict[str, RawJson] | None = None
-        self._view: PassageView | None = None
 
     @property
     def raw(self) -> RawJson:
         """The passage as JSON."""
-        if self._raw is None:
-            self._raw = record_of(self.fields)
-        return self._raw
+        return record_of(self.fields) if self._raw is None else self._raw
 
     @property
     def fields(self) -> Mapping[str, RawJson]:
@@ -208,7 +209,8 @@ class RawPassage:
         except DuplicateKeyError as error:
             raise self._error(str(error), path[0]) from error
         if after != self._fields:
-            self._fields, self._raw, self._view, self.is_changed = after, None, None, True
+            self._fields, self._raw, self.is_changed = after, None, True
+            self._line.viewed = None
 
     def set_text(self, text: str) -> None:
         """Put another text in the place of the passage's."""
@@ -226,12 +228,15 @@ class RawPassage:
     @property
     def view(self) -> PassageView:
         """What metrics read of the passage."""
-        if self._view is None:
+        line = self._line
+        if line.viewed != self._position or line.view is None:
+            line.viewed = None
             try:
-                self._view = _VIEW.decode(self.raw)
+                line.view = _VIEW.decode(self.raw)
             except NOT_TAKEN:
-                self._view = self.full()
-        return self._view
+                line.view = self.full()
+            line.viewed = self._position
+        return line.view
 
     def full(self) -> Passage:
         """The passage as an object of the data model."""
