@@ -69,8 +69,8 @@ def photograph(folder: Path, images: Path) -> None:
             reduce_colours(images / f"{name}.png")
 
         shot("review-overview", "light", "review.html", "#/")
-        shot("review-query", "light", "review.html", "#/q/1", "j", "l", "4", "j", "l", "a")
-        shot("review-passage", "light", "review.html", "#/q/1", "j", "l", "l", "Enter", "4")
+        shot("review-query", "light", "review.html", "#/q/1", "a", "j", "l", "2")
+        shot("review-passage", "light", "review.html", "#/q/1", "j", "l", "Enter", "2")
         shot("review-dark", "dark", "review.html", "#/q/1", "j")
         shot("review-blind", "light", "blind.html", "#/q/1", "4", "l", "2", "j")
 

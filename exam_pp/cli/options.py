@@ -89,6 +89,22 @@ def grade_filter(
     return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
 
 
+def answers_class_option(function: F) -> F:
+    """``--answers-class``; the command receives the prompt's name, whichever of its names was given."""
+
+    def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+        from exam_pp.prompts import PROMPTS
+
+        return PROMPTS.get(value).name if value is not None and value in PROMPTS else value
+
+    return click.option(
+        "--answers-class",
+        metavar="NAME",
+        callback=name_of,
+        help="The prompt whose answers explain the ratings (default: any without a scale).",
+    )(function)
+
+
 def prompt_file_option(help_text: str) -> Callable[[F], F]:
     """``--prompt-file``, repeatable; the command receives ``prompt_files``."""
     return click.option(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import emit, filter_options, grade_filter, prompt_file_option
+from exam_pp.cli.options import answers_class_option, emit, filter_options, grade_filter, prompt_file_option
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many passages of each query.")
 @filter_options
-@click.option(
-    "--answers-class",
-    metavar="NAME",
-    help="The prompt whose answers explain the ratings (default: any without a scale).",
-)
+@answers_class_option
 @prompt_file_option("A TOML file with the prompt, for its words and scale; may be repeated.")
 @click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
 @click.option("--reviewer", default="", metavar="NAME", help="Who reviews; can be entered on the page, too.")
@@ -45,7 +41,6 @@ def command(
     graded: Path,
     bank: Path | None,
     output: Path,
-    answers_class: str | None,
     prompt_files: tuple[Path, ...],
     **options: Any,
 ) -> None:
@@ -59,17 +54,9 @@ def command(
     """
     from exam_pp.phases.prompt_files import choose_prompts
     from exam_pp.phases.review import ReviewOptions, review_page
-    from exam_pp.prompts import PROMPTS
 
-    if answers_class is not None and answers_class in PROMPTS:
-        answers_class = PROMPTS.get(answers_class).name
-    shown = ReviewOptions(
-        answers_class=answers_class,
-        **{
-            name: options.pop(name)
-            for name in ("queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
-        },
-    )
+    names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
+    shown = ReviewOptions(**{name: options.pop(name) for name in names})
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     page = review_page(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(page, output, [graded, bank, *prompt_files])

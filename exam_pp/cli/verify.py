@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.options import (
+    GRADED,
+    answers_class_option,
+    emit,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from exam_pp.reports.verification.base import VerificationReport
@@ -48,11 +56,7 @@ def _report(function: F) -> F:
             help="Only passages that this system returned; may be repeated.",
         ),
         filter_options,
-        click.option(
-            "--answers-class",
-            metavar="NAME",
-            help="The prompt whose answers explain the ratings (default: any without a scale).",
-        ),
+        answers_class_option,
         format_option("text", "html", "tsv", "md", "json"),
         output_option(),
     ]
@@ -228,13 +232,10 @@ def _write(
     **filters: Any,
 ) -> None:
     from exam_pp.phases.verify import Shown, verify
-    from exam_pp.prompts import PROMPTS
     from exam_pp.reports.render import render
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])
-    if answers_class is not None and answers_class in PROMPTS:
-        answers_class = PROMPTS.get(answers_class).name
     shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in ("tsv", "json"))
     page = verify(graded, report, grade_filter(**filters), bank=bank, shown=shown)
     emit(render(page, form), output, inputs=[graded, bank])
