@@ -1,4 +1,4 @@
-"""Write docs/cli.md and docs/prompts.md from the code itself; `--check` only tells whether they are fresh.
+"""Write the generated pages of docs/ from the code itself; `--check` only tells whether they are fresh.
 
 Usage: python scripts/make_docs.py [--check]
 """
@@ -13,7 +13,12 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
+from exam_pp.phases.convert import conversion_table
+from exam_pp.phases.findings import CHECKS
+from exam_pp.phases.schemas import SCHEMAS
 from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.reports.document import Table
+from exam_pp.store.sql_tables import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -66,7 +71,51 @@ def prompt_section(prompt: Prompt) -> str:
     return "\n".join([f"### {prompt.name}", "", *facts, "", "```text", prompt.words, "```", ""])
 
 
-PAGES = {"cli.md": cli_page, "prompts.md": prompts_page}
+def prose(name: str, **generated: list[str]) -> str:
+    """The page of that name in scripts/docs, its comments replaced by rows or sections."""
+    text = (Path(__file__).parent / "docs" / name).read_text(encoding="utf-8")
+    for marker, lines in generated.items():
+        text = text.replace(f"<!-- {marker} -->\n", "".join(f"{line}\n" for line in lines))
+    return text
+
+
+def querying_page() -> str:
+    sections = []
+    for table in TABLES.values():
+        rows = [f"| `{c.name}` | {c.type} | {c.words} |" for c in table.columns]
+        sections += [
+            f"### {table.name}",
+            "",
+            table.words,
+            "",
+            "| column | type | |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    return prose("querying.md", tables=sections)
+
+
+def validation_page() -> str:
+    checks = [f"| `{c.name}` | {c.level} | {c.words} |" for c in CHECKS.values()]
+    schemas = [f"| `{name}` | {SCHEMAS.get(name).words} |" for name in SCHEMAS]
+    return prose("validation.md", checks=checks, schemas=schemas)
+
+
+def converting_page() -> str:
+    table = conversion_table().blocks[0]
+    assert isinstance(table, Table)
+    rows = [f"| {content} | `{name}` | {' | '.join(map(str, rest))} |" for content, name, *rest in table.rows]
+    return prose("converting.md", formats=[row.replace("<TAB>", " TAB ") for row in rows])
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "prompts.md": prompts_page,
+    "querying.md": querying_page,
+    "validation.md": validation_page,
+    "converting.md": converting_page,
+}
 
 
 def main() -> int:
