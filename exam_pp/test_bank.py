@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, FiniteFloat, Tag
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import SelectionError
@@ -28,7 +28,7 @@ class _Entry(Record):
     facet_id: Id | None = None
     info: Any = None
     importance: str | None = None
-    weight: float = 1.0
+    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
     gold_answers: list[str] | None = None
 
 

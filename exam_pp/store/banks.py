@@ -54,9 +54,16 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
                 file=str(path), line=number, field=f"items.{position}",
             )  # fmt: skip
     try:
-        return BankLine.model_validate(value)
+        bank_line = BankLine.model_validate(value)
     except ValidationError as error:
         raise data_error(error, path, number) from error
+    for position, item in enumerate(bank_line.items, 1):
+        if item.query_id != bank_line.query_id:  # whose is it?
+            raise DataError(
+                f"{item.query_id!r} is not the query of the line, {bank_line.query_id!r}.",
+                file=str(path), line=number, field=f"items.{position}.query_id",
+            )  # fmt: skip
+    return bank_line
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
