@@ -1,12 +1,14 @@
-"""Benchmark of evaluation: CPU seconds of scoring runs, of boards of a graded file, of the nested bootstrap.
+"""Benchmark of evaluation: runs against qrels, boards of a graded file, the nested bootstrap; as ratios.
 
-Usage: python scripts/bench/evaluation.py [--rounds 3] [--scale 1.0] [--json FILE]
+Usage: python -m scripts.bench.evaluation [--rounds 3] [--scale 1.0] [--json FILE]
 
-Synthetic runs of the size of TREC DL 2020 (60 runs, 54 queries, 1,000 lines) are scored with five measures
-by exam_pp in one process, and by one process a run that reads the qrels and the run and calls pytrec_eval
-(the floor of calling trec_eval once a run); the scores must agree. Boards: time over the time of reading
-the graded file alone. Every measurement is its own process; ways are interleaved, figures are medians, and
-ratios are what to quote.
+Runs of the size of TREC DL 2020 (60 runs, 54 queries, 1,000 lines, synthetic) are scored with five measures
+by exam_pp in one process, by a process a run that does nothing but read and call pytrec_eval (what calling
+trec_eval once a run costs at least), and by ir-measures' own command for every run (of six, times ten). Then
+further qrels are scored with the same runs. Boards (qrels and three boards of Rubric-Cover, 60 systems) are
+made of the graded file of scripts/bench/store.py, by exam_pp and in the published way: the whole file as
+pydantic v1 objects, then loops over them. Ways are processes of their own that take turns; what must agree is
+compared.
 """
 
 from __future__ import annotations
@@ -23,106 +25,98 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, NamedTuple
+
+from scripts.bench import store
 
 RUNS, QUERIES, LINES, JUDGED = 60, 54, 1000, 210
 MEASURES = ["nDCG@10", "AP", "RR", "P@10", "R@100"]
 PYTREC = ["ndcg_cut.10", "map", "recip_rank", "P.10", "recall.100"]
-ENV = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+COMMAND_RUNS = 6
+PROMPT = "QuestionPrompt0"
+THRESHOLDS = (3, 4, 5)
+ROOT = Path(__file__).parents[2]
+ENV = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+class Found(NamedTuple):
+    """What a way found (compared between ways), and the CPU seconds of its work without imports."""
+
+    checksum: float
+    seconds: float
 
 
 # --- the data -----------------------------------------------------------------------------------
 
 
 def generate(folder: Path, scale: float) -> None:
-    """Run files, qrels, and a graded file with the rankings' first 20 passages."""
+    """Run files, two qrels, and the graded file."""
     rng = random.Random(20)
     queries = [f"{number:06d}" for number in range(QUERIES)]
-    labels: dict[tuple[str, int], int] = {}
-    with (folder / "qrels").open("w") as out:
-        for query in queries:
-            for document in sorted(rng.sample(range(3 * LINES), JUDGED)):
-                labels[query, document] = rng.choice([0, 0, 0, 1, 2, 3, 4, 5])
-                out.write(f"{query} 0 msmarco_passage_{document:08d} {labels[query, document]}\n")
+    for name in ("qrels", "more-qrels"):
+        with (folder / name).open("w") as out:
+            for query in queries:
+                for document in sorted(rng.sample(range(3 * LINES), JUDGED)):
+                    grade = rng.choice([0, 0, 0, 1, 2, 3, 4, 5])
+                    out.write(f"{query} 0 msmarco_passage_{document:08d} {grade}\n")
     (folder / "runs").mkdir()
-    ranked: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for number in range(max(2, round(RUNS * scale))):
         name = f"run{number:02d}"
         with (folder / "runs" / f"{name}.run").open("w") as out:
             for query in queries:
                 for rank, document in enumerate(rng.sample(range(3 * LINES), LINES), 1):
-                    if rank <= 20:
-                        ranked.setdefault((query, document), []).append((name, rank))
                     score = LINES - rank + rng.random()
                     out.write(f"{query} Q0 msmarco_passage_{document:08d} {rank} {score:.6f} {name}\n")
-    _graded(folder / "graded.jsonl", queries, ranked, rng)
+    store.generate(folder / "graded.jsonl.gz", scale)
 
 
-def _graded(
-    path: Path, queries: list[str], ranked: dict[tuple[str, int], list[tuple[str, int]]], rng: random.Random
-) -> None:
-    with path.open("w") as out:
-        for query in queries:
-            passages = []
-            for (of_query, document), systems in ranked.items():
-                if of_query != query:
-                    continue
-                key = f"msmarco_passage_{document:08d}"
-                ratings = [
-                    {"question_id": f"{query}/{n}", "self_rating": rng.choice([0, 0, 0, 3, 5])}
-                    for n in range(20)
-                ]
-                rankings = [
-                    {"method": s, "paragraphId": key, "queryId": query, "rank": r, "score": 1 / r}
-                    for s, r in systems
-                ]
-                grades = {
-                    "correctAnswered": [],
-                    "wrongAnswered": [],
-                    "answers": [],
-                    "llm": "m",
-                    "prompt_info": {"prompt_class": "P"},
-                    "self_ratings": ratings,
-                }
-                passages.append(
-                    {
-                        "paragraph_id": key,
-                        "text": "word " * 60,
-                        "paragraph_data": {"judgments": [], "rankings": rankings},
-                        "exam_grades": [grades],
-                    }
-                )
-            out.write(json.dumps([query, passages]) + "\n")
+# --- runs ---------------------------------------------------------------------------------------
 
 
-# --- the ways -----------------------------------------------------------------------------------
-
-
-def runs_exam_pp(folder: Path) -> float:
-    """All runs in one process; returns the sum of all scores."""
+def runs_exam_pp(folder: Path) -> Found:
+    """All runs in one process."""
     from exam_pp.phases.score_runs import score_runs
     from exam_pp.store.trec import read_qrels
 
+    start = time.process_time()
     evaluation = score_runs(read_qrels(folder / "qrels"), folder / "runs", MEASURES)
-    return sum(score.value for score in evaluation.scores)
+    return Found(sum(score.value for score in evaluation.scores), time.process_time() - start)
 
 
-def runs_one_process_each(folder: Path) -> float:
+def more_exam_pp(folder: Path) -> Found:
+    """Other qrels and another relevance level, with runs that were read already."""
+    from exam_pp.metrics.gains import run_scores
+    from exam_pp.metrics.trec import parse_measures
+    from exam_pp.phases.score_runs import read_matrix
+    from exam_pp.store.trec import read_qrels
+
+    first, second = read_qrels(folder / "qrels"), read_qrels(folder / "more-qrels")
+    matrix = read_matrix(folder / "runs", {line.query_id for line in first})
+    list(run_scores(matrix, first, parse_measures(MEASURES)))
+    start = time.process_time()
+    scores = list(run_scores(matrix, second, parse_measures(MEASURES)))
+    seconds = time.process_time() - start
+    return Found(sum(score.value for score in scores), seconds)
+
+
+def one_process_each(folder: Path, qrels: str) -> Found:
     """A process for every run, as calling trec_eval in a loop."""
-    total = 0.0
+    total, before = 0.0, _children()
     for path in sorted((folder / "runs").iterdir()):
-        command = [sys.executable, __file__, "--single", str(path), "--folder", str(folder)]
-        total += float(subprocess.run(command, env=ENV, check=True, capture_output=True, text=True).stdout)
-    return total
+        command = [sys.executable, __file__, "--single", str(path), str(folder / qrels)]
+        total += float(_output(command))
+    return Found(total, _children() - before)
 
 
-def single(path: Path, folder: Path) -> float:
+def single(path: Path, qrels_path: Path) -> float:
     """One run, with nothing but pytrec_eval."""
     import pytrec_eval
 
     qrels: dict[str, dict[str, int]] = {}
-    for line in (folder / "qrels").read_text().splitlines():
+    for line in qrels_path.read_text().splitlines():
         query, _, document, grade = line.split()
         qrels.setdefault(query, {})[document] = int(grade)
     run: dict[str, dict[str, float]] = {}
@@ -133,22 +127,120 @@ def single(path: Path, folder: Path) -> float:
     return float(sum(value for measures in found.values() for value in measures.values()))
 
 
-def read_only(folder: Path) -> float:
+def ir_measures_command(folder: Path) -> Found:
+    """ir-measures' own command for some of the runs, times their share."""
+    before, total = _children(), 0.0
+    paths = sorted((folder / "runs").iterdir())
+    chosen = paths[:COMMAND_RUNS]
+    for path in chosen:
+        command = [sys.executable, "-m", "ir_measures", str(folder / "qrels"), str(path), *MEASURES]
+        total += sum(float(line.split("\t")[1]) for line in _output(command).splitlines() if line)
+    return Found(total, (_children() - before) * len(paths) / len(chosen))
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, env=ENV, check=True, capture_output=True, text=True).stdout
+
+
+# --- boards -------------------------------------------------------------------------------------
+
+
+def read_only(folder: Path) -> Found:
     """The graded file, read as metrics read it."""
     from exam_pp.store.passages import read_passages_for_metrics
 
-    return float(sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl")))
+    start = time.process_time()
+    count = sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl.gz"))
+    return Found(float(count), time.process_time() - start)
 
 
-def boards(folder: Path) -> float:
-    """Cover, normalised cover and labels of the graded file."""
+def boards_exam_pp(folder: Path) -> Found:
+    """Qrels, and boards of Rubric-Cover at three thresholds."""
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.metrics.leaderboard import standings
+    from exam_pp.phases.evaluate import cover_of, qrels_of
+    from exam_pp.phases.selected_grades import read_selected
+
+    start = time.process_time()
+    file = folder / "graded.jsonl.gz"
+    data = read_selected(file, None, GradeFilter(prompt_class=PROMPT), None, None)
+    total = float(sum(qrel.relevance for qrel in qrels_of(data).qrels))
+    for threshold in THRESHOLDS:
+        rows = standings(cover_of(replace(data, min_grade=threshold)).scores)
+        total += sum(row.mean for row in rows if row.metric.startswith("Cover"))
+    return Found(total, time.process_time() - start)
+
+
+def cover_alone(folder: Path) -> Found:
+    """What `exam-pp evaluate cover` does before it prints."""
+    from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases import evaluate
 
-    evaluate.cover(folder / "graded.jsonl")
-    return float(len(evaluate.qrels(folder / "graded.jsonl").qrels))
+    start = time.process_time()
+    found = evaluate.cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))
+    return Found(float(len(found.scores)), time.process_time() - start)
 
 
-def nested(_folder: Path) -> float:
+def boards_published(folder: Path) -> Found:
+    """The same of a file of pydantic v1 objects, system by system."""
+    record = store._published_models()
+    start = time.process_time()
+    queries = store.published_load(folder / "graded.jsonl.gz", record)
+    labels: dict[tuple[str, str], int] = {}
+    for query, passages in queries:
+        for passage in passages:
+            ratings = [rating.self_rating for rating in _published_grades(passage)]
+            if ratings:
+                labels[query, passage.paragraph_id] = max(ratings)
+    zero = {
+        r.method
+        for _, passages in queries
+        for p in passages
+        for r in p.paragraph_data.rankings
+        if r.rank == 0
+    }
+    systems = sorted(
+        {r.method for _, passages in queries for p in passages for r in p.paragraph_data.rankings}
+    )
+    total = float(sum(labels.values()))
+    for threshold in THRESHOLDS:
+        covers: dict[str, list[float]] = {system: [] for system in [*systems, "_overall_"]}
+        for _, passages in queries:
+            covered, entries = _published_covered(passages, threshold, zero)
+            for system, values in covers.items():
+                values.append(len(covered.get(system, ())) / len(entries))
+        total += sum(statistics.fmean(values) for values in covers.values())
+    return Found(total, time.process_time() - start)
+
+
+def _published_grades(passage: Any) -> list[Any]:
+    chosen = [grades for grades in passage.exam_grades if grades.prompt_info["prompt_class"] == PROMPT]
+    return [rating for grades in chosen for rating in grades.self_ratings or ()]
+
+
+def _published_covered(
+    passages: list[Any], threshold: int, zero: set[str]
+) -> tuple[dict[str, set[str]], set[str]]:
+    """System to the entries that its first 20 ranks cover; and all entries."""
+    covered: dict[str, set[str]] = {"_overall_": set()}
+    entries: set[str] = set()
+    for passage in passages:
+        grades = _published_grades(passage)
+        entries |= {rating.question_id for rating in grades}
+        reached = {rating.question_id for rating in grades if rating.self_rating >= threshold}
+        covered["_overall_"] |= reached
+        for ranking in passage.paragraph_data.rankings:
+            if ranking.rank < 20 + (ranking.method not in zero):
+                covered.setdefault(ranking.method, set()).update(reached)
+    return covered, entries
+
+
+def nested(_folder: Path) -> Found:
     """2,000 samples of 60 systems × 54 queries × 20 entries."""
     import numpy as np
 
@@ -157,79 +249,120 @@ def nested(_folder: Path) -> float:
 
     rng = np.random.default_rng(1)
     bank = [EntryValues((rng.random((60, 20)) < 0.4).astype(float), np.ones(20)) for _ in range(54)]
-    return float(nested_bootstrap_means(bank, samples=2000).mean())
+    start = time.process_time()
+    mean = float(nested_bootstrap_means(bank, samples=2000).mean())
+    return Found(mean, time.process_time() - start)
 
 
-WAYS: dict[str, Callable[[Path], float]] = {
-    "runs, exam_pp": runs_exam_pp,
-    "runs, one process each": runs_one_process_each,
-    "graded file, read only": read_only,
-    "graded file, cover + qrels": boards,
-    "nested bootstrap": nested,
+# --- the report ---------------------------------------------------------------------------------
+
+WAYS: dict[str, Callable[[Path], Found]] = {
+    "runs: exam_pp": runs_exam_pp,
+    "runs: one process each, pytrec_eval alone": lambda folder: one_process_each(folder, "qrels"),
+    "runs: one process each, ir-measures' command": ir_measures_command,
+    "more qrels: exam_pp": more_exam_pp,
+    "more qrels: one process each, pytrec_eval alone": lambda folder: one_process_each(folder, "more-qrels"),
+    "graded file: reading": read_only,
+    "graded file: cover": cover_alone,
+    "graded file: qrels and three cover boards": boards_exam_pp,
+    "graded file: the same in the published way": boards_published,
+    "nested bootstrap, 2,000 samples": nested,
 }
+RATIOS = [
+    ("runs: one process each, pytrec_eval alone", "runs: exam_pp", 10.0),
+    ("runs: one process each, ir-measures' command", "runs: exam_pp", 10.0),
+    ("more qrels: one process each, pytrec_eval alone", "more qrels: exam_pp", 20.0),
+    ("graded file: the same in the published way", "graded file: qrels and three cover boards", 30.0),
+]
+SAME = [
+    ("runs: exam_pp", "runs: one process each, pytrec_eval alone"),
+    ("more qrels: exam_pp", "more qrels: one process each, pytrec_eval alone"),
+    ("graded file: qrels and three cover boards", "graded file: the same in the published way"),
+]
 
 
-def measure(way: str, folder: Path) -> tuple[float, float, float]:
-    """CPU seconds (children included), wall seconds and the checksum of a way in a process of its own."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, __file__, "--way", way, "--folder", str(folder)]
-    done = subprocess.run(command, env=ENV, check=True, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, time.perf_counter() - start, float(done.stdout)
+class Measured(NamedTuple):
+    """CPU seconds of a way's work, wall seconds of its process, and what it found."""
+
+    seconds: float
+    wall: float
+    checksum: float
+
+
+def measure(way: str, folder: Path) -> Measured:
+    """A way in a process of its own."""
+    start = time.perf_counter()
+    found = Found(*json.loads(_output([sys.executable, __file__, "--way", way, str(folder)])))
+    return Measured(found.seconds, time.perf_counter() - start, found.checksum)
+
+
+def table(medians: dict[str, Measured], spreads: dict[str, float]) -> str:
+    """The medians and ratios as Markdown."""
+    lines = ["| way | CPU (s) | wall (s) | spread |", "|---|---:|---:|---:|"]
+    for way, row in medians.items():
+        lines.append(f"| {way} | {row.seconds:.2f} | {row.wall:.2f} | {spreads[way]:.0%} |")
+    lines += ["", "| ratio | found | must |", "|---|---:|---:|"]
+    for slow, fast, must in RATIOS:
+        lines.append(
+            f"| {slow} / {fast} | {medians[slow].seconds / medians[fast].seconds:.1f} | {must:.0f} |"
+        )
+    share = medians["graded file: reading"].seconds / medians["graded file: cover"].seconds
+    lines.append(f"| reading, as a share of cover | {share:.0%} | 50% |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     """Run the benchmark, or one way of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the 60 runs")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the runs and of the passages")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--way", help=argparse.SUPPRESS)
-    parser.add_argument("--single", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--single", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.single is not None:
-        print(repr(single(options.single, options.folder)))
+    if options.single:
+        print(repr(single(*map(Path, options.single))))
         return
-    if options.way is not None:
-        print(repr(WAYS[options.way](options.folder)))
+    if options.way:
+        print(json.dumps(WAYS[options.way[0]](Path(options.way[1]))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(folder, options.scale)
-        results: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}
-        for _ in range(options.rounds):
+        results: dict[str, list[Measured]] = {way: [] for way in WAYS}
+        for number in range(options.rounds):
             for way, found in results.items():
+                print(f"round {number + 1} of {options.rounds}: {way}", file=sys.stderr)
                 found.append(measure(way, folder))
     report(results, options.json)
 
 
-def report(results: dict[str, list[tuple[float, float, float]]], path: Path | None) -> None:
-    """Print medians and ratios; say where ways that must agree do not."""
-    cpu = {way: statistics.median(row[0] for row in rows) for way, rows in results.items()}
-    wall = {way: statistics.median(row[1] for row in rows) for way, rows in results.items()}
-    for way in results:
-        print(f"{way:28} {cpu[way]:7.2f} s CPU {wall[way]:7.2f} s wall")
-    ratios = {
-        "runs, one process each / exam_pp": cpu["runs, one process each"] / cpu["runs, exam_pp"],
-        "cover + qrels / reading twice": cpu["graded file, cover + qrels"]
-        / 2
-        / cpu["graded file, read only"],
+def report(results: dict[str, list[Measured]], path: Path | None) -> None:
+    """Print medians and ratios; fail where ways that must agree do not."""
+    medians = {
+        way: Measured(
+            statistics.median(row.seconds for row in rows),
+            statistics.median(row.wall for row in rows),
+            rows[0].checksum,
+        )
+        for way, rows in results.items()
     }
-    for name, ratio in ratios.items():
-        print(f"{name:36} {ratio:6.2f}")
-    sums = [results[way][0][2] for way in ("runs, exam_pp", "runs, one process each")]
-    agree = abs(sums[0] - sums[1]) < 1e-6 * abs(sums[1])
-    print("scores agree" if agree else f"scores differ: {sums}")
+    spreads = {
+        way: (max(row.seconds for row in rows) - min(row.seconds for row in rows)) / medians[way].seconds
+        for way, rows in results.items()
+    }
+    versions = {name: version(name) for name in ("ir-measures", "msgspec", "numpy", "scipy")}
+    print(f"Python {platform.python_version()}, {', '.join(f'{n} {v}' for n, v in versions.items())}\n")
+    print(table(medians, spreads))
+    differ = [
+        pair for pair in SAME
+        if abs(medians[pair[0]].checksum - medians[pair[1]].checksum) > 1e-9 * abs(medians[pair[1]].checksum)
+    ]  # fmt: skip
+    print(f"\n{'Results differ: ' + str(differ) if differ else 'All results that must agree do.'}")
     if path is not None:
-        versions = {name: version(name) for name in ("exam_pp", "ir-measures", "numpy", "scipy")}
-        record = {
-            "cpu": cpu, "wall": wall, "ratios": ratios, "scores agree": agree,
-            "versions": versions, "python": platform.python_version(),
-        }  # fmt: skip
+        record = {"medians": medians, "spreads": spreads, "versions": versions, "differ": differ}
         path.write_text(json.dumps(record, indent=2) + "\n")
-    sys.exit(not agree)
+    sys.exit(bool(differ))
 
 
 if __name__ == "__main__":
