@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, dump_line
+from exam_pp.store.fields import JudgmentFields
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages import parse_query
+from exam_pp.store.passages import no_collections, parse_query
 from exam_pp.store.sql_tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
@@ -19,12 +20,6 @@ Emit = Callable[[TableName, Row], None]
 
 # What the tables show of a line. The published keys; what a strict decoder does not take is read by the
 # full reader first, so that both accept the same files.
-
-
-class _Judgment(msgspec.Struct, gc=False):
-    query: str
-    relevance: int
-    titleQuery: str  # noqa: N815 - the file's own names, here and below
 
 
 class _Ranking(msgspec.Struct, gc=False):
@@ -35,7 +30,7 @@ class _Ranking(msgspec.Struct, gc=False):
 
 
 class _Data(msgspec.Struct, gc=False):
-    judgments: list[_Judgment] = []
+    judgments: list[JudgmentFields] = []
     rankings: list[_Ranking] = []
 
 
@@ -73,7 +68,7 @@ class _Set(msgspec.Struct, gc=False, kw_only=True):
 
 
 class _Rubric(_Set, gc=False, kw_only=True):
-    correctAnswered: list[str]  # noqa: N815
+    correctAnswered: list[str]  # noqa: N815 - the file's own names, here and below
     wrongAnswered: list[str]  # noqa: N815
     answers: list[tuple[str, str]] = []
     llm_response_errors: dict[str, Any] | list[Any] | None = None
@@ -132,6 +127,10 @@ class GradedRows:
 
     def read(self, path: str | Path) -> None:
         """Read a file to its end; raises :class:`~exam_pp.errors.DataError` as the full reader does."""
+        with no_collections():
+            self._read(path)
+
+    def _read(self, path: str | Path) -> None:
         file = shown_path(path)
         in_this_file: set[str] = set()
         for number, line in read_lines(path):

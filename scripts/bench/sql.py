@@ -1,0 +1,151 @@
+"""Benchmark of SQL over graded files: CPU seconds and peak memory, at the size of TREC DL 2020 and beyond.
+
+Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--raw] [--keep FOLDER]
+
+Every measurement is its own process, and all answer one question: mean rating and number of pairs of each
+prompt. `query` is what `exam-pp query` does; `db` fills all tables first, as `exam-pp db`; `python` is a loop
+over `json.loads`; `raw` is DuckDB's own reader on the nested lines (only at the first scale: it needs gigabytes).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+SQL = """SELECT prompt_class, count(*), avg(rating) FROM ratings WHERE is_rated GROUP BY ALL ORDER BY ALL"""
+RAW = """
+WITH passages AS (
+    SELECT unnest(CAST(json->1 AS JSON[])) AS passage
+    FROM read_ndjson_objects($file, maximum_object_size=1000000000)
+), sets AS (SELECT unnest(CAST(passage->'exam_grades' AS JSON[])) AS grades FROM passages
+), ratings AS (
+    SELECT grades->'prompt_info'->>'prompt_class' AS prompt_class,
+           unnest(CAST(grades->'self_ratings' AS JSON[])) AS rating
+    FROM sets
+)
+SELECT prompt_class, count(*), avg(CAST(rating->>'self_rating' AS INT)) FROM ratings GROUP BY ALL ORDER BY ALL
+"""
+Rows = list[tuple[str, int, float]]
+
+
+def python(source: Path) -> Rows:
+    """A loop over decoded lines."""
+    ratings: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    with gzip.open(source, "rt", encoding="utf-8") as stream:
+        for line in stream:
+            for passage in json.loads(line)[1]:
+                for grades in passage["exam_grades"]:
+                    for rating in grades.get("self_ratings") or ():
+                        count = ratings[grades["prompt_info"]["prompt_class"]]
+                        count[0] += 1
+                        count[1] += rating["self_rating"]
+    return [(name, number, total / number) for name, (number, total) in sorted(ratings.items())]
+
+
+def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
+    if way == "python":
+        return python(source)
+    if way == "raw":
+        import duckdb
+
+        return [tuple(row) for row in duckdb.execute(RAW, {"file": str(source)}).fetchall()]
+    from exam_pp.phases.query import SqlSources, Statement, build_database, query_result
+    from exam_pp.store.duck import Limits
+
+    sources, limits = SqlSources([source]), Limits(memory)
+    if way == "db":
+        database = folder / "grades.duckdb"
+        build_database(sources, database, limits)
+        sources = SqlSources([database])
+    with query_result(sources, Statement(SQL), limits) as result:
+        return [(str(name), int(number), float(mean)) for name, number, mean in result]
+
+
+def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=source.parent) as name:
+        wall, cpu = time.perf_counter(), time.process_time()
+        rows = answer(way, source, Path(name), memory)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1024 if sys.platform == "linux" else 1024**2
+    return {
+        "rows": [[*row[:2], round(row[2], 9)] for row in rows],
+        "cpu": cpu,
+        "wall": wall,
+        "mb": peak / unit,
+    }
+
+
+def bench(source: Path, ways: list[str], rounds: int, memory: str) -> dict[str, dict[str, float]]:
+    """Medians over interleaved rounds; all ways must give the same rows."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for number in range(rounds):
+        for way in ways:
+            print(f"{source.name}, round {number + 1} of {rounds}: {way}", file=sys.stderr)
+            command = [
+                sys.executable,
+                "-m",
+                "scripts.bench.sql",
+                "--way",
+                way,
+                str(source),
+                "--memory-limit",
+                memory,
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            found[way].append(json.loads(done.stdout))
+    if len({json.dumps(run["rows"]) for runs in found.values() for run in runs}) != 1:
+        raise SystemExit("the ways give different answers")
+    return {
+        way: {key: statistics.median(run[key] for run in runs) for key in ("cpu", "wall", "mb")}
+        for way, runs in found.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scales", type=float, nargs="+", default=[1, 20])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory-limit", default="300MB")
+    parser.add_argument(
+        "--raw", action="store_true", help="also DuckDB's own reader of nested lines, at the first scale"
+    )
+    parser.add_argument("--keep", type=Path, help="folder for the files, which are used again")
+    parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.way:
+        way, source = arguments.way
+        json.dump(measure(way, Path(source), arguments.memory_limit), sys.stdout)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = arguments.keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        print("| file | way | CPU (s) | wall (s) | peak (MB) |\n|---|---|---:|---:|---:|")
+        for scale in arguments.scales:
+            source = folder / f"graded-{scale:g}.jsonl.gz"
+            if not source.exists():
+                generator = Path(__file__).with_name("make_graded.py")
+                command = [sys.executable, str(generator), str(source), "--scale", f"{scale:g}"]
+                subprocess.run(command, check=True, env=os.environ)
+            ways = ["query", "db", "python"]
+            ways += ["raw"] if arguments.raw and scale == arguments.scales[0] else []
+            for way, medians in bench(source, ways, arguments.rounds, arguments.memory_limit).items():
+                numbers = f"{medians['cpu']:.1f} | {medians['wall']:.1f} | {medians['mb']:.0f}"
+                print(f"| {scale:g}× | {way} | {numbers} |")
+
+
+if __name__ == "__main__":
+    main()
