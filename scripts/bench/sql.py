@@ -4,7 +4,7 @@ Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 
 
 Every measurement is its own process, and all answer one question: mean rating and number of pairs of each
 prompt. `query` is what `exam-pp query` does; `db` fills all tables first, as `exam-pp db`; `python` is a loop
-over `json.loads`; `raw` is DuckDB's own reader on the nested lines (only at the first scale: it needs gigabytes).
+over `json.loads`; `raw` is DuckDB's own reader on the nested lines (at the first scale: it needs gigabytes).
 """
 
 from __future__ import annotations
