@@ -51,7 +51,7 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
 
 
 def _read(name: str) -> str:
-    return (files("exam_pp.reports.review") / "page" / name).read_text(encoding="utf-8")
+    return (files("exam_pp.reports.review") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _script() -> str:
