@@ -23,15 +23,23 @@ _BATCH = 20_000
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE are SELECT; PIVOT is MULTI."""
 _TABLES_IN_TEXTS = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
+_SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
 _MAGIC = b"DUCK"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What DuckDB may use. Beyond ``memory`` it writes to disk, beside the database."""
+    """What DuckDB may use. Beyond ``memory`` it writes to disk, beside the database.
+
+    Raises :class:`QueryError` for a memory that is no size.
+    """
 
     memory: str = DEFAULT_MEMORY
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if not _SIZE.fullmatch(self.memory):
+            raise QueryError(f"The memory limit {self.memory!r} is no size such as 500MB or 4GB.")
 
     def config(self) -> dict[str, str | bool | int | float | list[str]]:
         """As DuckDB is told."""

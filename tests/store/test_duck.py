@@ -209,5 +209,5 @@ def test_what_is_no_database(tmp_path: Path) -> None:
     path.write_bytes(b"12345678DUCK and then nothing")
     with pytest.raises(DataError, match="cannot be opened as a database"), open_database(path, LIMITS):
         pass
-    with pytest.raises(DataError, match="cannot be opened"), new_database(tmp_path / "y", Limits("lots")):
-        pass
+    with pytest.raises(QueryError, match="'lots' is no size"):
+        Limits("lots")
