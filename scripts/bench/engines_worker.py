@@ -30,7 +30,10 @@ _LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ct
 
 @dataclass(frozen=True)
 class Way:
-    """A way of grading: the published loop (``inner_batch`` prompts a call) or one of our engines."""
+    """A way of grading: the published loop (``inner_batch`` prompts a call) or one of our engines.
+
+    ``batch_tokens`` and ``shares`` (whether what prompts begin with is computed once) are for causal models.
+    """
 
     name: str
     beams: int = 5
@@ -40,6 +43,9 @@ class Way:
     dtype: Dtype = "auto"
     soft: bool = False
     threads: int = 1
+    pipeline: str = "text2text"
+    batch_tokens: int | None = None
+    shares: bool = True
 
     @property
     def is_published(self) -> bool:
@@ -155,6 +161,32 @@ def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     return run
 
 
+def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
+    """A causal model on one of our engines."""
+    from exam_pp.llm.base import load_llm
+    from exam_pp.llm.causal import CausalLLM
+
+    options = ModelOptions(
+        str(task.checkpoint),
+        pipeline=way.pipeline,
+        device=task.device,
+        engine=way.engine,
+        compute_type=way.compute_type,
+        batch_tokens=way.batch_tokens,
+        threads=way.threads,
+    )
+    llm = load_llm(options)
+    if isinstance(llm, CausalLLM) and not way.shares:
+        llm._can_share = False
+    requests = task.requests(way.soft)
+
+    def run(count: int | None) -> list[str]:
+        replies = dict(llm.generate(requests[:count]))
+        return [replies[index].text for index in range(len(replies))]
+
+    return run
+
+
 def matrix_peak(dtype: str, device: str) -> float:
     """FLOP/s of the fastest of a few matrix products at the dtype; CPU time on a CPU, one thread.
 
@@ -202,7 +234,8 @@ def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
     import torch
 
     torch.set_num_threads(way.threads)
-    run = (published_loop if way.is_published else own_engine)(task, way)
+    engine = causal_engine if way.pipeline == "text-generation" else own_engine
+    run = (published_loop if way.is_published else engine)(task, way)
     run(8)
 
     def grade_all() -> dict[str, Any]:

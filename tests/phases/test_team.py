@@ -19,8 +19,11 @@ from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.team import ALONE, team_from_environment
 from exam_pp.store.journal import Journal, journal_path, rank_journal, rank_journals
+from exam_pp.store.passages import read_passages
+from tests.conftest import REPOSITORY
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+ACCELERATE = [sys.executable, "-m", "accelerate.commands.accelerate_cli"]
 WriteLines = Callable[[str, list[Any]], Path]
 
 # The fake, with its time taken; a file tells that the first batch (of 16) is in the journal.
@@ -96,7 +99,7 @@ def test_accelerate_launch_writes_what_one_process_writes(
     launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", free_port()]
     arguments = command(many, tiny_bank, output, "--status", str(status))
     done = subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.accelerate_cli", *launch, "-m", "exam_pp", *arguments],
+        [*ACCELERATE, *launch, "-m", "exam_pp", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -106,6 +109,99 @@ def test_accelerate_launch_writes_what_one_process_writes(
     assert done.stderr.count("230 pairs graded") == 1  # one process talks
     assert json.loads(status.read_text())["done"] == 230
     assert not list(tmp_path.glob("*.journal*"))
+
+
+# A real model; the second process dies once, when two of its batches are in the journal.
+MORTAL = """
+import os, signal, sys
+from pathlib import Path
+from exam_pp.cli.main import main
+from exam_pp.llm.batched import BatchedLLM
+
+finish, batches = BatchedLLM._finish, []
+
+def mortal(self, *arguments):
+    batches.append(arguments)
+    mark = Path(os.environ["MARK"])
+    if os.environ["RANK"] == "1" and len(batches) == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return finish(self, *arguments)
+
+BatchedLLM._finish = mortal
+main(sys.argv[1:])
+"""
+
+
+def test_two_processes_with_a_real_model_of_which_one_dies(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("accelerate")
+    texts = [
+        {
+            "paragraph_id": f"p{i}",
+            "text": f"Text number {i} was written by " + f"a clerk of year {i}. " * (i % 9),
+        }
+        for i in range(30)
+    ]
+    passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
+    alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "team.jsonl.gz", tmp_path / "mortal.py"
+    options = ["--model", "bundled", "--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
+    main(["-q", *command(passages, tiny_bank, alone, *options)])
+
+    script.write_text(MORTAL, "utf-8")
+    launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"]
+    runs = [
+        subprocess.run(
+            [*ACCELERATE, *launch, free_port(), str(script),
+             *command(passages, tiny_bank, output, *options)],
+            env={**os.environ, "MARK": str(tmp_path / "mark"), "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True, text=True, check=False,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    assert runs[0].returncode != 0
+    assert (tmp_path / "mark").exists()
+    assert runs[1].returncode == 0, runs[1].stderr
+    assert "Continuing: " in runs[1].stderr
+    assert not list(tmp_path.glob("*.journal*"))
+    found, expected = read_ratings(output), read_ratings(alone)
+    assert len(set(expected.values())) > 2
+    assert found.keys() == expected.keys()
+    for key, (text, rating, soft) in found.items():
+        assert (text, rating) == expected[key][:2]
+        assert soft == pytest.approx(expected[key][2], abs=1e-3)
+
+
+def read_ratings(path: Path) -> dict[tuple[str, str, str], tuple[str, int, float | None]]:
+    """Reply, rating and expected rating by query, passage and question."""
+    return {
+        (query.query_id, passage.passage_id, rating.entry_id): (
+            dict(grades.answers)[rating.entry_id],
+            rating.self_rating,
+            rating.expected,
+        )
+        for query in read_passages(path)
+        for passage in query.passages
+        for grades in passage.rubric_grades or ()
+        for rating in grades.self_ratings or ()
+    }
+
+
+def test_a_launch_that_starts_one_process_only_says_so(
+    many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
+) -> None:
+    """Without GPUs that is what accelerate does."""
+    pytest.importorskip("accelerate")
+    output = tmp_path / "alone.jsonl.gz"
+    done = subprocess.run(
+        [*ACCELERATE, "launch", "--cpu", "--num_processes", "2", "-m", "exam_pp",
+         *command(many, tiny_bank, output)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == whole
+    assert "has started this process alone, not 2: add --multi_gpu" in done.stderr
 
 
 def test_a_rank_that_dies_loses_nothing(
