@@ -6,6 +6,7 @@ import click
 
 from exam_pp.cli import (
     analyze_agreement,
+    analyze_compare,
     analyze_correlation,
     analyze_graders,
     analyze_nuggets,
@@ -19,6 +20,7 @@ def command() -> None:
 
 
 command.add_command(analyze_correlation.command)
+command.add_command(analyze_compare.command)
 command.add_command(analyze_sweep.command)
 command.add_command(analyze_agreement.command)
 command.add_command(analyze_graders.command)

@@ -58,7 +58,7 @@ def correlation(
     columns = ["measure", "systems"]
     for name in _FIGURES:
         columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
-    boards = _by_measure(leaderboard)
+    boards = scores_by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
     cut = matched_names(systems, ranks)
     ranks = renamed(ranks, cut)
@@ -169,19 +169,20 @@ def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
 
 def boards(leaderboard: PathLike, official: PathLike) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """Measure to system to score, and system to official rank, as :func:`correlation` reads them."""
-    return _by_measure(leaderboard), _official(official)[0]
+    return scores_by_measure(leaderboard), _official(official)[0]
 
 
 def _official(path: PathLike) -> tuple[dict[str, float], list[str]]:
     if not holds_scores(path):
         return read_ranks(path), []
-    boards = _by_measure(path)
+    boards = scores_by_measure(path)
     measure = next(iter(boards))
     note = f"{path} holds scores: its systems are ranked by {measure}."
     return ranks_of(boards[measure]), [note]
 
 
-def _by_measure(path: PathLike) -> dict[str, dict[str, float]]:
+def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
+    """Measure to system to score, of a leaderboard file, without the overall system."""
     boards: dict[str, dict[str, float]] = {}
     for score in read_scores(path):
         if score.system != OVERALL_SYSTEM:

@@ -67,12 +67,20 @@ def sweep_figure(settings: Sequence[Setting]) -> Drawing:
     return plots.curves(lines, "minimum grade", "Kendall tau-b with the official ranks"), _WIDE
 
 
-def compared_figure(boards: Mapping[str, Mapping[str, float]], order: Sequence[str]) -> Drawing:
-    """Several leaderboards scaled to 0..1 over the systems in one order."""
+def compared_figure(
+    boards: Mapping[str, Mapping[str, float]],
+    order: Sequence[str],
+    errors: Mapping[str, Mapping[str, float]] | None = None,
+) -> Drawing:
+    """Several leaderboards scaled to 0..1 over the systems in one order, with their standard errors."""
     from exam_pp.metrics.correlation import min_max_scaled  # noqa: PLC0415 - scipy is slow to import
 
     scaled = {name: min_max_scaled(scores) for name, scores in boards.items()}
-    return plots.compared(scaled, order), (max(7.0, 2.0 + 0.2 * len(order)), 4.5)
+    bars: dict[str, dict[str, float]] = {}
+    for name, of_board in (errors or {}).items():
+        spread = max(boards[name].values()) - min(boards[name].values())
+        bars[name] = {system: error / spread for system, error in of_board.items()} if spread else {}
+    return plots.compared(scaled, order, bars), (max(7.0, 2.0 + 0.2 * len(order)), 4.5)
 
 
 def graders_figure(report: Report) -> Drawing:
@@ -129,9 +137,7 @@ def length_report(evaluation: Evaluation, lengths: Mapping[str, float]) -> tuple
     rows = standings(evaluation.scores)
     metric = rows[0].metric
     if not any(row.system in lengths for row in rows):
-        raise SelectionError(
-            "No system has rankings in the graded file, so lengths are unknown."
-        )
+        raise SelectionError("No system has rankings in the graded file, so lengths are unknown.")
     points = {
         r.system: (lengths[r.system], r.mean)
         for r in rows

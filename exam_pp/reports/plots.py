@@ -170,15 +170,22 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -
     return figure
 
 
-def compared(boards: Mapping[str, Mapping[str, float]], order: Sequence[str]) -> Figure:
-    """Several boards, each scaled to 0..1, over systems in one order (EXAM++, figure 2)."""
+def compared(
+    boards: Mapping[str, Mapping[str, float]],
+    order: Sequence[str],
+    errors: Mapping[str, Mapping[str, float]] | None = None,
+) -> Figure:
+    """Several boards, each scaled to 0..1, over systems in one order, with error bars (EXAM++, figure 2)."""
 
     def figure(axes: Axes) -> None:
         places = {system: place for place, system in enumerate(order)}
         for number, (name, scores) in enumerate(boards.items()):
             shown = [system for system in order if system in scores]
-            axes.plot(
-                [places[s] for s in shown], [scores[s] for s in shown], label=name, markersize=4, linewidth=1,
+            of_board = (errors or {}).get(name, {})
+            axes.errorbar(
+                [places[s] for s in shown], [scores[s] for s in shown],
+                yerr=[of_board.get(s, 0.0) for s in shown] if of_board else None,
+                label=name, markersize=4, linewidth=1, capsize=2, elinewidth=0.6,
                 color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)],
                 linestyle=_LINES[number // len(COLOURS) % len(_LINES)],
             )  # fmt: skip

@@ -20,6 +20,7 @@ FIGURES: dict[str, Callable[[], plots.Figure]] = {
     "length": lambda: plots.against_length({"a_b": (10, 0.9), "$5": (20, 0.5)}, ["a_b"], "RR"),
     "curves": lambda: plots.curves({f"a_b {n}": [(1, 0.5), (2, 0.6)] for n in range(9)}, "grade", "tau"),
     "compared": lambda: plots.compared({"one": SCORES, "two": SCORES}, list(SCORES)),
+    "compared with errors": lambda: plots.compared({"one": SCORES}, list(SCORES), {"one": {"a_b": 0.1}}),
     "heat map": lambda: plots.heat_map(["a_b", "$5"], {("a_b", "$5"): None}, "κ"),
 }
 
