@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, QueryError
+from exam_pp.store.files import is_stream
 from exam_pp.store.sql_tables import TABLES, Row, SqlType, SqlValue, Table, TableName
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class Limits:
 
 
 def is_database(path: str | Path) -> bool:
-    """Whether the file is a database of DuckDB, by its first bytes."""
+    """Whether the file is a database of DuckDB, by its first bytes (which a stream has only once)."""
+    if is_stream(path):
+        return False
     try:
         with Path(path).open("rb") as stream:
             return stream.read(12)[8:] == _MAGIC

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -412,6 +414,16 @@ def test_the_command(graded: Path, demo_data: Path, tmp_path: Path) -> None:
         ).exit_code
         == 0
     )
+
+
+def test_a_pipe_is_read_once(graded: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(graded.read_bytes()))
+    writer.start()
+    (row,) = ask(SqlSources([pipe]), "SELECT count(*) AS n FROM grades")
+    writer.join()
+    assert row["n"] == sum(1 for _, passage in passages(SqlSources([graded])) for _ in passage.grade_sets())
 
 
 def test_a_missing_file_and_an_empty_table_are_told(
