@@ -12,7 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm
@@ -58,15 +58,24 @@ def _request(prompt: Prompt, question: str, passage: str, max_new_tokens: int) -
     return Request(parts, prompt.labels, max_new_tokens)
 
 
-def doctor(options: ModelOptions | None) -> Report:
+@dataclass(frozen=True)
+class Findings:
+    """What the doctor found. ``sound`` is False where replies change that must not: those in float32."""
+
+    report: Report
+    sound: bool = True
+
+
+def doctor(options: ModelOptions | None) -> Findings:
     """The environment and, where a model is named, the probe's result.
 
     Raises :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
     """
-    blocks: list[Table | Paragraph] = [Table(("what", "value"), list(_environment()), "Environment")]
-    if options is not None:
-        blocks += _examine(options)
-    return Report("exam-pp doctor", blocks)
+    environment = Table(("what", "value"), list(_environment()), "Environment")
+    if options is None:
+        return Findings(Report("exam-pp doctor", [environment]))
+    blocks, sound = _examine(options)
+    return Findings(Report("exam-pp doctor", [environment, *blocks]), sound)
 
 
 def _environment() -> Iterator[tuple[Cell, Cell]]:
@@ -103,7 +112,7 @@ def _gpus() -> Iterator[tuple[Cell, Cell]]:
         yield "GPU", "none that torch can use"
 
 
-def _examine(options: ModelOptions) -> list[Table | Paragraph]:
+def _examine(options: ModelOptions) -> tuple[list[Table | Paragraph], bool]:
     start = time.perf_counter()
     llm = _load(options)
     seconds = time.perf_counter() - start
@@ -116,11 +125,14 @@ def _examine(options: ModelOptions) -> list[Table | Paragraph]:
     rows = [_compare(name, alone, replies) for name, replies in _variants(llm, options, requests)]
     facts.append(("peak memory", f"{_peak_memory() / 2**30:.2f} GiB"))
     columns = ("compared with one prompt at a time", "replies", "flips", "largest change of a label's p")
-    return [
+    flips = sum(int(row[2] or 0) for row in rows)
+    sound = not flips or llm.provenance().get("dtype") != "float32"
+    blocks: list[Table | Paragraph] = [
         Table(("what", "value"), facts, "Model"),
         Table(columns, rows, "Probe", decimals=6),
-        Paragraph(_conclusion(rows)),
+        Paragraph(_conclusion(rows, flips, sound)),
     ]
+    return blocks, sound
 
 
 def _load(options: ModelOptions) -> LLM:
@@ -165,15 +177,13 @@ def _compare(name: str, one: Sequence[Completion], other: Sequence[Completion]) 
     return name, len(one), flips, max(changes, default=None)
 
 
-def _conclusion(rows: Sequence[tuple[Cell, ...]]) -> str:
-    flips = sum(int(row[2] or 0) for row in rows)
+def _conclusion(rows: Sequence[tuple[Cell, ...]], flips: int, sound: bool) -> str:
     if not flips:
         agree = ", and agree with the reference engine" if any(row[0] == _REFERENCE for row in rows) else ""
         return f"No reply changed: grades do not depend on batches{agree}."
-    return (
-        f"{flips} replies changed. In reduced precision this happens where two hypotheses nearly tie; "
-        "in float32 it is a fault: use --engine transformers --dtype float32 and report it."
-    )
+    if sound:
+        return f"{flips} replies changed. In reduced precision this happens where two hypotheses nearly tie."
+    return f"{flips} replies changed. In float32 this is a fault: use --engine transformers, and report it."
 
 
 def _peak_memory() -> int:

@@ -29,7 +29,7 @@ class Careless(FakeLLM):
 
 def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
     monkeypatch.setattr("exam_pp.phases.doctor.load_llm", lambda _options: llm)
-    *_, probe, conclusion = doctor(ModelOptions("fake")).blocks
+    *_, probe, conclusion = doctor(ModelOptions("fake")).report.blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     return probe, conclusion.text
@@ -49,6 +49,24 @@ def test_replies_that_depend_on_the_batch_are_counted(monkeypatch: pytest.Monkey
     assert [row[2] for row in probe.rows] == [len(probe_requests())] * 2
     assert all(isinstance(row[3], float) and row[3] > 0.2 for row in probe.rows)
     assert conclusion.startswith(f"{2 * len(probe_requests())} replies changed")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "code", "words"), [("float32", 1, "is a fault"), ("bfloat16", 0, "nearly tie")]
+)
+def test_a_change_in_float32_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[Any], dtype: str, code: int, words: str
+) -> None:
+    llm = Careless()
+    monkeypatch.setattr("exam_pp.phases.doctor.load_llm", lambda _options: llm)
+    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": dtype})
+    try:
+        main(["doctor", "--model", "fake"])
+        ended = 0
+    except SystemExit as stop:
+        ended = int(stop.code or 0)
+    assert ended == code
+    assert words in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:
