@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import SEED
+from exam_pp.cli.leaderboard_options import SAMPLES, SEED, TOP
 from exam_pp.cli.options import emit_report, format_option, output_option, plot_option
 
 
@@ -19,17 +19,13 @@ from exam_pp.cli.options import emit_report, format_option, output_option, plot_
     required=True,
     help="Official ranks (JSON or TSV), or another leaderboard of scores.",
 )
-@click.option(
-    "--top", type=click.IntRange(min=1), default=5, show_default=True, help="k of the top-k overlap."
-)
+@TOP
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
     help="95 % intervals, resampling queries (LEADERBOARD written with --per-query) or systems.",
 )
-@click.option(
-    "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Bootstrap samples."
-)
+@SAMPLES
 @SEED
 @click.option(
     "--per-query",

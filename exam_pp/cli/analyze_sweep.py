@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, FILE, measures_option
+from exam_pp.cli.leaderboard_options import BANK, FILE, SAMPLES, SEED, TOP, measures_option
 from exam_pp.cli.options import (
     GRADED,
     emit,
@@ -32,6 +32,14 @@ from exam_pp.cli.options import (
 @click.option(
     "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks that Cover counts."
 )
+@TOP
+@click.option(
+    "--intervals",
+    type=click.Choice(["queries", "systems"]),
+    help="95 % intervals of every figure, resampling queries or systems.",
+)
+@SAMPLES
+@SEED
 @filter_options
 @format_option("text", "tsv", "json", "md", "published")
 @output_option()
@@ -45,6 +53,10 @@ def command(
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
     cutoff: int,
+    top: int,
+    intervals: Any,
+    samples: int,
+    seed: int,
     plot: Path | None,
     form: str,
     output: Path,
@@ -66,6 +78,10 @@ def command(
         measures=measures or ("nDCG@10",),
         min_grades=min_grades or DEFAULT_MIN_GRADES,
         cutoff=cutoff,
+        top=top,
+        intervals=intervals,
+        samples=samples,
+        seed=seed,
     )
     inputs = [graded, official, bank]
     if plot is not None:
@@ -75,5 +91,5 @@ def command(
     if form == "published":
         emit(published_sweep(settings, official), output, inputs)
     else:
-        report = sweep_report(settings, official, decimals=6 if form == "tsv" else 3)
+        report = sweep_report(settings, official, decimals=6 if form == "tsv" else 3, top=top)
         emit_report(report, form, output, inputs)

@@ -24,6 +24,16 @@ QUERIES = click.option("--queries", type=FILE, help="Only the queries of this fi
 CUTOFF = click.option(
     "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
 )
+SAMPLES = click.option(
+    "--samples",
+    type=click.IntRange(min=100),
+    default=2000,
+    show_default=True,
+    help="Number of bootstrap samples.",
+)
+TOP = click.option(
+    "--top", type=click.IntRange(min=1), default=5, show_default=True, help="k of the top-k overlap."
+)
 FACETS = click.option(
     "--facets",
     type=click.Choice(["title", "facet"]),
@@ -184,13 +194,7 @@ def leaderboard_options(
             show_default=True,
             help="Of intervals; tests use 1 minus it as α.",
         ),
-        click.option(
-            "--samples",
-            type=click.IntRange(min=100),
-            default=2000,
-            show_default=True,
-            help="Number of bootstrap samples.",
-        ),
+        SAMPLES,
         SEED,
         plot_option("the first measure with its intervals"),
         format_option("text", "tsv", "json", "md", "trec_eval", *formats),

@@ -16,7 +16,7 @@ from exam_pp.metrics.correlation import (
     ranks_of,
     resample_systems,
 )
-from exam_pp.metrics.uncertainty import Interval, bootstrap_means, score_matrices
+from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, score_matrices
 from exam_pp.phases.system_names import matched_names, renamed
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
@@ -26,7 +26,8 @@ from exam_pp.store.scores import holds_scores, read_query_scores, read_scores
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]
 
-_FIGURES = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
+FIGURES = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
+"""Names of the four figures, in the order of :class:`Correlation`."""
 
 
 def correlation(
@@ -56,7 +57,7 @@ def correlation(
     """
     ranks, notes = _official(official)
     columns = ["measure", "systems"]
-    for name in _FIGURES:
+    for name in FIGURES:
         columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
     boards = scores_by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
@@ -75,7 +76,7 @@ def correlation(
         found = correlate(board, ranks, top)
         row: list[Cell] = [name, found.systems]
         for index, figure in enumerate(found[1:]):
-            row += [figure] + ([_interval(resampled[name][index], decimals)] if intervals else [])
+            row += [figure] + ([shown_interval(resampled[name][index], decimals)] if intervals else [])
         rows.append(row)
     if any(figure is None for row in rows for figure in row[2 : 3 + bool(intervals)]):
         notes.append("No correlation is shown where one side ties all systems.")
@@ -96,30 +97,43 @@ def _resampled(
     seed: int,
 ) -> dict[str, list[Interval | None]]:
     """Measure to the intervals of the four figures."""
-    if resampled == "systems":
-        return {
-            name: correlation_intervals(
-                correlation_samples(*resample_systems(board, ranks, samples=samples, seed=seed), top)
-            )
-            for name, board in boards.items()
-        }
-    matrices = score_matrices(read_query_scores(leaderboard))
-    if any(name not in matrices or len(matrices[name].query_ids) < 2 for name in boards):
+    matrices = score_matrices(read_query_scores(leaderboard)) if resampled == "queries" else {}
+    if resampled == "queries" and any(
+        name not in matrices or len(matrices[name].query_ids) < 2 for name in boards
+    ):
         raise SelectionError(
             f"{leaderboard} holds no scores of single queries, which intervals over queries need: write it "
             "with --per-query, or resample the systems."
         )
-    found = {}
-    for name in boards:
-        matrix = matrices[name]
-        rows = [row for row, system in enumerate(matrix.systems) if system in ranks]
-        means = bootstrap_means(matrix.values[rows], samples=samples, seed=seed).round(12)
-        official = [-ranks[matrix.systems[row]] for row in rows]
-        found[name] = correlation_intervals(correlation_samples(means, official, top))
-    return found
+    return {
+        name: figure_intervals(matrices.get(name, board), ranks, top=top, samples=samples, seed=seed)
+        for name, board in boards.items()
+    }
 
 
-def _interval(interval: Interval | None, decimals: int) -> str:
+def figure_intervals(
+    board: Mapping[str, float] | ScoreMatrix,
+    ranks: Mapping[str, float],
+    *,
+    top: int = 5,
+    samples: int = 2000,
+    seed: int = 0,
+) -> list[Interval | None]:
+    """95 % intervals of Spearman, Kendall τ-b, τ-AP and top-k overlap of a board with official ranks.
+
+    Resampled are the queries of a matrix of scores, or the systems of a board of means.
+    """
+    if not isinstance(board, ScoreMatrix):
+        drawn = resample_systems(board, ranks, samples=samples, seed=seed)
+        return correlation_intervals(correlation_samples(*drawn, top))
+    rows = [row for row, system in enumerate(board.systems) if system in ranks]
+    means = bootstrap_means(board.values[rows], samples=samples, seed=seed).round(12)
+    official = [-ranks[board.systems[row]] for row in rows]
+    return correlation_intervals(correlation_samples(means, official, top))
+
+
+def shown_interval(interval: Interval | None, decimals: int) -> str:
+    """An interval for people; nothing where there is none."""
     return "" if interval is None else f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
 
 
@@ -150,7 +164,7 @@ def query_correlation(
         f"Official scores: {reference} of {official}.",
         "all: the mean over the queries on which both sides order the systems.",
     ]
-    names = [name.format(top) for name in _FIGURES]
+    names = [name.format(top) for name in FIGURES]
     table = Table(["measure", "query", "systems", *names], rows, decimals=decimals)
     return Report("Correlation by query", [table, *map(Paragraph, notes)])
 

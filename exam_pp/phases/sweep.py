@@ -16,8 +16,10 @@ from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.trec import Measure, parse_measures, takes_level
-from exam_pp.phases.evaluate import PathLike
+from exam_pp.metrics.uncertainty import Interval, score_matrices
+from exam_pp.phases.analyze import FIGURES, Resampled, figure_intervals, shown_interval
 from exam_pp.phases.score_runs import read_matrix
+from exam_pp.phases.selected_grades import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank
@@ -31,7 +33,8 @@ DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
 class Setting(NamedTuple):
     """One leaderboard of a sweep and its agreement with the official one.
 
-    ``min_grade`` is None for a measure that has no relevance level, such as nDCG.
+    ``min_grade`` is None for a measure that has no relevance level, such as nDCG. ``intervals`` are those of
+    the four figures of the correlation, where they were asked for.
     """
 
     model: str
@@ -40,6 +43,7 @@ class Setting(NamedTuple):
     measure: str
     scores: dict[str, float]
     correlation: Correlation
+    intervals: Sequence[Interval | None] = ()
 
 
 def sweep(
@@ -53,12 +57,17 @@ def sweep(
     min_grades: Sequence[int] = DEFAULT_MIN_GRADES,
     cutoff: int = 20,
     method: MethodName = "stem",
+    top: int = 5,
+    intervals: Resampled | None = None,
+    samples: int = 2000,
+    seed: int = 0,
 ) -> list[Setting]:
     """The agreement of every leaderboard that the grades allow with the official ranks.
 
     For every model and prompt class of the file that the filter lets pass, and every threshold: Rubric-Qrels
     (label ``max``) with the measures, where there are ``runs``, and Rubric-Cover and its normalised form,
     where the file holds rankings. Every file is read once. With a bank, its queries and entries count.
+    ``intervals`` are 95 % bootstrap intervals over queries or systems, with the same draws for all settings.
     Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
     """
     ranks = read_ranks(official)
@@ -78,7 +87,12 @@ def sweep(
     settings = []
     for (key, min_grade, measure), scores in boards.items():
         means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
-        settings.append(Setting(*key, min_grade, measure, means, correlate(means, ranks)))
+        setting = Setting(*key, min_grade, measure, means, correlate(means, ranks, top))
+        if intervals is not None and setting.correlation.kendall is not None:
+            board = means if intervals == "systems" else next(iter(score_matrices(scores).values()))
+            found = figure_intervals(board, ranks, top=top, samples=samples, seed=seed)
+            setting = setting._replace(intervals=found)
+        settings.append(setting)
     if not any(setting.correlation.systems > 1 for setting in settings):
         raise SelectionError(
             f"No two systems of {official} were scored: name the runs (--runs), or a file with rankings, and "
@@ -135,16 +149,24 @@ def _qrels_boards(
     return boards
 
 
-def sweep_report(settings: Sequence[Setting], official: PathLike, *, decimals: int = 3) -> Report:
+def sweep_report(
+    settings: Sequence[Setting], official: PathLike, *, decimals: int = 3, top: int = 5
+) -> Report:
     """One row a setting; a blank ``min_grade`` means that the measure has no relevance level."""
     models = len({setting.model for setting in settings}) > 1
+    with_intervals = any(setting.intervals for setting in settings)
     rows: list[list[Cell]] = []
     for setting in settings:
         who: list[Cell] = [setting.model] if models else []
-        found = setting.correlation
-        rows.append([*who, setting.prompt_class, setting.min_grade, setting.measure, *found[:4]])
-    columns = ["prompt class", "min grade", "measure", "systems", "Spearman", "Kendall tau-b", "tau-AP"]
-    table = Table([*(["model"] if models else []), *columns], rows, decimals=decimals)
+        row = [*who, setting.prompt_class, setting.min_grade, setting.measure, setting.correlation.systems]
+        intervals = setting.intervals or [None] * len(FIGURES)
+        for figure, interval in zip(setting.correlation[1:], intervals, strict=True):
+            row += [figure] + ([shown_interval(interval, decimals)] if with_intervals else [])
+        rows.append(row)
+    columns = [*(["model"] if models else []), "prompt class", "min grade", "measure", "systems"]
+    for name in FIGURES:
+        columns += [name.format(top)] + ([f"{name.format(top)} interval"] if with_intervals else [])
+    table = Table(columns, rows, decimals=decimals)
     return Report(
         "Correlation of every setting", [table, Paragraph(f"Official ranks: {Path(official).name}.")]
     )

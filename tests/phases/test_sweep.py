@@ -96,6 +96,22 @@ def test_layouts(graded: Path, official: Path, runs: Path) -> None:
     assert lines[2].startswith("Other\t4\tCover@20\t-")
 
 
+@pytest.mark.parametrize("resampled", ["queries", "systems"])
+def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path, resampled: Any) -> None:
+    settings = sweep(graded, official, runs=runs, min_grades=[4], intervals=resampled, samples=100, top=2)
+    (table,) = [b for b in sweep_report(settings, official, top=2).blocks if isinstance(b, Table)]
+
+    assert table.columns[4:] == [
+        "Spearman", "Spearman interval", "Kendall tau-b", "Kendall tau-b interval", "tau-AP",
+        "tau-AP interval", "top-2 overlap", "top-2 overlap interval",
+    ]  # fmt: skip
+    for setting in settings:
+        if setting.intervals:
+            for figure, interval in zip(setting.correlation[1:], setting.intervals, strict=True):
+                assert figure is None or interval is None or interval.low - 1e-9 <= figure
+    assert any(setting.intervals for setting in settings)
+
+
 def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"x": 1, "y": 2}')
