@@ -109,7 +109,19 @@ def test_duplicate_ids_are_kept_once_and_logged(write_jsonl: Write, caplog: pyte
     assert bank.duplicates == ["q/a"]
     assert bank.entries("q")["q/a"].text == "What is a?"
     assert "q/a" in caplog.text
+    assert "nugget scores" not in caplog.text
     assert len(bank.lines[0].items) == 3, "the file's lines stay whole"
+
+
+def test_repeated_nuggets_are_logged_with_where_they_count(
+    write_jsonl: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nugget scores count every one, as published (tests/phases/test_nugget_scores.py)."""
+    path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
+    with caplog.at_level(logging.WARNING):
+        read_bank(path)
+    assert "1 entries repeat the id of another one (first: q/a)" in caplog.text
+    assert "counts once, but each time in nugget scores" in caplog.text
 
 
 def test_kinds_are_required() -> None:

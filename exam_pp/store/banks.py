@@ -20,16 +20,18 @@ log = logging.getLogger(__name__)
 def read_bank(path: str | Path) -> TestBank:
     """A bank of questions, nuggets or both.
 
-    Also reads the older shape with ``questions`` instead of ``items``. Duplicate ids are kept once
-    and logged. Raises :class:`DataError`, also for a bank without any entry.
+    Also reads the older shape with ``questions`` instead of ``items``. Ids that occur more than once are
+    logged: entries by id are the first of each, lines hold every one. Raises :class:`DataError`, also for
+    a bank without any entry.
     """
     bank = TestBank.from_lines(_lines(path))
     if not any(query.entries for query in bank):
         raise DataError("holds no questions and no nuggets.", file=str(path))
     if bank.duplicates:
         log.warning(
-            "%s: %d entry ids occur more than once and are used once (first: %s)",
+            "%s: %d entries repeat the id of another one (first: %s): it is graded once, and counts once%s",
             path, len(bank.duplicates), bank.duplicates[0],
+            ", but each time in nugget scores" if "nugget" in bank.kinds else "",
         )  # fmt: skip
     return bank
 
