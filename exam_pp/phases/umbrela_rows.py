@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,43 @@ from exam_pp.store.umbrela import JudgeRow, read_judge_rows
 
 DEFAULT_MODEL = "umbrela"
 
+_Texts = tuple[str, str]
+"""Those of a query and a passage, as they are compared."""
+
 
 @dataclass
 class JudgeSummary:
-    """Counts for the closing lines; ``unknown`` are the rows without a passage of that query and text."""
+    """Counts for the closing lines.
+
+    ``unknown`` are the lines without a passage of that query and text, ``contradicting`` those with another
+    label than the judge gave the same texts before.
+    """
 
     rows: int = 0
     graded: int = 0
     ungraded: int = 0
+    repeated: int = 0
     unknown: list[int] = field(default_factory=list)
+    contradicting: list[int] = field(default_factory=list)
     losses: Losses = field(default_factory=Losses)
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
         yield f"Read {self.rows} judgments: {self.graded} passages labelled, {self.ungraded} ungraded."
         if self.unknown:
-            lines = ", ".join(map(str, self.unknown[:5]))
-            yield f"{len(self.unknown)} judgments are about no passage of the file (lines {lines})."
+            yield f"{len(self.unknown)} judgments are about no passage of the file ({_lines(self.unknown)})."
+        if self.repeated:
+            yield f"{self.repeated} judgments repeat another one, and are used once."
+        if self.contradicting:
+            yield (
+                f"{len(self.contradicting)} judgments contradict an earlier one of the same judge: the last "
+                f"one is used ({_lines(self.contradicting)})."
+            )
         yield from self.losses.lines()
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    return f"lines {', '.join(map(str, numbers[:5]))}{', ...' if len(numbers) > 5 else ''}"
 
 
 def import_judge_rows(
@@ -47,7 +66,8 @@ def import_judge_rows(
     """Write the passages with the labels as direct grades.
 
     A row belongs to the passages of its query that have its text, white space aside. ``model`` names the
-    judge of rows that do not. A label that UMBRELA could not read is ungraded, and no 0. Raises
+    judge of rows that do not. A label that UMBRELA could not read is ungraded, and no 0. Of several rows of
+    a judge about the same texts the last label that was read is used. Raises
     :class:`~exam_pp.errors.SelectionError` if no row is about a passage.
     """
     inputs = [*files, passages, queries]
@@ -55,24 +75,11 @@ def import_judge_rows(
     lines = list(read_passages(passages))
     places = _places(lines, {key: query.query_text for key, query in read_queries(queries).items()})
     summary = JudgeSummary()
-    for file in files:
-        for number, row in read_judge_rows(file):
-            summary.rows += 1
-            found = places.get((_key(row.query), _key(row.passage)))
-            if not found:
-                summary.unknown.append(number)
-                continue
-            summary.losses.keys(row.model_extra)
-            summary.losses.add("reasonings", bool(row.reasoning))
-            if not row.failed and not 0 <= (row.judgment or 0) <= (UMBRELA.max_rating or 0):
-                raise DataError(
-                    f"{row.judgment} is no label from 0 to {UMBRELA.max_rating}.",
-                    file=str(file), line=number, field="judgment",
-                )  # fmt: skip
-            for passage in found:
-                passage.add_grades([_grade(row, model)])
-                summary.graded += not row.failed
-                summary.ungraded += row.failed
+    for texts, row in _last_rows(files, places, summary):
+        for passage in places[texts]:
+            passage.add_grades([_grade(row, model)])
+            summary.graded += not row.failed
+            summary.ungraded += row.failed
     if len(summary.unknown) == summary.rows:
         raise SelectionError(f"No row has the query text and the passage text of a passage in {passages}.")
     with passages_writer(output, inputs=inputs) as writer:
@@ -81,8 +88,44 @@ def import_judge_rows(
     return summary
 
 
-def _places(lines: Sequence[QueryPassages], texts: dict[str, str]) -> dict[tuple[str, str], list[Passage]]:
-    places: dict[tuple[str, str], list[Passage]] = {}
+def _last_rows(
+    files: Sequence[Path], known: Collection[_Texts], summary: JudgeSummary
+) -> list[tuple[_Texts, JudgeRow]]:
+    """The row that is used of every judge and pair of texts that is known; the others are counted."""
+    used: dict[tuple[_Texts, str | None], JudgeRow] = {}
+    for file in files:
+        for number, row in read_judge_rows(file):
+            summary.rows += 1
+            texts = _key(row.query), _key(row.passage)
+            if texts not in known:
+                summary.unknown.append(number)
+                continue
+            if not row.failed and not 0 <= (row.judgment or 0) <= (UMBRELA.max_rating or 0):
+                raise DataError(
+                    f"{row.judgment} is no label from 0 to {UMBRELA.max_rating}.",
+                    file=str(file), line=number, field="judgment",
+                )  # fmt: skip
+            summary.losses.keys(row.model_extra)
+            summary.losses.add("reasonings", bool(row.reasoning))
+            summary.losses.add("prompts", bool(row.prompt) and not row.failed)
+            judge = texts, row.model
+            used[judge] = _later(used.get(judge), row, number, summary)
+    return [(texts, row) for (texts, _), row in used.items()]
+
+
+def _later(before: JudgeRow | None, row: JudgeRow, number: int, summary: JudgeSummary) -> JudgeRow:
+    """Which of two rows about the same texts is used: the later one, but a label before none."""
+    if before is None:
+        return row
+    if row.failed or before.failed or row.judgment == before.judgment:
+        summary.repeated += 1
+    else:
+        summary.contradicting.append(number)
+    return before if row.failed else row
+
+
+def _places(lines: Sequence[QueryPassages], texts: dict[str, str]) -> dict[_Texts, list[Passage]]:
+    places: dict[_Texts, list[Passage]] = {}
     for line in lines:
         query = _key(texts.get(line.query_id, ""))
         for passage in line.passages if query else ():

@@ -214,6 +214,35 @@ def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_
     assert "1 passage ids" in " ".join(told)
 
 
+def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """The prompt of a label has no place in grades; that of a reply that could not be read is kept."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "result_status": 0}
+    rows = write_jsonl("rows.jsonl", [ROW | {"reasoning": "since", "cost": 1}, failed])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+
+    assert summary.losses.counts == {"prompts": 1, "reasonings": 1, "values of 'cost'": 1}
+    assert "1 prompts" in " ".join(summary.lines())
+
+
+def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Runs share passages: a label that repeats is one grade, another one is told, no reply beats a label."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    failed, other = ROW | {"judgment": 0, "result_status": 0}, ROW | {"model": "else", "judgment": 0}
+    rows = write_jsonl("rows.jsonl", [failed, ROW, ROW, ROW | {"judgment": 1}, failed, other])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
+
+    grades = passages["p3"].direct_grades or ()
+    assert [(grade.model, grade.self_ratings) for grade in grades] == [("gpt-4o", 1), ("else", 0)]
+    assert (summary.rows, summary.graded, summary.ungraded) == (6, 2, 0)
+    told = " ".join(summary.lines())
+    assert "3 judgments repeat another one" in told
+    assert "1 judgments contradict an earlier one of the same judge: the last one is used (lines 4)" in told
+
+
 CANDIDATES = {
     "query": {"text": "a query", "qid": "007"},
     "candidates": [
