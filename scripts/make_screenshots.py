@@ -2,7 +2,8 @@
 
 Usage: python scripts/make_screenshots.py [FOLDER]      (default: docs/images; needs playwright and Chromium)
 
-The collection is graded by the bundled model. Pictures have 256 colours, so that they stay small.
+The collection is graded by the bundled model and by the lexical baseline. Pictures have 256 colours, so
+that they stay small.
 """
 
 from __future__ import annotations
@@ -36,13 +37,17 @@ def make_pages(folder: Path) -> None:
         "--queries", DEMO / "queries.jsonl", "--qrels", DEMO / "qrels.txt", "--top", 5,
         "-o", folder / "passages.jsonl.gz",
     )  # fmt: skip
-    run(
-        "grade", folder / "passages.jsonl.gz", "-o", folder / "graded.jsonl.gz", "--bank", bank,
-        "--prompt-class", RATED, "--prompt-class", EXTRACTED, "--model", "bundled",
-    )  # fmt: skip
+    graded = folder / "passages.jsonl.gz"
+    for model in ("bundled", "lexical"):
+        run(
+            "grade", graded, "-o", folder / f"{model}.jsonl.gz", "--bank", bank,
+            "--prompt-class", RATED, "--prompt-class", EXTRACTED, "--model", model,
+        )  # fmt: skip
+        graded = folder / f"{model}.jsonl.gz"
+    graded = graded.rename(folder / "graded.jsonl.gz")
     for name, more in (("review", ()), ("blind", ("--blind",))):
         run(
-            "review", folder / "graded.jsonl.gz", "--bank", bank, "--prompt-class", RATED,
+            "review", graded, "--bank", bank, "--prompt-class", RATED,
             "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
 

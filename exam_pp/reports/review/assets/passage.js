@@ -59,7 +59,7 @@ function passageText(query, p, e) {
 
 function drawText(box, query, p, e) {
   const text = query.text(p);
-  const spans = revealsPair(query, p, e) ? answerSpans(query, p, e) : [];
+  const { spans, grader } = revealsPair(query, p, e) ? answerSpans(query, p, e) : { spans: [] };
   const end = text.length > LONG_TEXT && app.wholeText !== p ? LONG_TEXT : text.length;
   const more = () => {
     app.wholeText = p;
@@ -67,7 +67,7 @@ function drawText(box, query, p, e) {
   };
   fill(
     box,
-    el("p", { dir: "auto" }, markedText(text.slice(0, end), spans)),
+    el("p", { dir: "auto" }, markedText(text.slice(0, end), spans, grader)),
     end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
     !text.trim() && el("p", { class: "faint" }, "The passage has no text."),
   );
@@ -76,23 +76,24 @@ function drawText(box, query, p, e) {
   if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
 }
 
-/** Start and end of every place where the extracted answer stands. */
+/** Start and end of every place where an extracted answer stands: the shown grader's, or else another's. */
 function answerSpans(query, p, e) {
-  const graders = [app.grader, ...review.head.graders.keys()];
-  for (const g of graders) {
-    const flat = query.value("spans", p, e, g);
-    if (flat) return flat;
+  const { graders } = review.head;
+  for (const g of [app.grader, ...graders.keys()]) {
+    const spans = query.value("spans", p, e, g);
+    if (spans) return { spans, grader: graders[g] };
   }
-  return [];
+  return { spans: [] };
 }
 
-function markedText(text, flat) {
+/** The text with elements where the spans (start, end, start, end ...) are. */
+function markedText(text, flat, grader) {
   const parts = [];
   let position = 0;
   for (let i = 0; i < flat.length; i += 2) {
     const [start, end] = [flat[i], Math.min(flat[i + 1], text.length)];
     if (start >= text.length) break;
-    parts.push(text.slice(position, start), el("mark", {}, text.slice(start, end)));
+    parts.push(text.slice(position, start), el("mark", { title: `answer of ${grader}` }, text.slice(start, end)));
     position = end;
   }
   return [...parts, text.slice(position)];
