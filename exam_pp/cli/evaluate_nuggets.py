@@ -73,7 +73,7 @@ def command(
     )
     inputs = [*graded, *banks, queries, run_types]
     _draw(conditions, board, plot_length, run_types, inputs)
-    if board.form in ("jsonl", "nuggetizer"):
+    if board.form in ("jsonl", "nuggetizer", "trec_eval"):
         _write_rows(conditions, board, inputs)
     elif board.per_query:
         from exam_pp.phases.leaderboards import per_query_report
@@ -86,6 +86,7 @@ def command(
             run_types=run_types,
             statistics=board.statistics,
             for_people=board.form in ("text", "md", "latex"),
+            narrow=board.form == "text",
         )
         emit_report(report, board.form, board.output, inputs)
 
@@ -93,7 +94,10 @@ def command(
 def _only(conditions: Sequence[Condition], what: str) -> Condition:
     if len(conditions) > 1:
         held = ", ".join(condition.name for condition in conditions)
-        raise click.UsageError(f"{what} is for one condition, not {held}: choose with --model.")
+        raise click.UsageError(
+            f"{what} is for one condition, not {len(conditions)} ({held}): name one file, and one grader with "
+            "--model and --prompt-class."
+        )
     return conditions[0]
 
 
@@ -102,7 +106,11 @@ def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, input
     from exam_pp.store.score_rows import write_score_rows
 
     condition = _only(conditions, f"--format {board.form}")
-    if board.form == "nuggetizer":
+    if board.form == "trec_eval":
+        from exam_pp.phases.leaderboards import trec_eval_text
+
+        emit(trec_eval_text(condition.evaluation, per_query=board.per_query), board.output, inputs)
+    elif board.form == "nuggetizer":
         systems = condition.evaluation.systems
         if len(systems) > 1:
             raise click.UsageError(
