@@ -74,6 +74,16 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a reader that has gone (`exam-pp ... | head`) is no error, but ends it."""
+        try:
+            result: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+            raise click.exceptions.Exit(141) from None
+        return result
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in ``--help``, without importing a single command."""
         with formatter.section("Commands"):
@@ -103,8 +113,9 @@ def main(arguments: list[str] | None = None) -> None:
     """
     try:
         with _heeding_sigterm():
-            cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
-            sys.stdout.flush()
+            code = cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
+        if isinstance(code, int) and code:  # what click makes of its Exit
+            sys.exit(code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -113,9 +124,6 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("exam-pp: interrupted.", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # `exam-pp ... | head`
-        _forget_stdout()
-        sys.exit(141)
     except ExamError as error:
         click.echo(f"exam-pp: {error}", err=True)
         _forget_stdout()

@@ -69,7 +69,7 @@ def parse_prompt(text: str, file: str) -> Prompt:
     """
     try:
         values: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError(f"is not valid TOML: {error}.", file=file) from error
     given = PromptFile.model_validate(values)
     if given.name in PROMPTS:

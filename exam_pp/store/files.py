@@ -28,7 +28,8 @@ _UNGUARDED = 64 * 2**20
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_LEVEL = 4
-_BUFFER = 2**20
+"""A quarter larger than the best, in less than half of its time."""
+_BUFFER = 2**22
 """Lines are long: with a small buffer each would be put together from hundreds of pieces."""
 
 

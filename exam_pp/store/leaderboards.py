@@ -32,9 +32,12 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
     assert isinstance(value, dict)
     ranks: dict[str, float] = {}
     for system, rank in value.items():
-        if isinstance(rank, bool) or not isinstance(rank, int | float) or not math.isfinite(rank):
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not abs(rank) < math.inf:
             raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
-        ranks[system] = float(rank)
+        try:
+            ranks[system] = float(rank)
+        except OverflowError:
+            raise DataError("the rank is too large.", file=str(path), field=system) from None
     return ranks
 
 

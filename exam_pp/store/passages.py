@@ -126,14 +126,14 @@ def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     """Lines that Python's json module reads and a strict decoder does not: lone surrogates, mostly."""
     try:
-        value = json.loads(line)
+        value = _without_surrogates(json.loads(line))
     except UnicodeDecodeError as error:
         raise DataError("is not UTF-8 text.", file=file, line=number) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not a line of JSON ({error}).", file=file, line=number) from error
     log.warning("%s, line %d: characters that are not Unicode (lone surrogates) were replaced", file, number)
     try:
-        return parse_object(_without_surrogates(value))
+        return parse_object(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise DataError(sentence(first), file=file, line=number, field=passage_field(first["loc"])) from error

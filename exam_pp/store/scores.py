@@ -166,7 +166,7 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
 def _is_number(cell: Any) -> bool:
     try:
         return float(cell) == float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

@@ -1,0 +1,193 @@
+"""Faults around a command: full disks, folders that cannot be written, other writers, kills, interruptions.
+
+Each fault runs real processes in a folder of its own and returns what is wrong with what they left, or "".
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exam_pp.store.files import atomic_output, read_lines
+from scripts.bench.make_graded import generate
+
+EXAM_PP = [sys.executable, "-m", "exam_pp", "-q"]
+SCALE = 0.05
+_LIMIT = 200_000
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is done to a command, how often, and what must come of it."""
+
+    name: str
+    expected: str
+    times: int
+    run: Callable[[Path, int], str]
+
+
+def run(folder: Path, *arguments: str, before: Callable[[], None] | None = None) -> tuple[int, str]:
+    """Exit code and last line on standard error of a command."""
+    command = [*EXAM_PP, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, check=False)
+    lines = done.stderr.strip().splitlines()
+    return done.returncode, lines[-1] if lines else ""
+
+
+SOURCE = "graded.jsonl.gz"
+COPY = ("rename", SOURCE, "--system", "run01=z", "-o", "out.jsonl.gz")
+
+
+def check(folder: Path, found: tuple[int, str], code: int, words: str, *, output: bool = False) -> str:
+    """What is wrong: the exit code, the sentence, an output (or its lack), leftovers, a changed input."""
+    if found[0] != code:
+        return f"exit code {found[0]} ({found[1]})"
+    if words not in found[1]:
+        return f"the sentence was {found[1]!r}"
+    return _left(folder, output=output)
+
+
+def _left(folder: Path, *, output: bool) -> str:
+    names = {path.name for path in folder.iterdir()}
+    expected = {"graded.jsonl.gz"} | ({"out.jsonl.gz"} if output else set())
+    if names != expected:
+        return f"the folder holds {sorted(names)}"
+    return "" if _digest(folder) else "the input was changed"
+
+
+def _digest(folder: Path) -> bool:
+    return (folder / "graded.jsonl.gz").stat().st_size == (folder.parent / "graded.jsonl.gz").stat().st_size
+
+
+def full_disk(folder: Path, number: int) -> str:
+    """A limit on file sizes makes every write beyond it fail, as a full disk does, at a random place."""
+    size = random.Random(number).randrange(0, _LIMIT)
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return check(folder, run(folder, *COPY, before=limit), 1, "cannot be written: File too large")
+
+
+def full_device(folder: Path, _number: int) -> str:
+    """Standard output is a full device."""
+    with Path("/dev/full").open("wb") as full:
+        command = [*EXAM_PP, *COPY[:-1], "-"]
+        done = subprocess.run(
+            command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    found = done.returncode, done.stderr.strip()
+    return check(folder, found, 1, "exam-pp: Standard output cannot be written: No space left on device.")
+
+
+def reader_gone(folder: Path, _number: int) -> str:
+    """The reader of a pipe ends early, as ``head`` does."""
+    command = (
+        f"{' '.join(EXAM_PP)} {' '.join(COPY[:-1])} - | head -c 100 > /dev/null; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    return check(folder, (done.returncode, done.stderr.strip()), 141, "")
+
+
+def no_permission(folder: Path, _number: int) -> str:
+    """The folder is read-only (for the superuser, who may write anywhere, a folder of the system is)."""
+    place = "/proc/out.jsonl.gz"
+    if os.geteuid():
+        locked = folder.parent / "locked"
+        locked.mkdir(mode=0o500, exist_ok=True)
+        place = str(locked / "out.jsonl.gz")
+    return check(folder, run(folder, *COPY[:-1], place), 1, "cannot be written")
+
+
+def two_writers(folder: Path, _number: int) -> str:
+    """Another process writes the same output."""
+    output = folder / "out.jsonl.gz"
+    with atomic_output(output) as stream:
+        stream.write(b"first")
+        found = run(folder, *COPY)
+        if found[0] != 1 or "is being written by another process" not in found[1]:
+            return f"exit code {found[0]} ({found[1]})"
+    return _left(folder, output=True)
+
+
+def _stopped(folder: Path, number: int, what: signal.Signals, code: int, words: str) -> str:
+    seconds = random.Random(number).uniform(0.2, 2.0)
+    with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(seconds)
+        process.send_signal(what)
+        message = process.communicate()[1].strip()
+    found = process.returncode, message.splitlines()[-1] if message else ""
+    if found[0] == 0:
+        return _left(folder, output=True)
+    if found[0] == -what or found[1] == "KeyboardInterrupt":  # Python was still starting
+        return _left(folder, output=(folder / "out.jsonl.gz").exists())
+    return check(folder, found, code, words, output=(folder / "out.jsonl.gz").exists())
+
+
+def interrupted(folder: Path, number: int) -> str:
+    """Ctrl-C at a random moment."""
+    return _stopped(folder, number, signal.SIGINT, 130, "exam-pp: interrupted.")
+
+
+def terminated(folder: Path, number: int) -> str:
+    """SIGTERM at a random moment."""
+    return _stopped(folder, number, signal.SIGTERM, 143, "exam-pp: stopped by SIGTERM.")
+
+
+def killed(folder: Path, number: int) -> str:
+    """``kill -9`` at a random moment, and the same command again."""
+    with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder) as process:
+        time.sleep(random.Random(number).uniform(0.2, 2.0))
+        process.kill()
+    output = folder / "out.jsonl.gz"
+    if output.exists() and sum(1 for _ in read_lines(output)) != sum(1 for _ in read_lines(folder / SOURCE)):
+        return "half an output stands there"
+    return check(folder, run(folder, *COPY), 0, "", output=True)
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "full disk, at a random place", "one sentence, exit code 1, no output, no leftovers", 40, full_disk
+    ),
+    Fault("full device as standard output", "one sentence, exit code 1", 3, full_device),
+    Fault("a reader that ends early (`head`)", "exit code 141, no words", 3, reader_gone),
+    Fault("a folder without permission", "one sentence, exit code 1", 3, no_permission),
+    Fault(
+        "another process writes the output",
+        "one sentence, exit code 1; the first output stands",
+        3,
+        two_writers,
+    ),
+    Fault("Ctrl-C at a random moment", "exit code 130, no half output, no leftovers", 40, interrupted),
+    Fault("SIGTERM at a random moment", "exit code 143, no half output, no leftovers", 40, terminated),
+    Fault(
+        "`kill -9` at a random moment", "the same command again writes the output, no leftovers", 40, killed
+    ),
+)
+
+
+def provoke(fault: Fault, times: int | None = None) -> list[str]:
+    """What went wrong, of so many times."""
+    problems = []
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        generate(root / "graded.jsonl.gz", SCALE)
+        for number in range(times or fault.times):
+            folder = root / "run"
+            folder.mkdir()
+            (folder / "graded.jsonl.gz").write_bytes((root / "graded.jsonl.gz").read_bytes())
+            problems.append(fault.run(folder, number))
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
+    return [problem for problem in problems if problem]

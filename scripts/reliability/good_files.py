@@ -1,0 +1,254 @@
+"""Small good files of every format that is read, and the commands that read them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+def _passage(
+    query_id: str, key: str, ranks: dict[str, int], ratings: dict[str, int], relevance: int
+) -> dict[str, Any]:
+    grades = {
+        "correctAnswered": [entry for entry, rating in ratings.items() if rating],
+        "wrongAnswered": [entry for entry, rating in ratings.items() if not rating],
+        "answers": [[entry, str(rating)] for entry, rating in ratings.items()],
+        "llm_response_errors": {},
+        "llm": "model",
+        "llm_options": {},
+        "exam_ratio": sum(map(bool, ratings.values())) / len(ratings),
+        "prompt_info": {"prompt_class": RATED, "is_self_rated": True},
+        "self_ratings": [{"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()],
+        "prompt_type": "question",
+        "relevance_label": max(ratings.values()),
+    }
+    human = {**grades, "llm": "human:ana", "answers": []}
+    direct = {
+        "correctAnswered": True,
+        "answer": "Yes",
+        "llm": "model",
+        "prompt_info": {"prompt_class": "Sun"},
+    }
+    return {
+        "paragraph_id": key,
+        "text": f"Text of {key}: yeast rises.",
+        "paragraph_data": {
+            "judgments": [
+                {"paragraphId": key, "query": query_id, "relevance": relevance, "titleQuery": query_id}
+            ],
+            "rankings": [
+                {"method": name, "paragraphId": key, "queryId": query_id, "rank": rank, "score": 9.5 - rank}
+                for name, rank in ranks.items()
+            ],
+        },
+        "exam_grades": [grades, human],
+        "grades": [direct],
+        "mine": [1, {"two": None}],
+    }
+
+
+_GRADED = [
+    ["q1", [_passage("q1", "p1", {"a": 1, "b": 2}, {"q1/a": 5, "q1/b": 0}, 3),
+            _passage("q1", "p2", {"a": 2, "b": 1}, {"q1/a": 1, "q1/b": 4}, 0)]],
+    ["007", [_passage("007", "p3", {"a": 1, "b": 1}, {"007/a": 2}, 1)]],
+]  # fmt: skip
+
+
+def _bank_line(query_id: str, *keys: str) -> dict[str, Any]:
+    items = [
+        {"query_id": query_id, "question_id": f"{query_id}/{key}", "question_text": f"What is {key}?",
+         "gold_answers": ["yeast"]}
+        for key in keys
+    ]  # fmt: skip
+    return {"query_id": query_id, "test_collection": "c", "query_text": "a query", "items": items}
+
+
+def _lines(*values: Any) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def _rag(run: str) -> dict[str, Any]:
+    parts = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": []}]
+    return {"run_id": run, "topic_id": "q1", "topic": "a query", "references": ["p1"], "answer": parts}
+
+
+_SQUAD_QUESTION = {
+    "id": "s1",
+    "question": "What rises?",
+    "is_impossible": False,
+    "answers": [{"text": "dough"}],
+}
+_TQA_QUESTION = {
+    "beingAsked": {"processedText": "What rises?"},
+    "correctAnswer": {"processedText": "a"},
+    "answerChoices": {"a": {"processedText": "dough"}},
+}
+
+GOOD: dict[str, str] = {
+    "graded.jsonl": _lines(*_GRADED),
+    "other.jsonl": _lines(*_GRADED),
+    "bank.jsonl": _lines(_bank_line("q1", "a", "b"), _bank_line("007", "a")),
+    "queries.tsv": "q1\ta query\n007\tanother\n",
+    "queries.json": '{"q1": "a query", "007": "another"}\n',
+    "queries.jsonl": _lines(
+        {"query_id": "q1", "query_text": "a query"}, {"query_id": "007", "query_text": "another"}
+    ),
+    "topics.xml": "<topics><topic number='q1'><title>a query</title></topic></topics>\n",
+    "texts.tsv": "p1\tText of p1.\np2\tText of p2.\n",
+    "texts.jsonl": _lines({"docid": "p1", "text": "Text of p1."}, {"docid": "p2", "text": "Text of p2."}),
+    "qrels.txt": "q1 0 p1 3\nq1 0 p2 0\n",
+    "runs/a.run": "q1 Q0 p1 1 2.0 a\nq1 Q0 p2 2 1.0 a\n",
+    "runs/b.run": "q1 Q0 p2 1 2.0 b\nq1 Q0 p1 2 1.0 b\n",
+    "board.tsv": "system\tnDCG@10\na\t0.9\nb\t0.5\nc\t0.1\n",
+    "official.json": '{"a": 1, "b": 2.5, "c": 2.5}\n',
+    "official.tsv": "a\t1\nb\t2\nc\t3\n",
+    "bank_edits.json": json.dumps(
+        {"format": "exam_pp.edits.v1", "reviewer": "ana",
+         "bank": [{"op": "remove", "query_id": "q1", "id": "q1/a", "reason": "unclear"}]}
+    ) + "\n",
+    "ratings.json": json.dumps(
+        {"format": "exam_pp.edits.v1", "reviewer": "bea",
+         "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 3}]}
+    ) + "\n",
+    "answers.jsonl": _lines(
+        _rag("one"), _rag("two"), {"query_id": "007", "system": "three", "text": "A. B."}
+    ),
+    "nuggets.jsonl": _lines(
+        {"qid": "q1", "query": "a query", "nuggets": [{"text": "It rises.", "importance": "vital"}]}
+    ),
+    "candidates.jsonl": _lines(
+        {"query": {"qid": "q1", "text": "a query"},
+         "candidates": [{"docid": "p1", "score": 2.0, "judgment": 1, "doc": {"segment": "Text of p1."}}]}
+    ),
+    "assignments.jsonl": _lines(
+        {"query": "a query", "qid": "q1", "answer_text": "It rises.", "response_length": 2, "run_id": "one",
+         "nuggets": [{"text": "It rises.", "importance": "vital", "assignment": "support"}]}
+    ),
+    "eval.txt": "one q1 F1 0.5\ntwo q1 F1 0.25\none all F1 0.5\ntwo all F1 0.25\n",
+    "genq.json": json.dumps({"q1": {"f": {"title": "a query", "facet": "f", "questions": ["1. What?"]}}}),
+    "squad.json": json.dumps(
+        {"data": [{"title": "b", "paragraphs": [{"context": "The dough rises.", "qas": [_SQUAD_QUESTION]}]}]}
+    ),
+    "tqa.json": json.dumps(
+        [{"globalID": "L1", "questions": {"nonDiagramQuestions": {"NDQ_1": _TQA_QUESTION}}}]
+    ),
+    "autojudge.json": _lines(
+        {"query_id": "q1", "title_query": "a query", "format_version": "v3",
+         "nugget_bank": {"What rises?": {"question": "What rises?", "answers": {"d": {"answer": "dough"}}}},
+         "claim_bank": {}}
+    ),
+    "bank.csv": "query_id,query_text,kind,id,text,weight\nq1,a query,question,q1/a,What is a?,1.0\n",
+    "prompt.toml": 'name = "Mine"\nkind = "question"\ntemplate = "{question} {context}"\nscale = 5\n'
+    'reading = "rating"\n',
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """A command that reads a file, and what it writes. ``{}`` in the command is the file's name.
+
+    ``keeps`` are outputs that must hold everything that the file holds.
+    """
+
+    file: str
+    command: str
+    output: str = "out"
+    keeps: bool = False
+
+
+_SET = "--model model --prompt-type question"
+_GRADED_COMMANDS = (
+    f"evaluate cover {{}} {_SET} -o out",
+    f"evaluate cover {{}} --bank bank.jsonl {_SET} -o out",
+    f"evaluate qrels {{}} {_SET} -o out",
+    f"evaluate qrels {{}} {_SET} --runs runs -o out",
+    "evaluate judgments {} --runs runs -o out",
+    f"verify grading {{}} --bank bank.jsonl {_SET} -o out",
+    f"verify spurious {{}} --bank bank.jsonl {_SET} -o out",
+    f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",
+    f"analyze agreement {{}} {_SET} -o out",
+    f"diff {{}} other.jsonl {_SET} -o out",
+    f"reread {{}} {_SET} -o out",
+    "export runs {} -o out",
+    "filter {} --judged --system a -o out",
+    "sample {} --passages 1 --by-judgment equal -o out",
+    "strip {} --texts --replies --human -o out",
+    "split {} -n 1 -o out",
+    "split {} --by-query -o out",
+    "validate {} -o out",
+    "convert {} --from graded --to run -o out",
+    "convert {} --from graded --to qrels -o out",
+    "query {} 'select query_id, count(*) from grades group by all' -o out",
+)
+_KEEPING_COMMANDS = (
+    "merge {} -o out",
+    "merge {} other.jsonl -o out",
+    "rename {} --system a=z -o out",
+    "convert {} --from graded --to graded -o out",
+    f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
+    "apply-edits {} ratings.json --force -o out",
+)
+# File, format, format to convert to.
+_CONVERSIONS = (
+    ("nuggets.jsonl", "nuggetizer", "bank"),
+    ("autojudge.json", "autojudge-bank", "bank"),
+    ("bank.jsonl", "bank", "bank-csv"),
+    ("answers.jsonl", "rag24", "plain-answers"),
+    ("candidates.jsonl", "candidates", "graded"),
+    ("assignments.jsonl", "nuggetizer-assignments", "graded"),
+    ("eval.txt", "autojudge-eval", "leaderboard"),
+    ("board.tsv", "leaderboard", "official-json"),
+    ("official.tsv", "official-tsv", "official-json"),
+    ("qrels.txt", "qrels", "qrels"),
+    ("queries.tsv", "queries-tsv", "queries-jsonl"),
+    ("topics.xml", "topics", "queries-json"),
+    ("runs/a.run", "run", "run"),
+)
+
+TARGETS: tuple[Target, ...] = (
+    *(Target("graded.jsonl", command) for command in _GRADED_COMMANDS),
+    *(Target("graded.jsonl", command, keeps=True) for command in _KEEPING_COMMANDS),
+    *(Target(file, f"convert {{}} --from {old} --to {new} -o out") for file, old, new in _CONVERSIONS),
+    Target("bank.jsonl", f"evaluate cover graded.jsonl --bank {{}} {_SET} -o out"),
+    Target("bank.jsonl", "bank show {} -o out"),
+    Target("bank.jsonl", "bank lint {} -o out"),
+    Target("bank.jsonl", "bank stats {} -o out"),
+    Target("bank.jsonl", "bank merge {} -o out"),
+    Target("bank.jsonl", "bank export {} --format csv -o out"),
+    Target("bank.jsonl", "bank apply {} bank_edits.json --force -o out"),
+    Target("bank.jsonl", f"grade graded.jsonl --bank {{}} --model fake --prompt-class {RATED} -o out"),
+    Target("queries.tsv", "import --runs runs --texts texts.tsv --queries {} -o out"),
+    Target("queries.json", f"evaluate cover graded.jsonl {_SET} --queries {{}} -o out"),
+    Target("queries.jsonl", "generate questions {} --model fake -o out"),
+    Target("texts.tsv", "import --runs runs --texts {} -o out"),
+    Target("texts.jsonl", "import --runs runs --texts {} -o out"),
+    Target("qrels.txt", "import --runs runs --texts texts.tsv --qrels {} -o out"),
+    Target("qrels.txt", "evaluate judgments {} --runs runs -o out"),
+    Target("runs/a.run", "import --runs runs --texts texts.tsv -o out"),
+    Target("runs/a.run", "evaluate judgments qrels.txt --runs runs -o out"),
+    Target("board.tsv", "analyze correlation {} --official official.json -o out"),
+    Target("official.json", "analyze correlation board.tsv --official {} -o out"),
+    Target("official.tsv", "analyze correlation board.tsv --official {} -o out"),
+    Target("bank_edits.json", "bank apply bank.jsonl {} --force -o out"),
+    Target("ratings.json", "apply-edits graded.jsonl {} --force -o out"),
+    Target("answers.jsonl", "import --answers {} -o out"),
+    Target("nuggets.jsonl", "bank import --format nuggetizer {} -o out"),
+    Target("genq.json", "bank import --format genq {} -o out"),
+    Target("squad.json", "bank import --format squad2 {} -o out"),
+    Target("tqa.json", "bank import --format tqa {} -o out"),
+    Target("autojudge.json", "bank import --format autojudge {} -o out"),
+    Target("bank.csv", "bank import --format csv {} -o out"),
+    Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
+)
+
+
+def lay_out(folder: Path) -> None:
+    """Write the good files."""
+    for name, content in GOOD.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="")
