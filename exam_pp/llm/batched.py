@@ -92,11 +92,9 @@ class BatchedLLM(ABC, Generic[E]):
         batch: Batch,
         wait: Callable[[], list[Completion]],
     ) -> Iterator[tuple[int, Completion]]:
-        try:
-            completions = wait()
-        except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
-                raise
+        completions = _wait(wait)
+        if completions is None:
+            del wait
             yield from self._halves(requests, encoded, batch)
             return
         for index, completion in zip(batch, completions, strict=True):
@@ -116,11 +114,30 @@ class BatchedLLM(ABC, Generic[E]):
             yield from self._finish(requests, encoded, half, self._start(requests, encoded, half))
 
 
+def _wait(wait: Callable[[], list[Completion]]) -> list[Completion] | None:
+    """The completions; None where the memory did not suffice.
+
+    A function of its own: as long as the error is handled, its traceback keeps alive what filled the memory.
+    """
+    try:
+        return wait()
+    except (RuntimeError, MemoryError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        return None
+
+
 def _is_out_of_memory(error: BaseException) -> bool:
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(
         sign in text
-        for sign in ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
+        for sign in (
+            "out of memory",
+            "can't allocate memory",
+            "cannot allocate memory",
+            "bad_alloc",
+            "status_alloc_failed",  # cuBLAS and cuDNN, where nothing is left for their own needs
+        )
     )
 
 

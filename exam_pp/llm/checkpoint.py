@@ -219,12 +219,23 @@ def quiet_loading(transformers: Any) -> Iterator[None]:
 
 
 def pick_device(options: ModelOptions) -> str:
-    """The asked device, else the first GPU, else the CPU."""
+    """The asked device, else the first GPU, else the CPU.
+
+    A GPU becomes that of the process: else every process would take some memory of the first. Raises
+    :class:`ModelError` where there is no such GPU.
+    """
     import torch
 
     if options.device_map and options.device:
         raise ModelError("--device-map chooses the devices itself: leave out --device.")
-    return options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device.startswith("cuda"):
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        number = device.partition(":")[2] or "0"
+        if not (number.isdecimal() and int(number) < count):
+            raise ModelError(f"There is no device {device!r} here: torch finds {count or 'no'} GPUs.")
+        torch.cuda.set_device(int(number))
+    return device
 
 
 def pick_dtype(options: ModelOptions, device: str) -> str:
@@ -235,7 +246,8 @@ def pick_dtype(options: ModelOptions, device: str) -> str:
         return options.dtype
     if not device.startswith("cuda"):
         return "float32"
-    return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    # Emulated, on older GPUs, it is slower than float32.
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
 class PlacedModel:

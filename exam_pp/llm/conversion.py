@@ -72,12 +72,17 @@ def device_index(options: ModelOptions) -> int:
 
 
 def engine_compute_type(options: ModelOptions, device: str) -> str:
-    """The asked type, else float32 on a CPU and bfloat16 on a GPU (FLAN-T5 overflows in float16)."""
+    """The asked type, else bfloat16 on a GPU that has it, else float32 (FLAN-T5 overflows in float16)."""
+    import ctranslate2
+
     if options.compute_type:
         return options.compute_type
     if options.dtype != "auto":
         return options.dtype
-    return "bfloat16" if device == "cuda" else "float32"
+    if device != "cuda":
+        return "float32"
+    known = ctranslate2.get_supported_compute_types(device, device_index(options))
+    return "bfloat16" if "bfloat16" in known else "float32"
 
 
 def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
