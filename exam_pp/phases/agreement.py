@@ -33,7 +33,7 @@ _SAMPLES = 2000
 
 
 class RatedPassage(NamedTuple):
-    """A passage that has grades and judgments; ``ratings`` are those of its entries, best first."""
+    """A passage that has judgments; ``ratings`` are those of its entries, best first, or none."""
 
     query_id: str
     ratings: Sequence[int]
@@ -63,9 +63,9 @@ def rated_passages(
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
 ) -> list[RatedPassage]:
-    """The passages that have both a selected grade and a judgment, of the file or of ``qrels``.
+    """The passages of the file that have a judgment, there or in ``qrels``, with the selected grades.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if there is none.
+    Raises :class:`~exam_pp.errors.SelectionError` if none of them has a grade.
     """
     lines = list(read_passages_for_metrics(graded))
     selector = GradeSelector(grade_filter or GradeFilter())
@@ -84,9 +84,9 @@ def rated_passages(
         RatedPassage(query_id, passage.ratings, frozenset(judgments[query_id, passage.passage_id]))
         for query_id, query in file.queries.items()
         for passage in query.passages
-        if passage.levels and (query_id, passage.passage_id) in judgments
+        if (query_id, passage.passage_id) in judgments
     ]
-    if not population:
+    if not any(passage.ratings for passage in population):
         raise SelectionError(f"No passage of {graded} has both a judgment and a selected grade.")
     return population
 
@@ -149,8 +149,9 @@ def agreement(
     queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
     published layouts; with one, every label is a row, and every judgment a column. ``same_scale`` is for
     labels on the scale of the judgments, as those of UMBRELA: every label against every judgment, then both
-    sides cut at ``min_relevant``.
+    sides cut at ``min_relevant``. Passages without ratings are left out, and counted.
     """
+    judged, passages = passages, [passage for passage in passages if passage.ratings]
     best = max(grade for passage in passages for grade in passage.judgments)
     scale = range(2) if all(max(p.ratings) <= 1 for p in passages) else _SCALE
     tables: list[Table] = []
@@ -170,7 +171,10 @@ def agreement(
         f"{min_relevant} or more is relevant. κ: row against rest, its boxed column against the rest; "
         f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
     )
-    return Report("Agreement with judgments", [*tables, summary, Paragraph(note)])
+    notes = [note]
+    if ungraded := len(judged) - len(passages):
+        notes.append(f"Left out: {ungraded} passages with a judgment that have no grade.")
+    return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
 
 
 def _on_one_scale(passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int) -> list[Layout]:

@@ -190,11 +190,13 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
             raise SelectionError(f"No entry that {data.source} has grades for belongs to a facet.")
-    lines = [
-        qrel
-        for query in data.queries
-        for qrel in rubric_qrels(query, label, data.min_grade, entries[query.query_id])
-    ]
+    lines: list[Qrel] = []
+    ungraded = 0
+    for query in data.queries:
+        lines += rubric_qrels(query, label, data.min_grade, entries[query.query_id])
+        ungraded += sum(not passage.levels for passage in query.passages)
+    if ungraded:
+        notes = [*notes, f"No label for {ungraded} passages of these queries: they have no grade."]
     return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
 
 

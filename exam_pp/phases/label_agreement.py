@@ -13,17 +13,19 @@ from exam_pp.store.trec import read_qrels
 
 
 def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
-    """The passages of two qrels files, those of a model and those of people.
+    """The judged passages of the queries that both qrels files have, with the labels of the model.
 
     Raises :class:`~exam_pp.errors.SelectionError` if no passage is in both.
     """
-    judgments = {(qrel.query_id, qrel.passage_id): qrel.relevance for qrel in read_qrels(qrels)}
+    given = {(label.query_id, label.passage_id): label.relevance for label in read_qrels(labels)}
+    queries = {query_id for query_id, _ in given}
     population = [
-        RatedPassage(label.query_id, [label.relevance], frozenset([judgments[key]]))
-        for label in read_qrels(labels)
-        if (key := (label.query_id, label.passage_id)) in judgments
+        RatedPassage(judged.query_id, [given[key]] if key in given else [], frozenset([judged.relevance]))
+        for judged in read_qrels(qrels)
+        if judged.query_id in queries
+        for key in [(judged.query_id, judged.passage_id)]
     ]
-    if not population:
+    if not any(passage.ratings for passage in population):
         raise SelectionError(f"No passage is in both {labels} and {qrels}.")
     return population
 

@@ -22,7 +22,7 @@ from exam_pp.phases.grade import Exam, GradeOptions, GradeSummary, count_pairs, 
 from exam_pp.phases.label_agreement import labelled_passages, on_the_scale_of_judgments
 from exam_pp.phases.score_runs import score_rankings, score_runs
 from exam_pp.prompts import UMBRELA
-from exam_pp.reports.document import Report, Table
+from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.results import Qrel
 from exam_pp.store.journal import Journal
 from exam_pp.store.passages import passages_writer, read_passages
@@ -88,6 +88,7 @@ def test_labels_become_qrels(labelled: Path) -> None:
     """An unreadable reply gives no line: it is no 0."""
     labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
+    assert labels.notes == ["No label for 1 passages of these queries: they have no grade."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
@@ -171,8 +172,12 @@ def tables_of(report: Report) -> dict[str, Table]:
     return {block.title.split(",")[0]: block for block in report.blocks if isinstance(block, Table)}
 
 
+def notes_of(report: Report) -> list[str]:
+    return [block.text for block in report.blocks if isinstance(block, Paragraph)]
+
+
 def test_labels_against_people(labelled: Path) -> None:
-    """The confusion matrix of the two judged passages, graded and cut at 2."""
+    """The confusion matrix of the two judged passages, graded and cut at 2; the unreadable one is told."""
     from exam_pp.phases.agreement import rated_passages
 
     criteria = GradeFilter(prompt_class="Umbrela")
@@ -183,6 +188,8 @@ def test_labels_against_people(labelled: Path) -> None:
     assert tables["GRADED"].columns[:4] == ["label", "2", "1", "0"]
     assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
     assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
+    assert notes_of(report)[0].startswith("2 passages of 1 queries with a judgment and a grade.")
+    assert notes_of(report)[1] == "Left out: 1 passages with a judgment that have no grade."
 
 
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
@@ -209,17 +216,19 @@ def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
 def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
     model.write_text("q 1 a 3\nq 1 b 1\nq 1 c 2\nq 1 only 2\n")
-    people.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\n")
+    people.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\nq 0 unlabelled 1\nanother 0 a 1\n")
     main(
         ["analyze", "agreement", str(model), "--qrels", str(people), "--min-relevant-judgment", "2",
          "--format", "json"]
     )  # fmt: skip
-    graded, binary, summary = json.loads(capfd.readouterr().out)["tables"]
+    printed = json.loads(capfd.readouterr().out)
+    graded, binary, summary = printed["tables"]
 
     assert [list(row.values())[1:5] for row in graded["rows"]] == [
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0],
     ]  # fmt: skip
     assert [row["κ"] for row in binary["rows"]] == [1, 1]
+    assert printed["notes"][1] == "Left out: 1 passages with a judgment that have no grade."
     assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
     for command in (
         ["analyze", "agreement", str(model)],
