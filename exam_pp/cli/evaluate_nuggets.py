@@ -95,8 +95,8 @@ def _only(conditions: Sequence[Condition], what: str) -> Condition:
     if len(conditions) > 1:
         held = ", ".join(condition.name for condition in conditions)
         raise click.UsageError(
-            f"{what} is for one condition, not {len(conditions)} ({held}): name one file, and one grader with "
-            "--model and --prompt-class."
+            f"{what} is for one condition, not {len(conditions)} ({held}): name one file, and choose a "
+            "grader with --model or --prompt-class."
         )
     return conditions[0]
 

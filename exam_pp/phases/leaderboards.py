@@ -74,12 +74,14 @@ def doubt_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list
     return [f"{metric} {part}" for name in shown for part in scripts[name]]
 
 
-def doubt_cells(doubts: Uncertainty, system: str, metric: str, *, for_people: bool) -> list[Cell]:
-    """The cells under :func:`doubt_columns`."""
+def doubt_cells(
+    doubts: Uncertainty, system: str, metric: str, *, for_people: bool, decimals: int = 3
+) -> list[Cell]:
+    """The cells under :func:`doubt_columns`; ``decimals`` are those of intervals and bounds for people."""
     doubt = doubts.systems.get((system, metric), SystemUncertainty())
     cells: list[Cell] = []
     if doubts.has("low", metric):
-        pair = f"[{doubt.low:.3f}, {doubt.high:.3f}]" if doubt.low is not None else ""
+        pair = _range(doubt.low, doubt.high, decimals)
         cells += [pair] if for_people else [doubt.low, doubt.high]
     if doubts.has("first", metric):
         cells += [_rank_range(doubt)] if for_people else [doubt.first, doubt.last]
@@ -87,10 +89,14 @@ def doubt_cells(doubts: Uncertainty, system: str, metric: str, *, for_people: bo
         cells.append(doubt.letters)
     if doubts.has("best", metric):
         mark = " ?" if doubt.order_open else ""
-        pair = f"[{doubt.worst:.3f}, {doubt.best:.3f}]{mark}" if doubt.best is not None else ""
+        pair = _range(doubt.worst, doubt.best, decimals)
         is_open = "yes" if doubt.order_open else ""
-        cells += [pair] if for_people else [doubt.worst, doubt.best, is_open]
+        cells += [pair and pair + mark] if for_people else [doubt.worst, doubt.best, is_open]
     return cells
+
+
+def _range(low: float | None, high: float | None, decimals: int) -> str:
+    return "" if low is None or high is None else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def _rank_range(doubt: SystemUncertainty) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
-from exam_pp.phases.evaluate import Evaluation, PathLike, is_passages
+from exam_pp.phases.evaluate import Evaluation, PathLike, is_passages, some
 from exam_pp.phases.leaderboards import doubt_cells, doubt_columns
 from exam_pp.phases.nugget_scores import nugget_evaluations
 from exam_pp.phases.score_files import read_all_scores
@@ -145,36 +145,53 @@ def nugget_report(
     run_types: PathLike | None = None,
     statistics: Statistics | None = None,
     for_people: bool = True,
+    narrow: bool = False,
 ) -> Report:
     """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
 
-    Several conditions are groups of columns whose names start with the condition's. For people there are
-    intervals, ranks, letters and bounds of V_strict alone; otherwise of every metric, with standard errors.
+    Several conditions are groups of columns whose names start with the condition's. ``narrow`` sets only
+    their first metrics side by side, and gives every condition a table of its own below. For people there
+    are intervals, ranks, letters and bounds of V_strict alone; otherwise of every metric, with standard
+    errors.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
     types = _types(run_types, systems)
-    groups = [
-        _Group(condition, len(conditions) > 1, statistics or Statistics(), for_people)
-        for condition in conditions
-    ]
-    columns = ["Run ID", *(["Task"] if types else []), *(c for group in groups for c in group.columns)]
+    groups = [_Group(condition, statistics or Statistics(), for_people) for condition in conditions]
     order = sorted(systems, key=lambda s: (*(group.place(s) for group in groups), s))
+    decimals = _DECIMALS if for_people else _SCRIPT_DECIMALS
+    narrow = narrow and len(groups) > 1
+    columns = ["Run ID", *(["Task"] if types else [])]
+    for group in groups:
+        prefix = f"{group.name} " if len(groups) > 1 else ""
+        columns += [prefix + column for column in group.columns[: 1 if narrow else None]]
     lengths = _lengths(conditions)
     rows: list[list[Cell]] = []
     for system in order:
         row: list[Cell] = [system, *([types.get(system)] if types else [])]
         for group in groups:
-            row += group.cells(system)
+            row += group.cells(system)[: 1 if narrow else None]
         if lengths:
             row.append(_length(lengths.get(system), for_people=for_people))
         rows.append(row)
     if lengths:
         columns.append(LENGTH)
-    notes = [note for group in groups for note in group.notes]
+    tables = [Table(columns, rows, decimals=decimals)]
+    if narrow:
+        tables += [group.table(systems, decimals) for group in groups if len(group.columns) > 1]
+    notes = list(_shared_notes(groups))
     if types and (untyped := [system for system in order if system not in types]):
-        notes.append(f"No type for {len(untyped)} runs: {', '.join(untyped[:5])}.")
-    decimals = _DECIMALS if for_people else _SCRIPT_DECIMALS
-    return Report(TITLE, [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)])
+        notes.append(f"No type for {some(untyped, 'run', 'runs')}.")
+    return Report(TITLE, [*tables, *map(Paragraph, notes)])
+
+
+def _shared_notes(groups: Sequence[_Group]) -> Iterator[str]:
+    """The notes of all conditions, once each; what is not true of all of them says of which."""
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        for note in group.notes:
+            names.setdefault(note, []).append(group.name)
+    for note, of in names.items():
+        yield note if len(of) == len(groups) else f"{', '.join(of)}: {note}"
 
 
 def _types(path: PathLike | None, systems: Sequence[str]) -> dict[str, str]:
@@ -200,10 +217,9 @@ def _length(value: float | None, *, for_people: bool) -> Cell:
 class _Group:
     """The columns of one condition."""
 
-    def __init__(
-        self, condition: Condition, prefixed: bool, statistics: Statistics, for_people: bool
-    ) -> None:
+    def __init__(self, condition: Condition, statistics: Statistics, for_people: bool) -> None:
         evaluation = condition.evaluation
+        self.name = condition.name
         self._metrics = condition.metrics
         if not self._metrics:
             raise SelectionError(
@@ -214,11 +230,9 @@ class _Group:
         asked = self._metrics[:1] if for_people else self._metrics
         self._doubts = uncertainty(_of_metrics(evaluation, asked), statistics)
         self._for_people = for_people
-        prefix = f"{condition.name} " if prefixed else ""
-        self.columns = [prefix + column for metric in self._metrics for column in self._columns(metric)]
+        self.columns = [column for metric in self._metrics for column in self._columns(metric)]
         about = _about(self._rows, self._metrics[0])
-        notes = [about, *self._doubts.notes, *evaluation.notes]
-        self.notes = [f"{condition.name}: {note}" for note in notes] if prefixed else notes
+        self.notes = [about, *self._doubts.notes, *evaluation.notes]
 
     def _columns(self, metric: str) -> list[str]:
         names = [metric] if self._for_people else [metric, f"{metric} stderr"]
@@ -229,14 +243,23 @@ class _Group:
         row = self._rows.get((system, self._metrics[0]))
         return 1.0 if row is None else -row.mean
 
+    def table(self, systems: Iterable[str], decimals: int) -> Table:
+        """A table of the condition alone, its best run first; runs that it has no score of are left out."""
+        scored = [s for s in systems if any((s, metric) in self._rows for metric in self._metrics)]
+        rows = [[s, *self.cells(s)] for s in sorted(scored, key=lambda s: (self.place(s), s))]
+        return Table(["Run ID", *self.columns], rows, self.name, decimals)
+
     def cells(self, system: str) -> list[Cell]:
+        """The cells under :attr:`columns`, the mean of the first metric first."""
         cells: list[Cell] = []
         for metric in self._metrics:
             row = self._rows.get((system, metric))
             cells.append(row and row.mean)
             if not self._for_people:
                 cells.append(row and row.stderr)
-            cells += doubt_cells(self._doubts, system, metric, for_people=self._for_people)
+            cells += doubt_cells(
+                self._doubts, system, metric, for_people=self._for_people, decimals=_DECIMALS
+            )
         return cells
 
 

@@ -255,7 +255,7 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
         ("full", "RAG", "3.00"),
         ("half", "AG", "1.00"),
     ]
-    assert rows[1]["bounds"] == "[0.250, 0.500]"
+    assert rows[1]["bounds"] == "[0.2500, 0.5000]"
     assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
 
 
@@ -267,7 +267,7 @@ def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     )
 
     assert list(people[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
-    assert people[0]["interval"].startswith("[0.500, 1.000]")
+    assert people[0]["interval"].startswith("[0.5000, 1.0000]")
     assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script[0].keys()
 
 
@@ -284,6 +284,33 @@ def test_people_and_models_are_conditions_side_by_side(write_jsonl: WriteJsonl, 
     assert [row["Run ID"] for row in rows] == ["a", "b"]
     assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [(1, 0.5), (0.5, 0.75)]
     assert list(rows[0]).count("L") == 1
+
+
+def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank: Path) -> None:
+    """V_strict side by side, then a table for each condition; what is true of all is said once."""
+    lines = [
+        ["q1", [answer("a", "q1", "SSS", human_ann="NN?"), answer("b", "q1", "NNN", human_ann="SNN")]],
+        ["q2", [answer("a", "q2", "SS", human_ann="NN"), answer("b", "q2", "SN")]],
+    ]
+    graded = write_jsonl("g.jsonl", lines)
+    out = run("evaluate", "nuggets", graded, "--bank", bank)
+    top, judge, ann, *notes = out.split("\n\n")[1:]
+
+    assert max(map(len, out.splitlines())) <= 100
+    assert top.splitlines()[0].split() == ["Run", "ID", "judge", "V_strict", "human:ann", "V_strict", "L"]
+    assert [line.split()[:3] for line in top.splitlines()[2:]] == [
+        ["a", "1.0000", "0.0000"],
+        ["b", "0.5000", "0.2500"],
+    ]
+    assert judge.splitlines()[0] == "judge"
+    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b"]
+    assert ann.splitlines()[0] == "human:ann"
+    assert "bounds" in ann
+    assert [line.split()[0] for line in ann.splitlines()[3:]] == ["b", "a"], "each by its own scores"
+    assert notes[0] == "Means over 2 queries, sorted by V_strict."
+    assert sum(note.startswith("human:ann: ") for note in notes) == len(notes) - 1
+    header = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "tsv").splitlines()[0]
+    assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
 
 
 def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
@@ -362,6 +389,13 @@ def test_score_rows_are_read_back(run: Run, graded: Path, bank: Path, tmp_path: 
     )
 
 
+def test_the_layout_of_trec_eval(run: Run, graded: Path, bank: Path) -> None:
+    out = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "trec_eval")
+
+    assert all(len(line.split("\t")) == 3 for line in out.splitlines())
+    assert any(line.startswith("V_strict") for line in out.splitlines())
+
+
 def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:
     path = tmp_path / "full.jsonl"
     command = ("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", path)
@@ -390,7 +424,7 @@ def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, t
 def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
-    assert rows_of(nugget_report([condition]))[0]["bounds"] == "[0.250, 0.500]"
+    assert rows_of(nugget_report([condition]))[0]["bounds"] == "[0.2500, 0.5000]"
     with pytest.raises(SelectionError, match="No run 'third'"):
         read_conditions([graded], [bank], runs=["third"])
 
