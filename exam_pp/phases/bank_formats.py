@@ -8,6 +8,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -198,6 +199,8 @@ def _fields(file: Path, row: Row) -> dict[str, Any]:
             values["weight"] = float(row.weight.replace(",", "."))
         except ValueError as error:
             raise DataError("is not a number.", file=str(file), line=row.line, field="weight") from error
+        if not 0 <= values["weight"] < inf:
+            raise DataError("is not a number from 0.", file=str(file), line=row.line, field="weight")
     if row.gold_answers:
         values["gold_answers"] = _golds(row.gold_answers)
     return values

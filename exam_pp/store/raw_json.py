@@ -21,19 +21,21 @@ _RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
-class DuplicateKeyError(ValueError):
-    """A JSON object has a key twice: putting it together again would lose one of the values."""
+class ShapeError(ValueError):
+    """JSON that cannot be taken apart: it is of another type, or a key stands there twice.
 
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key!r} stands there twice.")
+    Putting an object together again would lose one of the values.
+    """
 
 
 def fields_of(record: RawJson) -> dict[str, RawJson]:
-    """The fields of a JSON object, in order; raises :class:`DuplicateKeyError`."""
+    """The fields of a JSON object, in order; raises :class:`ShapeError`."""
     try:
         fields: dict[str, RawJson] = dict(_RECORD.decode(record))
     except msgspec.DecodeError:  # NaN and Infinity, which only Python's json module knows
-        values: dict[str, Any] = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
+        values: Any = json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
+        if not isinstance(values, dict):
+            raise ShapeError("is not a JSON object.") from None
         return {key: json.dumps(value, ensure_ascii=False).encode() for key, value in values.items()}
     if _size(record) not in _usual_sizes(fields):  # a key may have been lost
         json.loads(bytes(record), object_pairs_hook=_refuse_duplicates)
@@ -55,18 +57,22 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise DuplicateKeyError(next(key for key in keys if keys.count(key) > 1))
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ShapeError(f"the key {twice!r} stands there twice.")
     return record
 
 
 def list_of(value: RawJson | None) -> list[RawJson]:
-    """The members of a JSON list; none where it is absent or null."""
+    """The members of a JSON list; none where it is absent or null. Raises :class:`ShapeError`."""
     if value is None:
         return []
     try:
         return list(_LIST.decode(value) or ())
     except msgspec.DecodeError:
-        return [json.dumps(item, ensure_ascii=False).encode() for item in json.loads(bytes(value)) or ()]
+        items = json.loads(bytes(value))
+        if not isinstance(items, list):
+            raise ShapeError("is not a JSON list.") from None
+        return [json.dumps(item, ensure_ascii=False).encode() for item in items]
 
 
 def record_of(fields: Mapping[str, RawJson]) -> bytes:

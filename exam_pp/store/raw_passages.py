@@ -31,8 +31,8 @@ from exam_pp.store.files import read_lines
 from exam_pp.store.passages import NOT_TAKEN, check_ids, parse_query
 from exam_pp.store.raw_json import (
     Change,
-    DuplicateKeyError,
     RawJson,
+    ShapeError,
     canonical,
     changed,
     fields_of,
@@ -187,7 +187,7 @@ class RawPassage:
         if self._fields is None:
             try:
                 self._fields = fields_of(self.raw)
-            except DuplicateKeyError as error:
+            except ShapeError as error:
                 raise self._error(str(error)) from error
         return self._fields
 
@@ -195,7 +195,10 @@ class RawPassage:
         """The fields by their path of keys; those inside of ``paragraph_data`` one by one."""
         parts: dict[tuple[str, ...], RawJson] = {}
         for key, value in self.fields.items():
-            inner = fields_of(value) if key == "paragraph_data" else {}
+            try:
+                inner = fields_of(value) if key == "paragraph_data" else {}
+            except ShapeError as error:
+                raise self._error(str(error), key) from error
             if inner:
                 parts |= {(key, name): part for name, part in inner.items()}
             else:
@@ -206,7 +209,7 @@ class RawPassage:
         """Put another value at a path of keys."""
         try:
             after = changed(self.fields, path, change)
-        except DuplicateKeyError as error:
+        except ShapeError as error:
             raise self._error(str(error), path[0]) from error
         if after != self._fields:
             self._fields, self._raw, self.is_changed = after, None, True
@@ -270,7 +273,7 @@ class RawPassage:
         before = self.raw_grades()
         try:
             after = [edit(grades) for grades in before]
-        except DuplicateKeyError as error:
+        except ShapeError as error:
             raise self._error(str(error), "grades") from error
         for key in _KINDS:
             new = [grades.raw for grades in after if grades is not None and grades.key == key]

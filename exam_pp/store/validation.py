@@ -43,6 +43,11 @@ def sentence(error: Any) -> str:
 def parse_json(text: bytes | str, file: str | Path, number: int | None = None) -> Any:
     """Any JSON value; raises :class:`DataError`."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # of its type
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError("has characters that are not Unicode.", file=str(file), line=number) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid JSON ({error}).", file=str(file), line=number) from error
+    return value

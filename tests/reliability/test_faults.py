@@ -1,0 +1,18 @@
+"""Full disks, other writers, kills and interruptions: the table of docs/reliability.md, a few times each."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.reliability.faults import FAULTS, Fault, provoke
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_fault(fault: Fault) -> None:
+    assert provoke(fault, 2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_fault_many_times(fault: Fault) -> None:
+    assert provoke(fault) == []

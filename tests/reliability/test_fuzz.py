@@ -1,0 +1,62 @@
+"""Damaged inputs, by the hundred here and by ten thousand in the slow test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from scripts.reliability.fuzz import Outcome, fuzz, run_case
+from scripts.reliability.good_files import GOOD, TARGETS, Target
+from scripts.reliability.mutations import MUTATIONS
+
+
+def words(problems: list[Outcome]) -> str:
+    return "\n".join(f"{p.command} ({p.file}, {p.mutation}): {p.problem}" for p in problems)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.command} [{target.file}]")
+def test_the_good_files_are_good(target: Target, tmp_path: Path) -> None:
+    """Else the damage would prove nothing."""
+    outcome = run_case(tmp_path / "case", target, "none", GOOD[target.file].encode())
+    assert (outcome.code, outcome.problem) == (0, ""), outcome.message
+
+
+def test_some_hundred_damaged_files() -> None:
+    result = fuzz(300, seed=2)
+    assert not result.problems, words(result.problems)
+    assert result.refused.total() > 100, "the damage does something"
+    assert set(result.cases) == set(MUTATIONS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_ten_thousand_damaged_files() -> None:
+    result = fuzz(10_000, seed=1)
+    assert not result.problems, words(result.problems)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_damage_is_seeded_and_damages(mutation: str) -> None:
+    data = GOOD["graded.jsonl"].encode()
+    for seed in range(20):
+        assert MUTATIONS[mutation](Random(seed), data) == MUTATIONS[mutation](Random(seed), data)
+    assert any(MUTATIONS[mutation](Random(seed), data) != data for seed in range(20))
+
+
+def test_a_loss_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oracle sees a passage that a copying command forgets, and an input that it changes."""
+
+    def forgetful(arguments: list[str]) -> None:
+        lines = Path("graded.jsonl").read_text().splitlines()
+        Path("out").write_text(lines[0] + "\n")
+
+    def careless(arguments: list[str]) -> None:
+        Path("graded.jsonl").write_text("")
+
+    target = Target("graded.jsonl", "merge {} -o out", keeps=True)
+    for command, problem in ((forgetful, "lost: "), (careless, "inputs were changed: ['graded.jsonl']")):
+        monkeypatch.setattr("scripts.reliability.fuzz.exam_pp", command)
+        outcome = run_case(tmp_path / "case", target, "none", GOOD["graded.jsonl"].encode())
+        assert outcome.problem.startswith(problem)
