@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from math import fsum, sqrt
 from typing import NamedTuple
 
@@ -52,11 +53,18 @@ def exact_mean(values: list[float]) -> float:
     """
     total = Fraction(0)
     for value in values:
-        share = Fraction(value).limit_denominator(1000)
-        if float(share) != value:
+        share = _share(value)
+        if share is None:
             return fsum(values) / len(values)
         total += share
     return float(total / len(values))
+
+
+@lru_cache(maxsize=4096)
+def _share(value: float) -> Fraction | None:
+    """The fraction with a small denominator that a float stands for; the same ones occur again and again."""
+    share = Fraction(value).limit_denominator(1000)
+    return share if float(share) == value else None
 
 
 def standard_error(values: list[float]) -> float | None:
