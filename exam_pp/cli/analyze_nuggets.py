@@ -20,9 +20,7 @@ from exam_pp.cli.options import (
 
 
 @click.command("nuggets")
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
-)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @BANKS
 @QUERIES
 @CONDITIONS
@@ -52,16 +50,17 @@ def command(
     """How two conditions agree, automatic and manual assignment, say: Kendall's τ for every metric.
 
     FILES are graded answers with their --bank (one file with two graders, or two files) or scores: what
-    `exam-pp evaluate nuggets` wrote (jsonl, or TSV with --per-query), metrics of AutoNuggetizer, or a table
-    with a header. τ is given over runs, over all pairs of a topic and a run, and for each topic, averaged.
-    A run id that one side cut (`...`) is the run that begins so.
+    `exam-pp evaluate nuggets` wrote (jsonl, or TSV with --per-query), a folder of AutoNuggetizer's metrics
+    (a file for each run, named after it), or a table with a header. τ is given over runs, over all pairs of
+    a topic and a run, and for each topic, averaged. A run id that one side cut (`...`) is the run that
+    begins so.
     """
-    from exam_pp.phases.nugget_board import read_conditions
+    from exam_pp.phases.nugget_board import read_conditions, score_files
     from exam_pp.phases.nugget_meta import conditions_figure, length_figure, meta_report, two_conditions
 
     found = read_conditions(files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries)
     first, second = two_conditions(found)
-    inputs = [*files, *banks, queries, run_types]
+    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
     report = meta_report(first, second, decimals=6 if form == "tsv" else 3)
     if plot is not None or plot_length is not None:
         from exam_pp.phases.figures import write_figure

@@ -59,19 +59,19 @@ def command(
 
     Systems are those whose answers in GRADED have nugget assignments. Means are over the queries of the
     bank; without an answer a system scores 0. Several graders (a model and a person, say) and several
-    files, also files of scores, are conditions side by side.
+    files, also files of scores or folders of them, are conditions side by side.
 
     `--format jsonl` writes rows of system, query_id, metric and value; `--format nuggetizer` the metrics
     file of AutoNuggetizer, of a single run.
     """
-    from exam_pp.phases.nugget_board import nugget_report, read_conditions
+    from exam_pp.phases.nugget_board import nugget_report, read_conditions, score_files
 
     if board.intervals == "nested":
         raise click.UsageError("Nugget scores have --intervals queries alone.")
     conditions = read_conditions(
         graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=runs
     )
-    inputs = [*graded, *banks, queries, run_types]
+    inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
     _draw(conditions, board, plot_length, run_types, inputs)
     if board.form in ("jsonl", "nuggetizer", "trec_eval"):
         _write_rows(conditions, board, inputs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
@@ -61,7 +61,8 @@ def read_conditions(
     """The conditions of the files, in their order.
 
     A graded file gives one for each grader that it holds; it needs a bank: one for all files, or one each.
-    A file of scores (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a header) is one.
+    A file of scores (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a header) is one, and
+    so is a folder of them, such as the metrics of nuggetizer, a file for each run.
     ``names`` replace those of graders and files; ``runs`` keeps only these systems. Raises
     :class:`~exam_pp.errors.ExamError`.
     """
@@ -88,8 +89,10 @@ def _conditions(
     *,
     alone: bool,
 ) -> Iterator[Condition]:
-    stem = Path(file).name.removesuffix(".gz").rpartition(".")[0] or str(file)
-    if not is_passages(file):
+    name = Path(file).name.removesuffix(".gz")
+    folder = Path(file).is_dir()
+    stem = name if folder else name.rpartition(".")[0] or name
+    if folder or not is_passages(file):
         yield Condition(stem, Evaluation(read_any_scores(file)))
         return
     if bank is None:
@@ -100,9 +103,34 @@ def _conditions(
         yield Condition(name, evaluation)
 
 
-def read_any_scores(file: PathLike) -> list[Score]:
-    """Scores of single queries where the file has them, else means."""
-    scores = read_all_scores(file)
+def score_files(source: PathLike) -> list[Path]:
+    """The files of a folder, sorted by name; a file is its own."""
+    path = Path(source)
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+
+
+def read_any_scores(source: PathLike) -> list[Score]:
+    """Scores of single queries where a file has them, else means; of a folder, those of all its files.
+
+    Raises :class:`~exam_pp.errors.DataError`, also for a run that two files of a folder score.
+    """
+    scores: list[Score] = []
+    found: dict[str, Path] = {}
+    for file in score_files(source):
+        new = _finest(read_all_scores(file))
+        for system in {score.system for score in new}:
+            if system in found:
+                raise DataError(f"has scores of {system!r}, as {found[system].name} has.", file=str(file))
+            found[system] = file
+        scores += new
+    if not scores:
+        raise DataError("holds no files of scores.", file=str(source))
+    return scores
+
+
+def _finest(scores: Sequence[Score]) -> list[Score]:
     by_query = {(s.system, s.metric) for s in scores if s.query_id != ALL_QUERIES}
     return [s for s in scores if s.query_id != ALL_QUERIES or (s.system, s.metric) not in by_query]
 

@@ -22,7 +22,8 @@ _SIZE = (6.5, 4.5)
 def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Condition]:
     """The two conditions, the second under the first one's names of runs.
 
-    Raises :class:`~exam_pp.errors.SelectionError` for another number of them, or without a common run.
+    Raises :class:`~exam_pp.errors.SelectionError` for another number of them, or unless they have two runs
+    in common, or one with several topics.
     """
     if len(conditions) != 2:
         held = ", ".join(condition.name for condition in conditions)
@@ -33,11 +34,16 @@ def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Conditio
     matched = [score._replace(system=names.get(score.system, score.system)) for score in theirs.scores]
     told = [f"{cut} is taken for {full}." for cut, full in names.items()]
     second = replace(second, evaluation=Evaluation(matched, [*theirs.notes, *told]))
-    if len(set(ours.systems) & set(second.evaluation.systems)) < 2:
+    runs = set(ours.systems) & set(second.evaluation.systems)
+    if len(runs) < 2 and len(_pairs(ours) & _pairs(second.evaluation)) < 2:
         raise SelectionError(
             f"{first.name} and {second.name} have fewer than two runs in common (are they named alike?)."
         )
     return first, second
+
+
+def _pairs(evaluation: Evaluation) -> set[tuple[str, str]]:
+    return {(s.system, s.query_id) for s in evaluation.scores if s.query_id != ALL_QUERIES}
 
 
 def compare_conditions(first: Condition, second: Condition) -> dict[str, MetaEvaluation]:
@@ -87,7 +93,9 @@ def meta_report(first: Condition, second: Condition, *, decimals: int = 3) -> Re
     ]
     notes = [f"{first.name} against {second.name}; τ is Kendall's τ-b."]
     left = max((row.topics - row.topics_used for row in found.values()), default=0)
-    if left:
+    if all(row.runs == 1 for row in found.values()):
+        notes.append("One run in common: only its topics can be compared, by τ of pairs.")
+    elif left:
         notes.append(f"Topics on which one side ties all runs have no τ: {left} for one metric or more.")
     if not any(row.pairs for row in found.values()):
         notes.append("The scores are means: τ of topics needs the scores of single topics.")

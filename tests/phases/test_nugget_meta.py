@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.analyze import correlation
 from exam_pp.phases.nugget_board import nugget_report, read_conditions
 from exam_pp.phases.nugget_meta import (
@@ -160,6 +160,43 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     again = draw(conditions_figure(first, second, kinds)[0], "svg", size=(6.5, 4.5))
     assert again == scatter.read_bytes()
     assert draw(length_figure(second, kinds)[0], "svg", size=(6.5, 4.5)) == length.read_bytes()
+
+
+def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
+    """AutoNuggetizer's metrics files name no run: a file a run, a folder a condition."""
+    graded, bank = both_graders
+    for name, model in (("auto", "judge"), ("manual", "human:ann")):
+        (tmp_path / name).mkdir()
+        for system in "abc":
+            main(
+                ["evaluate", "nuggets", str(graded), "--bank", str(bank), "--model", model, "--run", system,
+                 "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
+            )  # fmt: skip
+    folders = [tmp_path / "auto", tmp_path / "manual"]
+    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank])))
+    found = read_conditions(folders)
+
+    assert [condition.name for condition in found] == ["auto", "manual"]
+    assert compare_conditions(*two_conditions(found)) == direct
+    with pytest.raises(SystemExit):
+        main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
+    (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
+    with pytest.raises(DataError, match=r"has scores of 'a', as a\.json has"):
+        read_conditions(folders)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no files of scores"):
+        read_conditions([tmp_path / "empty"])
+
+
+def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) -> None:
+    graded, bank = both_graders
+    alone = read_conditions([graded], [bank], runs=["c"])
+    report = meta_report(*two_conditions(alone))
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+
+    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
+    notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
+    assert "One run in common: only its topics can be compared, by τ of pairs." in notes
 
 
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
