@@ -97,7 +97,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     """Write what a system retrieved as segments, best first; returns what people have to know.
 
     The highest of several judgments is written. Raises :class:`~exam_pp.errors.SelectionError` for a system
-    that ranks nothing.
+    that ranks nothing, and for a query without a text.
     """
     inputs = [passages, queries]
     check_output(output, inputs)
@@ -118,8 +118,10 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
                     losses.add("places in rankings of other systems")
         if ranked:
             found = [_candidate(*item) for item in sorted(ranked, key=lambda item: item[:2])]
-            text = texts.get(query.query_id, "")
-            lines.append(CandidateLine(query=CandidateQuery(qid=query.query_id, text=text), candidates=found))
+            if query.query_id not in texts:
+                raise SelectionError(f"{queries} has no text for the query {query.query_id!r} of {passages}.")
+            told = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
+            lines.append(CandidateLine(query=told, candidates=found))
     if not lines:
         raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
     write_records(lines, output, inputs=inputs)

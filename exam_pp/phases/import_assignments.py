@@ -20,7 +20,7 @@ from exam_pp.data_model import (
     SelfRating,
 )
 from exam_pp.errors import DataError
-from exam_pp.metrics.nuggets import is_label
+from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.phases.losses import Losses
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.store.banks import write_bank
@@ -75,7 +75,8 @@ class AssignmentSummary:
         yield f"Imported {self.answers} answers (systems: {len(self.systems)}), {self.graded} assignments."
         if self.ungraded:
             labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
-            yield f"{self.ungraded.total()} labels are none of the three and stay ungraded: {labels} ..."
+            more = ", ..." if len(self.ungraded) > 5 else ""
+            yield f"{self.ungraded.total()} labels are none of the three and stay ungraded: {labels}{more}"
         if self.unlike:
             some = ", ".join(self.unlike[:5])
             yield (
@@ -126,6 +127,10 @@ def add_assignments(
             summary.answers += 1
             summary.systems.add(line.run_id)
             summary.losses.keys(line.model_extra)
+            words = answer_length(line.answer_text)
+            summary.losses.add(
+                "response lengths other than the words", line.response_length not in (None, words)
+            )
     return bank
 
 

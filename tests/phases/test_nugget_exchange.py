@@ -129,14 +129,15 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
     """301 real answers: what goes in comes out, strange labels and repeated nuggets included."""
     source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
     graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
-    import_assignments(AssignmentSources([source], graded, bank_output=bank))
+    summary = import_assignments(AssignmentSources([source], graded, bank_output=bank))
     export_assignments(graded, bank, out)
     before, after = read_json(source), read_json(out)
 
     lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
     assert all(length == words for length, words in lengths), "L is counted anew"
-    for line in before:
-        del line["response_length"]
+    given_lengths = [line.pop("response_length") for line in before]
+    other = sum(given != words for given, (_, words) in zip(given_lengths, lengths, strict=True))
+    assert summary.losses.counts == {"response lengths other than the words": other}
     assert after == before
     assert [list(line) for line in after] == [list(line) for line in before]
 
@@ -272,6 +273,9 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
     }  # fmt: skip
     with pytest.raises(SelectionError, match="no system 'x'; it has: retrieve"):
         export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
+    (tmp_path / "other.json").write_text('{"q9": "else"}')
+    with pytest.raises(SelectionError, match="has no text for the query '007'"):
+        export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -329,7 +333,8 @@ def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
 def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
     import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
-    export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
+    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
+    assert "No text of 1 queries, left empty: name a file that has it with --queries." in told
     assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
 
 
