@@ -212,6 +212,8 @@ def boards_published(folder: Path) -> Found:
         covers: dict[str, list[float]] = {system: [] for system in [*systems, "_overall_"]}
         for _, passages in queries:
             covered, entries = _published_covered(passages, threshold, zero)
+            if not entries:
+                continue
             for system, values in covers.items():
                 values.append(len(covered.get(system, ())) / len(entries))
         total += sum(statistics.fmean(values) for values in covers.values())
