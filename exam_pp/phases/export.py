@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from exam_pp.data_model import QueryView
-from exam_pp.errors import DataError, OutputError
+from exam_pp.errors import DataError
 from exam_pp.results import RunLine
+from exam_pp.store.files import make_folder, safe_name
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import write_run
 
@@ -37,11 +37,7 @@ def write_runs(
 ) -> list[Path]:
     """Write a run file a system into a folder, which is made where it does not exist."""
     inputs = list(inputs)
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"The folder {target} cannot be made: {error.strerror}.") from error
+    target = make_folder(folder)
     files = []
     for system in sorted(runs):
         file = target / run_file_name(system)
@@ -51,16 +47,8 @@ def write_runs(
 
 
 def run_file_name(system: str) -> str:
-    """The system's name as a file name that cannot leave its folder; reversed by URL unquoting.
-
-    Everything but ASCII letters, digits and ``_.-~+@=,`` is percent-encoded, and so is a leading dot.
-    """
-    name = _escaped(system)
-    return ("%2E" + name[1:] if name.startswith(".") else name) + ".run"
-
-
-def _escaped(system: str) -> str:
-    return quote(system, safe="+@=,")
+    """The system's name as a file name that cannot leave its folder; reversed by URL unquoting."""
+    return safe_name(system) + ".run"
 
 
 def rankings_of(

@@ -51,7 +51,7 @@ class Smallest(Generic[T]):
         """Take an item; keys are compared with each other only."""
         self.added += 1
         self._items.append((key, item))
-        if self.limit is not None and len(self._items) > 2 * self.limit + 8:
+        if self.limit is not None and len(self._items) > 2 + self.limit + self.limit // 2:
             self._prune()
 
     def items(self) -> list[T]:
