@@ -21,10 +21,10 @@ _OUTPUT = click.Path(path_type=Path, dir_okay=False)
 # Options of files that bring passages or labels of their own, and what belongs to each.
 _BELONGS = {
     "candidates": ("queries_output",),
-    "assignments": ("passages", "grader", "bank_output", "queries_output"),
+    "assignments": ("passages", "grader", "bank", "bank_output", "queries_output"),
     "umbrela": ("passages", "grader", "queries"),
 }
-_FOREIGN = (*_BELONGS, "passages", "grader", "bank_output", "queries_output")
+_FOREIGN = (*_BELONGS, "passages", "grader", "bank", "bank_output", "queries_output")
 _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_missing_texts")
 
 
@@ -77,6 +77,11 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
     "--passages", type=_FILE, help="Passages file that --assignments or --umbrela add their labels to."
 )
 @click.option("--grader", help="With --assignments or --umbrela: who labelled, such as human:alice.")
+@click.option(
+    "--bank",
+    type=_FILE,
+    help="With --assignments: bank whose ids the nuggets get, by query and text. [default: ids of the texts]",
+)
 @click.option("--bank-output", type=_OUTPUT, help="With --assignments: also write their nuggets as a bank.")
 @click.option(
     "--queries-output", type=_OUTPUT, help="With --assignments or --candidates: also write the query texts."
@@ -117,6 +122,8 @@ def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:
     for name in given:
         if name not in (*named, *_BELONGS[named[0]]):
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --{named[0]}.")
+    if foreign["bank"] and foreign["bank_output"]:
+        raise click.UsageError("--bank-output writes the nuggets that --bank has: name one of them.")
     if foreign["umbrela"] and not (foreign["passages"] and options["queries"]):
         raise click.UsageError("--umbrela needs --passages and --queries: its rows have texts, but no ids.")
 
@@ -137,6 +144,7 @@ def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) 
             foreign["passages"],
             foreign["bank_output"],
             foreign["queries_output"],
+            foreign["bank"],
         )
         lines = import_assignments(sources).lines()
     else:

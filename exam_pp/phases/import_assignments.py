@@ -19,17 +19,17 @@ from exam_pp.data_model import (
     RubricGrades,
     SelfRating,
 )
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.phases.losses import Losses
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.store.banks import write_bank
+from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.nugget_assignments import AssignmentLine, read_assignments
 from exam_pp.store.nuggetizer import bank_line
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import write_queries
-from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, entry_id
+from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ class AssignmentSources:
     """What is imported, and where to.
 
     Answers that ``passages`` holds get the assignments as further grades; all others become passages.
-    ``bank_output`` and ``queries_output`` take the nuggets and the texts of the queries.
+    ``bank`` holds the nuggets that were assigned, whose ids are taken by query and text; without it ids are
+    made of both. ``bank_output`` and ``queries_output`` take the nuggets and the texts of the queries.
     """
 
     files: Sequence[Path]
@@ -52,11 +53,34 @@ class AssignmentSources:
     passages: Path | None = None
     bank_output: Path | None = None
     queries_output: Path | None = None
+    bank: Path | None = None
 
     @property
     def inputs(self) -> list[Path]:
         """Every file that is read."""
-        return [*self.files, *([self.passages] if self.passages else [])]
+        return [*self.files, *(path for path in (self.passages, self.bank) if path)]
+
+
+class NuggetIds:
+    """The ids of nuggets that are named by query and text: a bank's, else those that the texts make."""
+
+    def __init__(self, bank: TestBank | None = None) -> None:
+        self.from_bank = bank is not None
+        self._known: dict[tuple[str, str], list[str]] = {}
+        for line in bank.lines if bank else ():
+            for item in line.items:
+                self._known.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
+
+    def of(self, query_id: str, texts: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """The id of each nugget of an answer, and whether the bank has it.
+
+        A text that repeats has the bank's ids of it in order, as nuggets of several facets have.
+        """
+        places: Counter[str] = Counter()
+        for text in map(str.strip, texts):
+            ids = self._known.get((query_id, text))
+            yield (ids[min(places[text], len(ids) - 1)], True) if ids else (entry_id(query_id, text), False)
+            places[text] += 1
 
 
 @dataclass
@@ -68,6 +92,8 @@ class AssignmentSummary:
     graded: int = 0
     ungraded: Counter[str] = field(default_factory=Counter)
     unlike: list[str] = field(default_factory=list)
+    matched: int = 0
+    foreign: set[str] = field(default_factory=set)
     losses: Losses = field(default_factory=Losses)
 
     def lines(self) -> Iterator[str]:
@@ -77,6 +103,8 @@ class AssignmentSummary:
             labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
             more = ", ..." if len(self.ungraded) > 5 else ""
             yield f"{self.ungraded.total()} labels are none of the three and stay ungraded: {labels}{more}"
+        if self.foreign:
+            yield f"{len(self.foreign)} nuggets are not in the bank, by query and text: the labels stay."
         if self.unlike:
             some = ", ".join(self.unlike[:5])
             yield (
@@ -89,9 +117,9 @@ class AssignmentSummary:
 def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
     """Write graded passages, and the nuggets as a bank where asked for.
 
-    Nuggets are joined by query and text: their ids are made of both. A label outside the vocabulary leaves
-    the nugget ungraded, and is kept. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs
-    twice, or whose text differs from the one in ``passages``.
+    Nuggets are joined by query and text. A label outside the vocabulary leaves the nugget ungraded, and is
+    kept. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice, or whose text differs
+    from the one in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
     """
     outputs = [sources.output, sources.bank_output, sources.queries_output]
     for output in outputs:
@@ -102,13 +130,20 @@ def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
     for query in read_passages(sources.passages) if sources.passages else ():
         known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
         known.passages += query.passages
-    bank = add_assignments(queries, sources.files, sources.grader, summary)
+    ids = NuggetIds(read_bank(sources.bank)) if sources.bank is not None else NuggetIds()
+    bank = add_assignments(queries, sources.files, sources.grader, summary, ids)
+    if sources.bank is not None and summary.foreign and not summary.matched:
+        raise SelectionError(f"None of the nuggets is in {sources.bank}, by query and text.")
     _write(sources, queries.values(), bank)
     return summary
 
 
 def add_assignments(
-    queries: dict[str, QueryPassages], files: Iterable[Path], grader: str, summary: AssignmentSummary
+    queries: dict[str, QueryPassages],
+    files: Iterable[Path],
+    grader: str,
+    summary: AssignmentSummary,
+    ids: NuggetIds | None = None,
 ) -> dict[str, BankLine]:
     """Add the assignments of the files to the passages of the queries; returns the nuggets of each query."""
     bank: dict[str, BankLine] = {}
@@ -122,7 +157,7 @@ def add_assignments(
                 )  # fmt: skip
             seen.add((line.run_id, line.qid))
             passage = _passage_of(line, queries, file, number)
-            passage.add_grades([_grades(line, grader, summary)])
+            passage.add_grades([_grades(line, grader, summary, ids or NuggetIds())])
             _add_to_bank(bank, line, summary)
             summary.answers += 1
             summary.systems.add(line.run_id)
@@ -160,12 +195,16 @@ def _new_passage(line: AssignmentLine) -> Passage:
     return Passage(passage_id=passage_id, text=line.answer_text, data=data)
 
 
-def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary) -> RubricGrades:
+def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: NuggetIds) -> RubricGrades:
     """The labels as grades, in the order of the file; a repeated nugget has a label each time."""
     labels: list[tuple[str, str]] = []
     errors: dict[str, Any] = {}
-    for nugget in line.nuggets:
-        nugget_id = entry_id(line.qid, nugget.text)
+    found = ids.of(line.qid, [nugget.text for nugget in line.nuggets])
+    for nugget, (nugget_id, known) in zip(line.nuggets, found, strict=True):
+        if known:
+            summary.matched += 1
+        elif ids.from_bank:
+            summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
         if is_label(label):
             labels.append((nugget_id, label))

@@ -105,6 +105,57 @@ def test_other_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, t
     assert summary.unlike == ["q"]
 
 
+def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """By query and text: a bank may have ids with facets, or of its own; one text may be in two facets."""
+    items = [
+        {"query_id": "q", "facet_id": facet, "nugget_id": f"q/{facet}/{n}", "nugget_text": f" nugget {n} "}
+        for facet, n in (("f", 0), ("g", 1), ("h", 0))
+    ]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": items}])
+    line = assignment("r", "q", "SPNN")
+    line["nuggets"][2]["text"] = "nugget 0"
+    sources = AssignmentSources([write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank=bank)
+    told = " ".join(import_assignments(sources).lines())
+    (query,) = read_passages(sources.output)
+    (grades,) = query.passages[0].rubric_grades or ()
+
+    assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
+        ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
+    ]  # fmt: skip
+    assert "1 nuggets are not in the bank" in told
+    export_assignments(sources.output, bank, tmp_path / "again.jsonl")
+    again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
+    assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
+    other = AssignmentSources(
+        [write_jsonl("b.jsonl", [assignment("r", "else", "S")])], tmp_path / "x.jsonl", bank=bank
+    )
+    with pytest.raises(SelectionError, match="None of the nuggets is in"):
+        import_assignments(other)
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
+    """Its bank has facets: what is exported for a person comes back with the ids that the bank has."""
+    bank, passages = demo_data / "nuggets.jsonl", tmp_path / "p.jsonl"
+    lines = [
+        {
+            "query": query.query_text, "qid": query.query_id, "answer_text": "Words.", "run_id": "r",
+            "nuggets": [{"text": e.text, "assignment": "support"} for e in query.entries.values()],
+        }
+        for query in read_bank(bank)
+    ]  # fmt: skip
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    main(["import", "--assignments", str(source), "--bank", str(bank), "-o", str(passages)])
+    found = {
+        key
+        for query in read_passages(passages)
+        for grades in query.passages[0].rubric_grades or ()
+        for key in grades.entry_ratings()
+    }
+    assert found == {key for query in read_bank(bank) for key in query.entries}
+
+
 @pytest.mark.parametrize(
     ("lines", "error"),
     [
@@ -345,6 +396,7 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
         ["--umbrela", "a.jsonl"],
         ["--candidates", "a.jsonl", "--grader", "x"],
         ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
+        ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--bank-output", "b.jsonl"],
         ["--passages", "a.jsonl"],
     ],
 )
