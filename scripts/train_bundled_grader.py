@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     if options.smoke:
         settings = training.Settings(
-            seed=options.seed, steps=20, batch_tokens=1500, warm_up=5, layers=3, d_ff=64
+            seed=options.seed, steps=20, batch_tokens=1500, warm_up=5, layers=3, d_ff=64, start=options.start
         )
     trainer = training.Trainer(settings, options.work_dir)
     if options.resume and trainer.state_file.exists():

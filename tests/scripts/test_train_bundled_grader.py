@@ -31,3 +31,5 @@ def test_a_short_training_ends_and_continues(repository: Path, tmp_path: Path) -
     assert dict(llm.generate([request]))[0].error is None
     train("--resume")  # the state says that all steps are done
     assert (tmp_path / "made" / "model.safetensors").read_bytes() == first
+    train("--start", str(tmp_path / "made"))
+    assert (tmp_path / "made" / "model.safetensors").read_bytes() != first
