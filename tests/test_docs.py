@@ -37,19 +37,45 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_commands_of_the_quickstart_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8").replace("\\\n", " ")
-    commands = re.findall(r"^    exam-pp (.*)$", page, flags=re.MULTILINE)
-    assert len(commands) >= 8
+def run_commands(page: str) -> int:
+    """Run every indented command of a text; fails at the first that does."""
+    commands = re.findall(r"^    exam-pp (.*)$", page.replace("\\\n", " "), flags=re.MULTILINE)
     for command in commands:
         try:
             main(shlex.split(command))
         except SystemExit as stop:
             if stop.code:
                 pytest.fail(f"exam-pp {command}")
-    assert (tmp_path / "official.json").read_text(encoding="utf-8").startswith("{")
+    return len(commands)
+
+
+@pytest.fixture
+def at_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_commands_of_the_quickstart_work(at_the_demo: Path) -> None:
+    assert run_commands((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")) >= 8
+    assert (at_the_demo / "official.json").read_text(encoding="utf-8").startswith("{")
+
+
+@pytest.mark.slow
+def test_commands_of_the_nuggets_page_work_offline(
+    at_the_demo: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All answers of the demo are labelled, and nobody corrected anything: both conditions agree."""
+    page = (ROOT / "docs" / "nuggets.md").read_text(encoding="utf-8")
+    assert run_commands(page.partition("## Offline with the demo")[2]) == 13
+    told = capfd.readouterr()
+    taus = re.findall(r"^V_strict  .*$", told.out, flags=re.MULTILINE)
+
+    assert [line.split()[1:] for line in taus] == [["2", "1.000", "16", "1.000", "8", "1.000"]]
+    assert "not in the bank" not in told.out + told.err
+    assert {"umbrela.qrels", "filled.qrels", "figure6.png", "figure7.png"} <= {
+        path.name for path in at_the_demo.iterdir()
+    }
 
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:
