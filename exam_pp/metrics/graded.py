@@ -27,7 +27,7 @@ _PACKED = msgspec.json.Decoder(
         str,
         list[str],
         list[float] | None,
-        list[tuple[str, dict[int, int], dict[int, list[float]]]],
+        list[tuple[str, dict[int, int], dict[int, Sequence[float]]]],
         dict[str, list[tuple[int, float, int]]],
         int,
         list[str],
