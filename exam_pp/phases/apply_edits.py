@@ -84,11 +84,13 @@ def apply_edits(
     known = _Survey.of(graded, bank)
     summary = AppliedRatings()
     wanted: dict[str, dict[Pair, HumanRating]] = {}
+    sources: list[tuple[Path, Sequence[HumanRating]]] = []
     for path in edits:
         given = read_edits(path)
         if not force:
             check_reviewed(given.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         known.check(given, path, graded, bank)
+        sources.append((path, given.ratings))
         summary.bank_edits += len(given.bank)
         if given.ratings:
             grader = HUMAN + _name(reviewer, given, path)
@@ -99,8 +101,9 @@ def apply_edits(
     rated = _rated_class(
         graded, known, {pair for ratings in wanted.values() for pair in ratings}, prompt_class, prompts or {}
     )
-    for ratings in wanted.values():
-        _check_scale(ratings.values(), rated)
+    for path, ratings in sources:
+        _check_entries(ratings, rated, known, path)
+        _check_scale(ratings, rated, path)
     summary.prompt_class = rated.name
     _write(graded, output, inputs, wanted, rated, summary)
     return summary
@@ -111,7 +114,7 @@ def _pair(rating: HumanRating) -> Pair:
 
 
 def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
-    name = (reviewer or edits.reviewer).strip()
+    name = " ".join((reviewer or edits.reviewer).split())
     if not name:
         raise DataError("is empty; say with --reviewer who rated.", file=str(path), field="reviewer")
     return name.removeprefix(HUMAN)
@@ -154,6 +157,16 @@ class _Survey:
         self.samples.setdefault(name, grades)
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
+    def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
+        """Whether the rated entry is a question or a nugget, as far as the grades and the bank tell."""
+        pair = (rating.query_id, rating.entry_id)
+        found = {
+            _kind(_known_prompt(name), self.samples[name], self)
+            for name, entries in self.classes.items()
+            if pair in entries
+        }
+        return found or self.kinds
+
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
         """Every rated passage and entry is there; raises :class:`DataError` with their names."""
         where = f"{graded}" if bank is None else f"{graded}, with {bank},"
@@ -184,7 +197,7 @@ def _rated_class(
                 f"--prompt-class ({listed})."
             )
         asked = names[0]
-    prompt = prompts.get(asked) or (PROMPTS.get(asked) if asked in PROMPTS else None)
+    prompt = prompts.get(asked) or _known_prompt(asked)
     name = asked if prompt is None else prompt.name
     sample = known.samples.get(name)
     if prompt is None and sample is None:
@@ -199,6 +212,10 @@ def _rated_class(
     )
 
 
+def _known_prompt(name: str) -> Prompt | None:
+    return PROMPTS.get(name) if name in PROMPTS else None
+
+
 def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, known: _Survey) -> EntryKind:
     if prompt is not None and prompt.entry_kind is not None:
         return prompt.entry_kind
@@ -208,7 +225,25 @@ def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, know
     return "nugget" if nuggets else "question"
 
 
-def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass) -> None:
+def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, known: _Survey, path: Path) -> None:
+    """What was rated is what the prompt rates: passages as a whole, questions, or nuggets."""
+    for rating in ratings:
+        if (rating.entry_id == DIRECT_ID) != rated.is_direct:
+            found, wanted = ("bank entries", "passages as a whole")
+            if not rated.is_direct:
+                found, wanted = wanted, found
+        elif not rated.is_direct and (kinds := known.kinds_of(rating)) and rated.kind not in kinds:
+            found, wanted = f"{min(kinds)}s", f"{rated.kind}s"
+        else:
+            continue
+        raise DataError(
+            f"{rating.entry_id} of {rating.query_id} is among the ratings of {found}, but the prompt class "
+            f"{rated.name} rates {wanted}; name another --prompt-class.",
+            file=str(path), field="ratings",
+        )  # fmt: skip
+
+
+def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass, path: Path) -> None:
     allowed = {step.rating for step in rated.steps}
     for rating in ratings:
         if rating.rating not in allowed:
@@ -216,8 +251,8 @@ def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass) -> None:
             raise DataError(
                 f"the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for {rating.entry_id} "
                 f"is not on the scale of {rated.name} ({words}).",
-                field="ratings",
-            )
+                file=str(path), field="ratings",
+            )  # fmt: skip
 
 
 def _write(

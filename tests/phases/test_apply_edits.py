@@ -264,3 +264,35 @@ def test_round_trip(
     assert found == {(p, key): (v, comment) for p, given in people.items() for key, v in given.items()}
     for before, after in zip(passages, lines_of(folder / "one.jsonl")[0][1], strict=True):
         assert after | {"exam_grades": after["exam_grades"][:1]} == before
+
+
+@pytest.mark.parametrize(
+    ("key", "prompt_class", "words"),
+    [
+        ("q1/a", "Umbrela", "rates passages as a whole"),
+        ("direct", RATED, "rates bank entries"),
+        ("q1/a", "NuggetSelfRatedPrompt", "the ratings of questions, but"),
+    ],
+)
+def test_the_prompt_class_rates_what_was_rated(
+    tiny_passages: Path, tmp_path: Path, key: str, prompt_class: str, words: str
+) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", key, 2))
+    with pytest.raises(DataError) as caught:
+        apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl", prompt_class=prompt_class)
+    assert str(caught.value).startswith(f"{edits}, ratings: {key} of q1")
+    assert words in str(caught.value)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_rating_beside_the_scale_names_the_file_that_has_it(tiny_passages: Path, tmp_path: Path) -> None:
+    good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
+    odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
+    with pytest.raises(DataError, match=r"odd\.json, ratings: the rating 7 of"):
+        apply_edits(tiny_passages, [good, odd], tmp_path / "out.jsonl")
+
+
+def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), reviewer=" ana\nmaria ")
+    summary = apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl")
+    assert list(summary.ratings) == ["human:ana maria"]
