@@ -63,7 +63,7 @@ def export_answers(
             stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
-    if form != "plain" and (untold := {query_id for _, query_id in answers} - texts.keys()):
+    if form in ("rag24", "rag25") and (untold := {query_id for _, query_id in answers} - texts.keys()):
         notes.append(f"No text of {len(untold)} queries, left empty: name a file that has it with --queries.")
     return [f"Wrote {len(answers)} answers (systems: {len(found)}).", *notes, *losses.lines()]
 

@@ -386,6 +386,8 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
     import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
     told = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
     assert "No text of 1 queries, left empty: name a file that has it with --queries." in told
+    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
+    assert not any("No text" in line for line in told), "RAGTIME has no place for it"
     assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
 
 
