@@ -14,6 +14,9 @@ RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
 
 _WIDTH = 100
 
+# A passage must not clear the reader's terminal, or write over what stands there.
+_CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+
 
 def render(report: Report, form: str) -> str:
     """The report in the named format, ending with a line end."""
@@ -31,7 +34,7 @@ def text(report: Report) -> str:
     """For terminals and plain files."""
     blocks = [report.title] if report.title else []
     blocks += [_text_block(block) for block in report.blocks]
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join(blocks).translate(_CONTROLS) + "\n"
 
 
 def _text_block(block: Block) -> str:
@@ -105,9 +108,9 @@ def _tsv_row(row: list[str]) -> str:
 
 def markdown(report: Report) -> str:
     """For issues, wikis and papers in progress."""
-    blocks = [f"# {report.title}"] if report.title else []
+    blocks = [f"# {_markdown_words(report.title)}"] if report.title else []
     blocks += [_markdown_block(block) for block in report.blocks]
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join(blocks).translate(_CONTROLS) + "\n"
 
 
 def _markdown_block(block: Block) -> str:
@@ -120,23 +123,28 @@ def _markdown_block(block: Block) -> str:
                 rows[i][j] = f"[{rows[i][j]}]"
             rule = ["---:" if is_numeric(block, i) else "---" for i in range(len(header))]
             lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
-            return "\n".join(([f"**{block.title}**", ""] if block.title else []) + lines)
+            return "\n".join(([f"**{_markdown_words(block.title)}**", ""] if block.title else []) + lines)
         case Paragraph(words):
-            return words
+            return _markdown_words(words)
         case Quote(words, label):
-            return (f"{label}\n\n" if label else "") + indent(
-                fill(words, _WIDTH - 2), "> ", lambda _line: True
+            return (f"{_markdown_words(label)}\n\n" if label else "") + indent(
+                fill(_markdown_words(words), _WIDTH - 2), "> ", lambda _line: True
             )
         case Heading(words, level):
-            return f"{'#' * (level + 1)} {words}"
+            return f"{'#' * (level + 1)} {' '.join(_markdown_words(words).split())}"
         case Link(words, target):
-            return f"[{words}](<{target}>)"
+            return f"[{_markdown_words(words)}](<{target}>)"
         case Image(_, caption):
-            return f"*Figure: {caption}*"
+            return f"*Figure: {_markdown_words(caption)}*"
+
+
+def _markdown_words(words: str) -> str:
+    """Words in which no element of HTML starts."""
+    return words.replace("<", "&lt;")
 
 
 def _markdown_cell(cell: str) -> str:
-    return " ".join(cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+    return " ".join(_markdown_words(cell.replace("\\", "\\\\").replace("|", "\\|")).split())
 
 
 def json_document(report: Report) -> str:

@@ -32,7 +32,10 @@ def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] 
 
 def file_sha256(path: str | Path) -> str:
     """The digest of a file of JSON lines (bank or graded passages); raises :class:`DataError`."""
-    return canonical_sha256(parse_json(line, path, number) for number, line in read_lines(path))
+    # Web text holds lone surrogates; what reads passages replaces them, so a digest must bear them.
+    return canonical_sha256(
+        parse_json(line, path, number, surrogates=True) for number, line in read_lines(path)
+    )
 
 
 def check_reviewed(

@@ -40,11 +40,13 @@ def sentence(error: Any) -> str:
     return f"{error['msg'][:1].lower()}{error['msg'][1:]}."
 
 
-def parse_json(text: bytes | str, file: str | Path, number: int | None = None) -> Any:
-    """Any JSON value; raises :class:`DataError`."""
+def parse_json(
+    text: bytes | str, file: str | Path, number: int | None = None, *, surrogates: bool = False
+) -> Any:
+    """Any JSON value; raises :class:`DataError`, unless ``surrogates`` also for texts that are no Unicode."""
     try:
         value = json.loads(text)
-        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # of its type
+        if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # of its type
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         raise DataError("has characters that are not Unicode.", file=str(file), line=number) from error

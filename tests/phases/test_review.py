@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.apply_edits import apply_edits
 from exam_pp.phases.rating_scale import rating_scale
 from exam_pp.phases.review import ReviewOptions, review_page
 from exam_pp.prompts import PROMPTS
@@ -231,3 +233,18 @@ def test_a_whole_collection(shared_data: Path) -> None:
     given = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
     assert (sum(given), given[4]) == (92_592, 19)
     assert len(found["texts"]) == 60, "passages of several queries"
+
+
+def test_lone_surrogates_of_web_text(tmp_path: Path, tiny_bank: Path) -> None:
+    """What `exam-pp grade` reads and writes can be reviewed, and the review applied."""
+    graded = tmp_path / "graded.jsonl"
+    line = json.dumps(["q1", [passage("p1", text="half \ud83d an emoji", exam_grades=[rubric({"q1/a": 4})])]])
+    graded.write_text(line + "\n", encoding="ascii")
+    review_page(graded, GradeFilter(), bank=tiny_bank)
+    edits = {
+        "format": "exam_pp.edits.v1", "graded_sha256": file_sha256(graded), "reviewer": "ana",
+        "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 2}],
+    }  # fmt: skip
+    (tmp_path / "edits.json").write_text(json.dumps(edits), encoding="utf-8")
+    apply_edits(graded, [tmp_path / "edits.json"], tmp_path / "people.jsonl")
+    assert "human:ana" in (tmp_path / "people.jsonl").read_text(encoding="utf-8")

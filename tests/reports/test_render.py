@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.reports.document import Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Heading, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import RENDERERS, render, show
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
@@ -35,6 +35,28 @@ def test_markdown() -> None:
     assert "| a\\|b | 0.123 | 3 |" in render(REPORT, "md")
     assert "| --- | ---: | ---: |" in render(REPORT, "md")
     assert "## Part" in render(REPORT, "md")
+
+
+def test_markdown_holds_no_elements() -> None:
+    """Wikis run what Markdown lets through."""
+    bad = "<script>x</script>"
+    table = Table([bad], [[bad]], title=bad)
+    blocks = [Heading(bad + "\n# more"), Paragraph(bad), table, Quote(bad, bad), Link(bad, "a.html")]
+    shown = render(Report(bad, blocks), "md")
+    assert "<script" not in shown
+    assert shown.count("&lt;script>") == 9
+    assert "\n# more" not in shown
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_control_characters_do_not_reach_a_terminal(form: str) -> None:
+    hostile = "\x1b[2J\x9b31m\x07\x08\x7fred"
+    report = Report(
+        hostile, [Heading(hostile), Paragraph(hostile), Table(["x"], [[hostile]]), Quote(hostile)]
+    )
+    shown = render(report, form)
+    assert shown.count("\ufffd[2J\ufffd31m\ufffd\ufffd\ufffdred") == 5
+    assert not [c for c in shown if not c.isprintable() and c != "\n"]
 
 
 def test_json_is_not_rounded() -> None:
