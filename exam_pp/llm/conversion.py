@@ -7,6 +7,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,6 +95,49 @@ def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
     # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where and in which type the engine computes, and how many batches it works on at a time."""
+
+    device: str
+    index: int
+    compute_type: str
+    workers: int
+    threads: int
+
+    @classmethod
+    def of(cls, options: ModelOptions) -> Placement:
+        """What the options ask for, and what suits the machine."""
+        device = engine_device(options)
+        return cls(
+            device,
+            device_index(options),
+            engine_compute_type(options, device),
+            *worker_threads(options, device),
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """For a Translator or a Generator."""
+        return {
+            "device": self.device,
+            "device_index": self.index,
+            "compute_type": self.compute_type,
+            "inter_threads": self.workers,
+            "intra_threads": self.threads,
+        }
+
+    def provenance(self) -> dict[str, str]:
+        """Engine, compute type as dtype, device kind and versions."""
+        return {
+            "engine": "ctranslate2",
+            "dtype": self.compute_type,
+            "device": self.device,
+            "ctranslate2": version("ctranslate2"),
+            "transformers": version("transformers"),  # its tokenizers make the prompts
+        }
 
 
 def cache_folder() -> Path:

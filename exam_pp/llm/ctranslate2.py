@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.conversion import (
+    Placement,
     check_probe,
     check_type,
     converted,
-    device_index,
-    engine_compute_type,
-    engine_device,
     start_or_none,
-    worker_threads,
 )
 from exam_pp.llm.labels import label_rows
 from exam_pp.llm.seq2seq import Job
@@ -59,38 +55,22 @@ class CTranslate2Engine:
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import ctranslate2
 
-        self._version = ctranslate2.__version__
         self._checkpoint = checkpoint
         self._options = options
         self._tokenizer = checkpoint.tokenizer
         self._beams = options.beams
-        self._device = engine_device(options)
-        self._compute_type = engine_compute_type(options, self._device)
+        self._place = place = Placement.of(options)
         folder = converted(
-            checkpoint, self._compute_type, lambda part: _check(checkpoint, part, self._compute_type)
+            checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
         )
-        workers, threads = worker_threads(options, self._device)
-        self._translator = ctranslate2.Translator(
-            str(folder),
-            device=self._device,
-            device_index=device_index(options),
-            compute_type=self._compute_type,
-            inter_threads=workers,
-            intra_threads=threads,
-        )
-        self.parallel = 2 * workers
-        self.batch_tokens = _GPU_BATCH_TOKENS if self._device == "cuda" else _CPU_BATCH_TOKENS
+        self._translator = ctranslate2.Translator(str(folder), **place.arguments)
+        self.parallel = 2 * place.workers
+        self.batch_tokens = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
         self._reference: TransformersEngine | None = None
 
     def provenance(self) -> dict[str, Any]:
         """Engine, compute type as dtype, device kind and version."""
-        return {
-            "engine": "ctranslate2",
-            "dtype": self._compute_type,
-            "device": self._device,
-            "ctranslate2": self._version,
-            "transformers": version("transformers"),  # its tokenizers make the prompts
-        }
+        return self._place.provenance()
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Queue a batch; workers take it up as they are free."""

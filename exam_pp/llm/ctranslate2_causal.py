@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, shared_start
 from exam_pp.llm.conversion import (
+    Placement,
     check_probe,
     check_type,
     converted,
-    device_index,
-    engine_compute_type,
-    engine_device,
-    worker_threads,
 )
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.labels import label_pieces
@@ -58,36 +54,20 @@ class CTranslate2CausalLLM(DecoderLLM):
         options = checkpoint.options
         if options.beams > 1:
             raise ModelError("it decodes greedily only")
-        self._version = ctranslate2.__version__
-        self._device = engine_device(options)
-        self._compute_type = engine_compute_type(options, self._device)
-        workers, threads = worker_threads(options, self._device)
-        usual = _GPU_BATCH_TOKENS if self._device == "cuda" else _CPU_BATCH_TOKENS
-        super().__init__(checkpoint, usual, 2 * workers)
+        self._place = place = Placement.of(options)
+        usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
+        super().__init__(checkpoint, usual, 2 * place.workers)
         _check_kind(checkpoint, self._encoder.max_tokens)
         if not self._stops:
             raise ModelError("the checkpoint names no token that ends a reply")
-        folder = converted(checkpoint, self._compute_type, self._check)
-        self._generator = ctranslate2.Generator(
-            str(folder),
-            device=self._device,
-            device_index=device_index(options),
-            compute_type=self._compute_type,
-            inter_threads=workers,
-            intra_threads=threads,
-        )
+        folder = converted(checkpoint, place.compute_type, self._check)
+        self._generator = ctranslate2.Generator(str(folder), **place.arguments)
         self._prefixes: dict[str, list[int]] = {}
         self._kept: set[Path_] = set()
 
     def engine_provenance(self) -> dict[str, str]:
         """Engine, compute type as dtype, device kind and version."""
-        return {
-            "engine": "ctranslate2",
-            "dtype": self._compute_type,
-            "device": self._device,
-            "ctranslate2": self._version,
-            "transformers": version("transformers"),  # its tokenizers make the prompts
-        }
+        return self._place.provenance()
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Token ids in the model's format; what prompts of one instruction share is remembered."""
@@ -227,7 +207,7 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         model = self._checkpoint.model(torch.float32)
         generator = ctranslate2.Generator(
-            str(folder), device="cpu", compute_type=check_type(self._compute_type)
+            str(folder), device="cpu", compute_type=check_type(self._place.compute_type)
         )
         longest = min(_LONG_PROBE, self._checkpoint.context - 8)
         for probe in _PROBES:
@@ -240,7 +220,7 @@ class CTranslate2CausalLLM(DecoderLLM):
                 expected = math.fsum(scores[at, ids[at + 1]].item() for at in places)
                 (result,) = generator.score_batch([self._words(ids)], max_input_length=0)
                 found = math.fsum(result.log_probs[-len(label) :])
-                check_probe(found, expected, self._compute_type)
+                check_probe(found, expected, self._place.compute_type)
 
 
 def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
