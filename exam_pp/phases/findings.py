@@ -25,6 +25,7 @@ _CHECKS = (
     Check("empty", "error", "there is nothing in the file"),
     Check("format", "error", "a line is not in the format: JSON, a field that is missing or of another type"),
     Check("not-unicode", "warning", "characters that are not Unicode; reading replaces them"),
+    Check("duplicate-key", "error", "a key twice in one JSON object: readers use the last value alone"),
     Check("duplicate-query", "warning", "a query on several lines"),
     Check("duplicate-passage", "warning", "a passage twice in a query"),
     Check("text-conflict", "error", "one passage id with several texts in a query"),

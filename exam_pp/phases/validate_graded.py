@@ -28,6 +28,7 @@ from exam_pp.phases.validate_ranks import Place, check_ranks
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages import parse_query, passage_field
+from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.validation import sentence
 from exam_pp.test_bank import QueryBank, TestBank
 
@@ -98,6 +99,8 @@ class _Checker:
             place = f"query {query.query_id}" + (f", {where}" if where else "")
             self.findings.add(check, self.file, number, place, words)
 
+        if twice := repeated_key(line):
+            note("duplicate-key", "", f"the key {twice!r} stands twice in one object")
         if query.query_id in self.first_line:
             note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")
         self.first_line.setdefault(query.query_id, number)

@@ -62,6 +62,19 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
+def repeated_key(value: RawJson) -> str | None:
+    """A key that stands twice in one of the objects of a JSON value; None without any."""
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            found.append(next(key for key in keys if keys.count(key) > 1))
+
+    json.loads(bytes(value), object_pairs_hook=note)
+    return found[0] if found else None
+
+
 def list_of(value: RawJson | None) -> list[RawJson]:
     """The members of a JSON list; none where it is absent or null. Raises :class:`ShapeError`."""
     if value is None:

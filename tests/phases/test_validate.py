@@ -89,6 +89,13 @@ def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -
     assert found(path) == [(check, 2)]
 
 
+def test_a_key_twice(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    path.write_text('["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "exam_grades": null}]]\n')
+    assert found(path) == [("duplicate-key", 1)]
+    assert words(path, "duplicate-key") == "query q: the key 'exam_grades' stands twice in one object"
+
+
 def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [passage("p2")]]])
     assert found(path) == [("duplicate-query", 2)]

@@ -1,0 +1,71 @@
+"""Provoke the faults and damage the inputs of docs/reliability.md, and write its tables anew.
+
+Usage: python -m scripts.fault_table [--cases 10000] [--seed 1] [--print]
+
+Takes some minutes. Exits with 1 if anything happened that must not happen (the tables then say so).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from scripts.reliability.faults import FAULTS, provoke
+from scripts.reliability.fuzz import Result, fuzz
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
+BEGIN, END = "<!-- made by scripts/fault_table.py -->", "<!-- end -->"
+
+
+def fault_rows() -> tuple[list[str], int]:
+    """A line for every fault, and how often something was wrong."""
+    lines = ["| fault | must come of it | times | otherwise |", "|---|---|---:|---:|"]
+    wrong = 0
+    for fault in FAULTS:
+        print(fault.name, file=sys.stderr)
+        problems = provoke(fault)
+        wrong += len(problems)
+        for problem in problems:
+            print(f"    {problem}", file=sys.stderr)
+        lines.append(f"| {fault.name} | {fault.expected} | {fault.times} | {len(problems)} |")
+    return lines, wrong
+
+
+def fuzz_rows(result: Result) -> list[str]:
+    """A line for every kind of damage."""
+    lines = ["| damage | cases | refused with a sentence | anything else |", "|---|---:|---:|---:|"]
+    for damage, count in result.cases.items():
+        problems = sum(outcome.mutation == damage for outcome in result.problems)
+        lines.append(f"| {damage} | {count} | {result.refused[damage]} | {problems} |")
+    total = result.cases.total(), result.refused.total(), len(result.problems)
+    lines.append("| **together** | " + " | ".join(map(str, total)) + " |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--print", action="store_true", dest="only_print", help="leave the page as it is")
+    options = parser.parse_args()
+    faults, wrong = fault_rows()
+    print(f"{options.cases} damaged files", file=sys.stderr)
+    result = fuzz(options.cases, options.seed)
+    for outcome in result.problems:
+        print(f"    {outcome.command} ({outcome.mutation}): {outcome.problem}", file=sys.stderr)
+    tables = "\n".join([BEGIN, "", *faults, "", *fuzz_rows(result), "", END])
+    if options.only_print:
+        print(tables)
+    else:
+        page = PAGE.read_text(encoding="utf-8")
+        pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
+        PAGE.write_text(pattern.sub(lambda _: tables, page), encoding="utf-8")
+    sys.exit(bool(wrong or result.problems))
+
+
+if __name__ == "__main__":
+    main()
