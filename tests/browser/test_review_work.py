@@ -16,6 +16,7 @@ from exam_pp.store.banks import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages import read_passages
 from tests.browser.conftest import RATED, Tab, run
+from tests.conftest import passage, rubric
 
 pytestmark = pytest.mark.browser
 
@@ -282,3 +283,52 @@ def test_two_tabs_show_the_same_work(demo: Path, browser: Any) -> None:
     second.go("#/q/0/p/1/e/0").press("4")
     first.page.wait_for_selector("#status:has-text('2 ratings: not saved')")
     context.close()
+
+
+def test_changes_that_were_applied_are_not_offered_again(demo: Path, browser: Any, tmp_path: Path) -> None:
+    """A page of the better bank, in the same browser: ratings are kept, changes of the old bank not."""
+    context = browser.new_context(accept_downloads=True)
+    page = Tab(context.new_page()).open(demo / "review.html").go("#/q/1")
+    page.page.click("[aria-label='Edit entry 1']")
+    page.page.fill("#dialog textarea", "In which year was the Hubble Space Telescope launched?")
+    page.page.click("#dialog .primary")
+    page.page.focus(".grid")
+    page.press("4")
+    edits = save(page, tmp_path, "ana")
+    run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "better.jsonl")
+    run("review", demo / "graded.jsonl.gz", "--bank", tmp_path / "better.jsonl", "--prompt-class", RATED,
+        "-o", tmp_path / "better.html")  # fmt: skip
+    better = Tab(context.new_page()).open(tmp_path / "better.html")
+    assert better.text("#status") == "1 rating: saved"
+    better.go("#/q/0/p/0/e/0").press("2")
+    again = save(better, tmp_path)
+    assert read_edits(again).bank == []
+    # The page of the old bank still has them.
+    page.page.reload()
+    page.page.wait_for_selector("html[data-ready]")
+    assert page.text("#status") == "2 ratings, 1 edit: saved"
+    assert page.problems == better.problems == []
+    context.close()
+
+
+def test_queries_without_entries_and_odd_addresses(
+    write_jsonl: Callable[[str, list[Any]], Path], tab: OpenTab, tmp_path: Path
+) -> None:
+    graded = write_jsonl("graded.jsonl", [
+        ["q", [passage("p1", exam_grades=[rubric({"q/a": 4})])]], ["bare", [passage("p2", text="Read me.")]],
+    ])  # fmt: skip
+    for more in ((), ("--blind",)):
+        run("review", graded, *more, "-o", tmp_path / "review.html")
+        page = tab(tmp_path / "review.html").go("#/q/1")
+        page.page.wait_for_selector(".grid tbody tr[data-row]")
+        assert "Read me." in page.text(".selected-pair")
+        page.press("j", "l", "4", "a", "x", "c", "Enter")
+        page.page.wait_for_selector("article.text")
+        assert "Read me." in page.text("main")
+        page.press("l", "4", "a", "x")
+        for address in ("#/q/0/p/-1/e/-1", "#/q/0/p/0.5/e/0.5", "#/q/0/p/x/e/x"):
+            page.go(address)
+            page.page.wait_for_selector(".card.selected")
+            assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 1"
+            page.go("#/")
+        assert page.text("#status") == "no work yet"

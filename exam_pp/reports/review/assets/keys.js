@@ -72,8 +72,9 @@ function focusOn(selector) {
 /** The pair that keys speak of, or null. */
 function selectedPlace() {
   const { view, screen } = app;
-  if (view.name === "passage" && screen) return { query: screen.query, p: view.p, e: view.e };
-  if (view.name !== "query" || !screen) return null;
+  if (!screen?.query?.entries.length) return null;
+  if (view.name === "passage") return { query: screen.query, p: view.p, e: view.e };
+  if (view.name !== "query") return null;
   const p = screen.view.order[screen.view.row];
   return p === undefined ? null : { query: screen.query, p, e: screen.view.e };
 }

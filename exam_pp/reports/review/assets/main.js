@@ -15,11 +15,11 @@ const app = {
 function readAddress() {
   const parts = window.location.hash.replace(/^#\/?/u, "").split("/");
   if (parts[0] === "work") return { name: "work" };
-  const [q, p, e] = [1, 3, 5].map((i) => Number(parts[i] ?? 0) || 0);
+  const [q, p, e] = [1, 3, 5].map((i) => Math.max(0, Math.trunc(Number(parts[i])) || 0));
   if (parts[0] !== "q" || !review.head.queries[q]) return { name: "overview" };
   const { passages, entries } = review.head.queries[q];
   if (parts[2] !== "p" || p >= passages) return { name: "query", q };
-  return { name: "passage", q, p, e: Math.min(e, entries.length - 1) };
+  return { name: "passage", q, p, e: Math.max(0, Math.min(e, entries.length - 1)) };
 }
 
 function addressOf(view) {

@@ -254,16 +254,17 @@ function selectPair(query, view, grid, row, e, showSelected) {
 function selectedPair(query, view) {
   const p = view.order[view.row];
   if (p === undefined) return el("p", {}, "No passage fits.");
+  const pair = query.entries.length > 0;
   return [
     el(
       "h2",
       {},
       el("a", { href: passageAddress(query.place, p, view.e), dir: "auto" }, passageName(query, p)),
-      el("span", { class: "faint" }, ` with entry ${view.e + 1}`),
+      pair && el("span", { class: "faint" }, ` with entry ${view.e + 1}`),
     ),
     passageText(query, p, view.e),
-    el("p", { class: "words", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
-    pairBody(query, p, view.e, app.screen.refresh),
+    pair && el("p", { class: "words", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
+    pair ? pairBody(query, p, view.e, app.screen.refresh) : el("p", { class: "faint" }, "There is no bank entry to rate it for."),
   ];
 }
 

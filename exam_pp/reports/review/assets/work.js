@@ -27,12 +27,17 @@ function storageKey() {
   return `exam_pp.review:${review.head.graded.sha256}:${review.head.prompt.name}`;
 }
 
+/** Changes are of one state of a bank: once they are applied, a page of the new bank does not offer them again. */
+function bankStorageKey() {
+  return `${storageKey()}:${review.head.bank?.sha256 ?? ""}`;
+}
+
 /** What the browser has of an earlier visit; some browsers keep nothing for files from disk. */
 function startWork() {
   takeDocument(emptyDocument());
   readKept();
   window.addEventListener("storage", (event) => {
-    if (event.key === storageKey() && event.newValue) {
+    if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
       readKept();
       tellWorkListeners();
     }
@@ -47,8 +52,9 @@ function readKept() {
     const text = window.localStorage.getItem(storageKey());
     if (text === null) return;
     const { edits, saved } = JSON.parse(text);
-    takeDocument(edits);
-    work.saved = saved;
+    const ofBank = JSON.parse(window.localStorage.getItem(bankStorageKey()) ?? '{ "bank": [], "saved": true }');
+    takeDocument({ ...edits, bank: ofBank.bank });
+    work.saved = saved && ofBank.saved;
   } catch {
     work.kept = false;
   }
@@ -56,7 +62,9 @@ function readKept() {
 
 function keep() {
   try {
-    window.localStorage.setItem(storageKey(), JSON.stringify({ edits: currentDocument(), saved: work.saved }));
+    const { bank, ...edits } = currentDocument();
+    window.localStorage.setItem(bankStorageKey(), JSON.stringify({ bank, saved: work.saved }));
+    window.localStorage.setItem(storageKey(), JSON.stringify({ edits, saved: work.saved }));
     work.kept = true;
   } catch {
     work.kept = false;
@@ -92,6 +100,7 @@ function pairKey(queryId, passageId, entryId) {
 
 /** The reviewer's rating of a pair, as the file has it, or undefined. */
 function ownRating(query, p, e) {
+  if (!query.entries.length) return undefined; // a query that nobody asks anything about
   return work.ratings.get(pairKey(query.id, query.ids[p], query.entries[e].id));
 }
 
