@@ -65,7 +65,9 @@ def command(
 
     For ratings, the published tables: every grade (GRADED), merged grades (MERGE), relevant from grade 1
     (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5). Labels of UMBRELA, and qrels of
-    a model in place of GRADED, are compared grade by grade, and both cut at --min-relevant-judgment.
+    a model in place of GRADED, are compared grade by grade, and both cut at --min-relevant-judgment. Ratings
+    that people gave pairs of a passage and an entry (`exam-pp apply-edits`) are compared with those of models
+    by `exam-pp analyze graders --per-entry`.
     """
     from exam_pp.metrics.labels import LabelRule
     from exam_pp.phases.agreement import agreement, rated_passages
