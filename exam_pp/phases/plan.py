@@ -18,7 +18,15 @@ from exam_pp.llm.batched import BatchedLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grading_jobs
-from exam_pp.phases.grade_file import GradeFiles, check_files, check_lists, in_shard, journal_of, prepare_llm
+from exam_pp.phases.grade_file import (
+    GradeFiles,
+    check_files,
+    check_lists,
+    in_shard,
+    journal_of,
+    prepare_llm,
+    settle_soft,
+)
 from exam_pp.phases.shares import Shard
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.files import STDIO
@@ -146,6 +154,7 @@ def plan_grading(
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()
     llm = prepare_llm(model, files)
+    options = settle_soft(options, llm)
     loading = time.monotonic() - began
     summary = GradeSummary()
     began = time.monotonic()
