@@ -332,3 +332,16 @@ def test_queries_without_entries_and_odd_addresses(
             assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 1"
             page.go("#/")
         assert page.text("#status") == "no work yet"
+
+
+def test_two_people_share_a_browser_not_their_ratings(demo: Path, browser: Any, tmp_path: Path) -> None:
+    for name in ("ana", "bo"):
+        run("review", demo / "graded.jsonl.gz", "--bank", demo / "bank.jsonl", "--prompt-class", RATED,
+            "--blind", "--reviewer", name, "-o", tmp_path / f"{name}.html")  # fmt: skip
+    context = browser.new_context()
+    ana, bo, again = (Tab(context.new_page()) for _ in range(3))
+    ana.open(tmp_path / "ana.html").go("#/q/0/p/0/e/0").press("2")
+    assert bo.open(tmp_path / "bo.html").text("#status") == "no work yet"
+    assert again.open(tmp_path / "ana.html").text("#status") == "1 rating: not saved"
+    assert ana.problems == bo.problems == again.problems == []
+    context.close()

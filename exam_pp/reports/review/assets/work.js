@@ -23,8 +23,10 @@ function emptyDocument() {
   };
 }
 
+/** Pages for different people (--reviewer) keep apart in one browser: nobody sees another's ratings before their own. */
 function storageKey() {
-  return `exam_pp.review:${review.head.graded.sha256}:${review.head.prompt.name}`;
+  const { graded, prompt, reviewer } = review.head;
+  return ["exam_pp.review", graded.sha256, prompt.name, ...(reviewer ? [reviewer] : [])].join(":");
 }
 
 /** Changes are of one state of a bank: once they are applied, a page of the new bank does not offer them again. */
