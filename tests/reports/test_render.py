@@ -41,8 +41,8 @@ def test_markdown_holds_no_elements() -> None:
     """Wikis run what Markdown lets through."""
     bad = "<script>x</script>"
     table = Table([bad], [[bad]], title=bad)
-    blocks = [Heading(bad + "\n# more"), Paragraph(bad), table, Quote(bad, bad), Link(bad, "a.html")]
-    shown = render(Report(bad, blocks), "md")
+    words = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
+    shown = render(Report(bad, [*words, table]), "md")
     assert "<script" not in shown
     assert shown.count("&lt;script>") == 9
     assert "\n# more" not in shown
