@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.reports.document import Heading, Link, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Block, Heading, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import RENDERERS, render, show
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
@@ -41,7 +41,7 @@ def test_markdown_holds_no_elements() -> None:
     """Wikis run what Markdown lets through."""
     bad = "<script>x</script>"
     table = Table([bad], [[bad]], title=bad)
-    words = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
+    words: list[Block] = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
     shown = render(Report(bad, [*words, table]), "md")
     assert "<script" not in shown
     assert shown.count("&lt;script>") == 9
