@@ -35,7 +35,10 @@ def kind_of(path: str | Path) -> FileKind:
         return "run"
     if is_stream(path):
         raise DataError("is a stream: say what it holds.", file=str(path))
-    kind = _kind(path)
+    try:
+        kind = _kind(path)
+    except csv.Error:  # bytes of another program
+        kind = None
     if kind is None:
         raise DataError("is of no kind that is known by its content.", file=str(path))
     return kind
@@ -127,7 +130,8 @@ def _of_mapping(values: list[Any]) -> FileKind | None:
 
 def _of_lines(lines: list[str]) -> FileKind | None:
     fields = [line.split() for line in lines]
-    if all(len(row) == 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
+    # Words after the tag: a run to its reader, which says what is wrong with them.
+    if all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
         return "run"
     body = fields[1:] if len(fields) > 1 else fields
     if all(len(row) == 4 for row in fields):
