@@ -53,8 +53,9 @@ def command(
     from exam_pp.reports.render import render
     from exam_pp.store.files import check_output
 
-    check_output(output, files)
+    inputs = [*files, *banks]
+    check_output(output, inputs)
     findings = validate(files, kind=kind, banks=banks, limit=limit)
-    emit(render(findings.report(flat=form == "tsv"), form), output, files)
+    emit(render(findings.report(flat=form == "tsv"), form), output, inputs)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)

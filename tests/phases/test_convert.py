@@ -385,3 +385,11 @@ def test_every_format_is_in_the_table_once() -> None:
     table = conversion_table().blocks[0]
     assert isinstance(table, Table)
     assert sorted(str(row[1]) for row in table.rows) == FORMATS.names()
+
+
+def test_the_loss_report_is_not_the_output(tmp_path: Path) -> None:
+    source, target = tmp_path / "q.tsv", tmp_path / "q.json"
+    source.write_text("1\tone\n")
+    with pytest.raises(SelectionError, match="is the output"):
+        convert(Conversion(source, target, "queries-json"), target)
+    assert not target.exists()

@@ -315,3 +315,23 @@ def test_every_check_is_used() -> None:
     folder = Path(__file__).resolve().parents[2] / "exam_pp" / "phases"
     code = "".join(p.read_text(encoding="utf-8") for p in folder.glob("validate*.py"))
     assert not [name for name in CHECKS if f'"{name}"' not in code]
+
+
+def test_bytes_of_another_program_are_of_no_kind(tmp_path: Path) -> None:
+    path = tmp_path / "grades.duckdb"
+    path.write_bytes(b"abcdefghDUCK\r\x00,\r\x00\n")
+    assert found(path) == [("unreadable", None)]
+
+
+def test_words_after_the_tag_are_told_of_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.run"
+    path.write_text("1 Q0 a 1 2.5 tag more words\n1 Q0 b 2 1.5 tag\n")
+    assert "8 fields, not the six of a run" in words(path, "format")
+
+
+def test_the_bank_is_not_overwritten(write_jsonl: Write, tiny_bank: Path) -> None:
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]]])
+    before = tiny_bank.read_bytes()
+    done = CliRunner().invoke(cli, ["validate", str(path), "--bank", str(tiny_bank), "-o", str(tiny_bank)])
+    assert "also an input" in str(done.exception)
+    assert tiny_bank.read_bytes() == before
