@@ -104,7 +104,7 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise click.UsageError(f"--param {text!r} is not NAME=VALUE.")
-    if re.fullmatch(r"-?\d{1,18}", value):
+    if re.fullmatch(r"-?(0|[1-9]\d{0,17})", value):  # an id such as 007 is text
         return name, int(value)
     if re.fullmatch(r"-?\d+\.\d*", value):
         return name, float(value)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from exam_pp.errors import OutputError, SelectionError
+from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.phases.score_files import read_all_scores
 from exam_pp.reports.rows import write_rows
 from exam_pp.store.banks import read_bank
@@ -24,13 +24,16 @@ from exam_pp.store.duck import (
     open_database,
     tables_of,
 )
-from exam_pp.store.files import atomic_output, check_output
+from exam_pp.store.files import atomic_output, check_output, is_stream
 from exam_pp.store.queries import read_queries
 from exam_pp.store.sql_rows import GradedRows, shown_path
 from exam_pp.store.sql_tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
 from exam_pp.store.trec import MethodName, read_run, run_files
 
 log = logging.getLogger(__name__)
+
+ONCE_A_PASSAGE: frozenset[TableName] = frozenset({"passages", "judgments", "rankings"})
+"""Tables that hold what a file says twice of a passage as one row."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,20 @@ class SqlSources:
     scores: Sequence[Path] = ()
     queries: Sequence[Path] = ()
     method_name: MethodName = "stem"
+
+    def check(self) -> None:
+        """Raise :class:`DataError` for a file that is not there, also one that no table needs.
+
+        Raises :class:`SelectionError` for a graded file that is named twice: its rows would count twice.
+        """
+        for path in self.files():
+            if not is_stream(path) and not path.exists():
+                raise DataError("cannot be read (No such file or directory).", file=str(path))
+        seen: set[Path] = set()
+        for path in self.graded:
+            if path.resolve() in seen:
+                raise SelectionError(f"{path} is named twice, and its rows would count twice.")
+            seen.add(path.resolve())
 
     def files(self) -> list[Path]:
         """Every input, runs as they were named."""
@@ -106,6 +123,7 @@ def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> I
 def _opened(
     sources: SqlSources, statement: Statement, folder: Path, limits: Limits, writes: Path | None = None
 ) -> Iterator[Reader]:
+    sources.check()
     database, sandboxed = sources.database, not statement.unsafe
     wanted = tables_of(statement.sql)
     if database is not None:
@@ -144,8 +162,8 @@ def fill(filler: Filler, sources: SqlSources, wanted: Collection[TableName]) -> 
         for path in sources.graded:
             rows.read(path)
         for file, query_id in sorted(rows.repeated):
-            if "passages" in wanted:
-                filler.keep_first("passages", file, query_id)
+            for table in ONCE_A_PASSAGE & set(wanted):
+                filler.keep_first(table, file, query_id)
         queries = queries | {key: (None, None) for key in rows.queries if key not in queries}
     if "runs" in wanted:
         for run in (run for path in sources.runs for run in run_files(path)):
@@ -229,6 +247,7 @@ def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Pa
 @contextmanager
 def _built(sources: SqlSources, folder: Path, limits: Limits) -> Iterator[Path]:
     """A database of all tables beside the output: a temporary folder of the system may be too small."""
+    sources.check()
     if sources.database is not None:
         raise SelectionError(f"{sources.database} is a database already.")
     try:

@@ -94,15 +94,17 @@ GROUP BY ALL ORDER BY ALL
         "system-coverage",
         "How much of each query's bank do the first 20 passages of each system cover (Rubric-Cover)?",
         """
-WITH asked AS (
+WITH systems AS (  -- ranks start at 0 or 1
+    SELECT system, least(min(rank), 1) AS first_rank FROM rankings GROUP BY system
+), asked AS (
     SELECT model, prompt_class, query_id, count(DISTINCT entry_id) AS entries
     FROM ratings WHERE is_rated AND kind <> 'direct' GROUP BY ALL
 ), covered AS (
     SELECT model, prompt_class, query_id, system, count(DISTINCT entry_id) AS entries
-    FROM ratings JOIN rankings USING (file, query_id, passage_id)
-    WHERE is_rated AND kind <> 'direct' AND rating >= 4 AND rank <= 20
+    FROM ratings JOIN rankings USING (file, query_id, passage_id) JOIN systems USING (system)
+    WHERE is_rated AND kind <> 'direct' AND rating >= 4 AND rank < first_rank + 20
     GROUP BY ALL
-), systems AS (SELECT DISTINCT system FROM rankings)
+)
 SELECT model, prompt_class, system, round(avg(coalesce(covered.entries, 0) / asked.entries), 3) AS cover
 FROM asked CROSS JOIN systems LEFT JOIN covered USING (model, prompt_class, query_id, system)
 GROUP BY ALL ORDER BY model, prompt_class, cover DESC, system
@@ -132,9 +134,10 @@ GROUP BY ALL ORDER BY times DESC, answers.model, answers.prompt_class, answer LI
         "run-holes",
         "How many of the first 20 passages of each run are graded?",
         """
+WITH systems AS (SELECT system, least(min(rank), 1) AS first_rank FROM runs GROUP BY system)
 SELECT system, count(*) AS returned,
        count_if((query_id, passage_id) IN (SELECT (query_id, passage_id) FROM grades)) AS graded
-FROM runs WHERE rank <= 20
+FROM runs JOIN systems USING (system) WHERE rank < first_rank + 20
 GROUP BY ALL ORDER BY ALL
 """,
         "--runs",

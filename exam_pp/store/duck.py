@@ -22,7 +22,8 @@ DEFAULT_MEMORY = "1GB"
 _BATCH = 20_000
 """Rows of a table that are collected before DuckDB gets them; bounds our own memory."""
 _READING = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE are SELECT; PIVOT is MULTI."""
+"""Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE are SELECT; PIVOT is MULTI (in DuckDB
+1.2 to 1.4 it was several statements, and would be refused)."""
 _TABLES_IN_TEXTS = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
 _MAGIC = b"DUCK"
@@ -116,11 +117,13 @@ class Filler:
             self._insert(table)
 
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
-        """Of the rows of one passage of this query keep the first; for queries on several lines."""
+        """Keep a passage, or a judgment or place of it, once: for queries on several lines."""
         self._insert(table)
+        columns = [column.name for column in TABLES[table].columns]
+        same = "passage_id" if table == "passages" else ", ".join(columns)
         where = f"{table} WHERE file = $file AND query_id = $query"
         self.connection.execute(
-            f"DELETE FROM {where} AND rowid NOT IN (SELECT min(rowid) FROM {where} GROUP BY passage_id)",  # noqa: S608 - table names are ours
+            f"DELETE FROM {where} AND rowid NOT IN (SELECT min(rowid) FROM {where} GROUP BY {same})",  # noqa: S608 - table names are ours
             {"file": file, "query": query_id},
         )
 

@@ -59,7 +59,7 @@ class _Set(msgspec.Struct, gc=False, kw_only=True):
     @property
     def prompt_class(self) -> str:
         value = (self.prompt_info or {}).get("prompt_class")
-        return LEGACY_PROMPT_CLASS if value is None else str(value)
+        return ("" if value is None else str(value)) or LEGACY_PROMPT_CLASS
 
     @property
     def prompt_hash(self) -> str | None:
@@ -141,23 +141,34 @@ class GradedRows:
             self.queries[query_id] = None
             seen: set[str] = set()
             for position, passage in enumerate(passages, 1):
-                repeats = passage.paragraph_id in seen
+                here = (file, query_id, passage.paragraph_id)
+                if "passages" in self._wanted and passage.paragraph_id not in seen:
+                    self._emit("passages", (*here, passage.text, number, position))
                 seen.add(passage.paragraph_id)
-                self._passage((file, query_id), passage, None if repeats else (number, position))
+                if self._wanted & {"grades", "ratings", "answers"}:
+                    self._sets(here, passage)
+            self._judgments_and_rankings((file, query_id), passages)
 
-    def _passage(self, where: tuple[str, str], passage: _Passage, place: tuple[int, int] | None) -> None:
-        emit, wanted = self._emit, self._wanted
-        here = (*where, passage.paragraph_id)
-        if "passages" in wanted and place is not None:
-            emit("passages", (*here, passage.text, *place))
-        if "judgments" in wanted:
-            for judgment in passage.paragraph_data.judgments:
-                emit("judgments", (*here, judgment.relevance, judgment.query, judgment.titleQuery))
-        if "rankings" in wanted:
-            for ranking in passage.paragraph_data.rankings:
-                emit("rankings", (*here, ranking.method, ranking.rank, ranking.score, ranking.citations))
-        if wanted & {"grades", "ratings", "answers"}:
-            self._sets(here, passage)
+    def _judgments_and_rankings(self, where: tuple[str, str], passages: list[_Passage]) -> None:
+        """What is said twice of a passage is one row: sums over joins would count it twice."""
+        said: set[tuple[Any, ...]] = set()
+
+        def once(table: TableName, row: tuple[Any, ...], citations: list[str] | None = None) -> bool:
+            key = (table, row, None if citations is None else tuple(citations))
+            new = key not in said
+            said.add(key)
+            return new
+
+        for passage in passages:
+            here, data = (*where, passage.paragraph_id), passage.paragraph_data
+            for judgment in data.judgments if "judgments" in self._wanted else ():
+                row = (*here, judgment.relevance, judgment.query, judgment.titleQuery)
+                if once("judgments", row):
+                    self._emit("judgments", row)
+            for r in data.rankings if "rankings" in self._wanted else ():
+                place = (*here, r.method, r.rank, r.score)
+                if once("rankings", place, r.citations):
+                    self._emit("rankings", (*place, r.citations))
 
     def _sets(self, here: tuple[str, str, str], passage: _Passage) -> None:
         sets: list[_Rubric | _Direct] = [*(passage.exam_grades or ()), *(passage.grades or ())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -433,3 +434,60 @@ def test_a_missing_file_and_an_empty_table_are_told(
         ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
     assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
     assert "The table bank has no rows: name a file with --bank." in caplog.text
+
+
+def test_every_file_is_there_and_named_once(graded: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"missing\.gz"):
+        ask(SqlSources([tmp_path / "missing.gz"]), "SELECT 1")
+    with pytest.raises(DataError, match=r"missing\.tsv"):
+        build_database(SqlSources([graded], scores=[tmp_path / "missing.tsv"]), tmp_path / "d", LIMITS)
+    again = tmp_path / "link.jsonl.gz"
+    again.symlink_to(graded)
+    with pytest.raises(SelectionError, match="named twice"):
+        ask(SqlSources([graded, again]), "SELECT count(*) FROM ratings")
+
+
+def test_ids_of_digits_stay_ids(graded: Path) -> None:
+    sql = "SELECT count(*) AS n FROM passages WHERE query_id = $q"
+    done = command("query", str(graded), sql, "--param", "q=007", "--format", "tsv")
+    assert done.stdout.split() == ["n", str(sum(key == "007" for key, _ in passages(SqlSources([graded]))))]
+
+
+def ranks_from_0(path: Path, graded: Path) -> None:
+    with gzip.open(graded, "rt", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
+        for line in source:
+            value = json.loads(line)
+            for found in value[1]:
+                for ranking in found["paragraph_data"].get("rankings", ()):
+                    ranking["rank"] -= 1
+            target.write(json.dumps(value) + "\n")
+
+
+def test_examples_count_ranks_from_the_first(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+    zero = tmp_path / "zero.jsonl"
+    ranks_from_0(zero, graded)
+    sql = EXAMPLES.get("system-coverage").sql.replace("first_rank + 20", "first_rank + 5")
+    assert "+ 5" in sql
+    assert ask(SqlSources([zero]), sql) == ask(SqlSources([graded]), sql)
+    run = tmp_path / "bm25.run"
+    lines = [line.split() for line in (demo_data / "runs" / "bm25.run").read_text().splitlines()]
+    more = [["007", "Q0", "last", "21", "-99", "bm25"]]
+    run.write_text("".join(" ".join([*x[:3], str(int(x[3]) - 1), *x[4:]]) + "\n" for x in lines + more))
+    (row,) = example(SqlSources([graded], runs=[run]), "run-holes")
+    assert row["returned"] == len(lines)
+
+
+def test_what_is_said_twice_is_one_row(tmp_path: Path) -> None:
+    judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
+    place = {"method": "s", "queryId": "q", "paragraphId": "p", "rank": 0, "score": 2.0}
+    data = {
+        "judgments": [judgment, judgment, {**judgment, "relevance": 2}],
+        "rankings": [place, place, {**place, "citations": ["d"]}],
+    }
+    line = json.dumps(["q", 2 * [{"paragraph_id": "p", "text": "t", "paragraph_data": data}]]) + "\n"
+    path = tmp_path / "g.jsonl"
+    path.write_text(line + line)
+    rows = ask(SqlSources([path]), "SELECT relevance FROM judgments ORDER BY ALL")
+    assert [row["relevance"] for row in rows] == [1, 2]
+    rows = ask(SqlSources([path]), "SELECT citations FROM rankings ORDER BY len(citations) NULLS FIRST")
+    assert [row["citations"] for row in rows] == [None, ["d"]]
