@@ -5,6 +5,7 @@ Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 
 Every measurement is its own process, and all answer one question: mean rating and number of pairs of each
 prompt. `query` is what `exam-pp query` does; `db` fills all tables first, as `exam-pp db`; `python` is a loop
 over `json.loads`; `raw` is DuckDB's own reader on the nested lines (at the first scale: it needs gigabytes).
+`validate` is what `exam-pp validate` does; it answers no question.
 """
 
 from __future__ import annotations
@@ -73,9 +74,15 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
 
 def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
+    if way == "validate":
+        from exam_pp.phases.validate import validate
     with tempfile.TemporaryDirectory(dir=source.parent) as name:
         wall, cpu = time.perf_counter(), time.process_time()
-        rows = answer(way, source, Path(name), memory)
+        if way == "validate":
+            rows: Rows = []
+            validate([source], limit=10)
+        else:
+            rows = answer(way, source, Path(name), memory)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = 1024 if sys.platform == "linux" else 1024**2
@@ -107,7 +114,8 @@ def bench(source: Path, ways: list[str], rounds: int, memory: str) -> dict[str, 
             if done.returncode:
                 raise SystemExit(done.stderr)
             found[way].append(json.loads(done.stdout))
-    if len({json.dumps(run["rows"]) for runs in found.values() for run in runs}) != 1:
+    answers = {json.dumps(run["rows"]) for way, runs in found.items() for run in runs if way != "validate"}
+    if len(answers) != 1:
         raise SystemExit("the ways give different answers")
     return {
         way: {key: statistics.median(run[key] for run in runs) for key in ("cpu", "wall", "mb")}
@@ -140,7 +148,7 @@ def main() -> None:
                 generator = Path(__file__).with_name("make_graded.py")
                 command = [sys.executable, str(generator), str(source), "--scale", f"{scale:g}"]
                 subprocess.run(command, check=True, env=os.environ)
-            ways = ["query", "db", "python"]
+            ways = ["query", "db", "python", "validate"]
             ways += ["raw"] if arguments.raw and scale == arguments.scales[0] else []
             for way, medians in bench(source, ways, arguments.rounds, arguments.memory_limit).items():
                 numbers = f"{medians['cpu']:.1f} | {medians['wall']:.1f} | {medians['mb']:.0f}"
