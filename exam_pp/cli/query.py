@@ -68,7 +68,9 @@ def command(
         _print_example(example, output)
         return
     from exam_pp.phases.query import Statement, query_files
+    from exam_pp.store.files import check_output
 
+    check_output(output, [sql_file] if sql_file else [])
     files, sql = _files_and_sql(arguments, sql_file)
     if form == "parquet" and str(output) == "-":
         raise click.UsageError("--format parquet needs a file: -o FILE.")

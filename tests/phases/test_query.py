@@ -491,3 +491,10 @@ def test_what_is_said_twice_is_one_row(tmp_path: Path) -> None:
     assert [row["relevance"] for row in rows] == [1, 2]
     rows = ask(SqlSources([path]), "SELECT citations FROM rankings ORDER BY len(citations) NULLS FIRST")
     assert [row["citations"] for row in rows] == [None, ["d"]]
+
+
+def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text("SELECT 1")
+    assert "also an input" in str(command("query", "--sql-file", str(file), "-o", str(file)).exception)
+    assert file.read_text() == "SELECT 1"
