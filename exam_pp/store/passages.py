@@ -150,7 +150,10 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def passage_field(loc: Sequence[int | str]) -> str:
-    """Where a validation error of a line is: ``(1, 0, 'text')`` as ``passage 1 text`` (the first element of the location is the pair)."""
+    """Where a validation error of a line is: ``(1, 0, 'text')`` as ``passage 1 text``.
+
+    The first element of the location is the place in the pair of a query and its passages.
+    """
     names = [part for part in loc if not (isinstance(part, str) and part.startswith("function-"))]
     if not names:
         return ""

@@ -30,7 +30,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scripts.bench import store
+from scripts.bench import make_graded, store
 
 RUNS, QUERIES, LINES, JUDGED = 60, 54, 1000, 210
 MEASURES = ["nDCG@10", "AP", "RR", "P@10", "R@100"]
@@ -70,7 +70,7 @@ def generate(folder: Path, scale: float) -> None:
                 for rank, document in enumerate(rng.sample(range(3 * LINES), LINES), 1):
                     score = LINES - rank + rng.random()
                     out.write(f"{query} Q0 msmarco_passage_{document:08d} {rank} {score:.6f} {name}\n")
-    store.generate(folder / "graded.jsonl.gz", scale)
+    make_graded.generate(folder / "graded.jsonl.gz", scale)
 
 
 # --- runs ---------------------------------------------------------------------------------------
