@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, dump_line
+from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS
 from exam_pp.store.fields import JudgmentFields
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages import no_collections, parse_query
+from exam_pp.store.passages import NOT_TAKEN, no_collections, parse_query
 from exam_pp.store.sql_tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
@@ -202,8 +202,11 @@ def shown_path(path: str | Path) -> str:
 def _decode(line: bytes, path: str | Path, number: int) -> _Line:
     try:
         query_id, passages = _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _DECODER.decode(dump_line(parse_query(line, str(path), number)))
+    except NOT_TAKEN:
+        query = parse_query(line, str(path), number)
+        objects = [passage.model_dump(by_alias=True, exclude_unset=True) for passage in query.passages]
+        found: _Line = msgspec.convert((query.query_id, objects), _Line)
+        return found
     if len({passage.paragraph_id for passage in passages}) < len(passages):
         parse_query(line, str(path), number)  # two texts under one id are refused
     return query_id, passages
