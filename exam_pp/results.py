@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ALL_QUERIES = "all"
 """The query id of a mean over queries, as trec_eval prints it."""
@@ -45,3 +49,16 @@ class RunLine(NamedTuple):
     rank: int
     score: float
     system: str
+
+
+class RunColumns(NamedTuple):
+    """A run as columns: ``passage_ids`` (UTF-8) and ``scores``, one a line, in file order.
+
+    The lines of ``query_ids[i]`` start at ``starts[i]``; a query may come several times.
+    """
+
+    system: str
+    query_ids: list[str]
+    starts: NDArray[np.int64]
+    passage_ids: NDArray[np.bytes_]
+    scores: NDArray[np.float64]

@@ -7,20 +7,18 @@ holds them equal to the library's values, and everything else goes to the librar
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exam_pp.metrics.entry_values import Floats, ratio
+from exam_pp.metrics.passage_numbers import Ints, PassageNumbers, as_ids
 from exam_pp.metrics.trec import Measure, Run, TrecEval, trec_eval_order
-from exam_pp.results import Qrel, Score
-
-Ints = NDArray[np.int64]
+from exam_pp.results import Qrel, RunColumns, Score
 
 _UNLABELLED = -1_000_000
 
@@ -41,20 +39,56 @@ class RunMatrix:
 
     def __init__(self) -> None:
         self.systems: list[str] = []
-        number = count()
-        self._numbers: defaultdict[str, defaultdict[str, int]] = defaultdict(
-            lambda: defaultdict(number.__next__)
-        )
+        self._numbers = PassageNumbers()
+        self._query_numbers: dict[str, int] = {}
         self._rows: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def add(self, system: str, run: Run) -> None:
         """Add a system that is not in the matrix yet."""
-        self.systems.append(system)
-        for query_id, passages in run.items():
-            numbers = self._numbers[query_id]
-            places = np.fromiter(map(numbers.__getitem__, passages), np.int32, len(passages))
-            order = trec_eval_order(passages)
-            self._rows[system, query_id] = places if isinstance(order, range) else places[order]
+        names = [passage_id for passages in run.values() for passage_id in passages]
+        scores = [score for passages in run.values() for score in passages.values()]
+        starts = np.cumsum([0, *map(len, run.values())], dtype=np.int64)[:-1]
+        columns = RunColumns(system, list(run), starts, as_ids(names), np.array(scores, np.float64))
+        self._add(columns, self._numbers.add_distinct(self._queries(columns), columns.passage_ids))
+
+    def add_columns(self, run: RunColumns, wanted: Container[str]) -> bool:
+        """Add the wanted queries of a system that is not in the matrix yet.
+
+        False, and nothing is added, if a passage seems to occur twice for a query.
+        """
+        chosen = [query_id in wanted for query_id in run.query_ids]
+        if not all(chosen):
+            lengths = np.diff(run.starts, append=len(run.scores))
+            if self._numbers.may_repeat(self._queries(run), run.passage_ids):
+                return False
+            lines = np.repeat(chosen, lengths)
+            query_ids = list(compress(run.query_ids, chosen))
+            starts = np.cumsum([0, *lengths[chosen]])[:-1]
+            run = RunColumns(run.system, query_ids, starts, run.passage_ids[lines], run.scores[lines])
+        numbers = self._numbers.add(self._queries(run), run.passage_ids)
+        if numbers is not None:
+            self._add(run, numbers)
+        return numbers is not None
+
+    def _add(self, run: RunColumns, numbers: Ints) -> None:
+        self.systems.append(run.system)
+        ends = (run.starts + np.diff(run.starts, append=len(run.scores))).tolist()
+        small = numbers.astype(np.int32)
+        blocks: dict[str, list[slice]] = {}
+        for query_id, start, end in zip(run.query_ids, run.starts.tolist(), ends, strict=True):
+            blocks.setdefault(query_id, []).append(slice(start, end))
+        for query_id, of_query in blocks.items():
+            # Slices of one block are no copies.
+            lines = of_query[0] if len(of_query) == 1 else np.r_[tuple(of_query)]
+            order = trec_eval_order(run.scores[lines], run.passage_ids[lines])
+            places = small[lines]
+            self._rows[run.system, query_id] = places if isinstance(order, range) else places[order]
+
+    def _queries(self, run: RunColumns) -> Ints:
+        """The number of the query of every line."""
+        of_blocks = [self._query_numbers.setdefault(q, len(self._query_numbers)) for q in run.query_ids]
+        lengths = np.diff(run.starts, append=len(run.scores))
+        return np.repeat(np.array(of_blocks, dtype=np.int64), lengths)
 
     def queries_of(self, system: str) -> list[str]:
         """The queries for which a system has a ranking."""
@@ -64,28 +98,19 @@ class RunMatrix:
         """A system's rankings, with scores that fall from place to place and have no ties."""
         return {
             query_id: {
-                self._names[query_id][number]: float(len(places) - place)
-                for place, number in enumerate(places.tolist())
+                passage_id.decode("utf-8", "surrogatepass"): float(len(places) - place)
+                for place, passage_id in enumerate(self._numbers.ids[places].tolist())
             }
             for (name, query_id), places in self._rows.items()
             if name == system
         }
 
     @cached_property
-    def _names(self) -> dict[str, dict[int, str]]:
-        return {
-            q: {number: name for name, number in of_query.items()} for q, of_query in self._numbers.items()
-        }
-
-    @cached_property
-    def _places(self) -> tuple[NDArray[np.int32], Ints, Ints]:
-        """Of every place of every ranking: the passage's number, the number of the ranking, the rank."""
-        lengths = np.array([len(places) for places in self._rows.values()], dtype=np.int64)
-        ranking = np.repeat(np.arange(len(lengths)), lengths)
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-        rank = np.arange(1, len(ranking) + 1) - starts[ranking]
+    def _places(self) -> tuple[NDArray[np.int32], Ints]:
+        """The passage's number of every place of every ranking, and where each ranking starts."""
+        ends = np.cumsum([0, *map(len, self._rows.values())], dtype=np.int64)
         numbers = np.concatenate(list(self._rows.values())) if self._rows else np.zeros(0, np.int32)
-        return numbers, ranking, rank
+        return numbers, ends[:-1]
 
     def gains(
         self, qrels: Iterable[Qrel], *, ungraded: Ungraded | None = None, depth: int | None = None
@@ -98,11 +123,16 @@ class RunMatrix:
         labels: dict[str, dict[str, int]] = {}
         for qrel in qrels:
             labels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
-        numbers, ranking, rank = self._places
+        numbers, starts = self._places
         cell_of = self._cells(list(labels))
         label_of = self._by_number(
             {(q, p): label for q, of in labels.items() for p, label in of.items()}, _UNLABELLED
         )
+        # Few places have a label; only with ungraded passages do the others matter.
+        at = np.flatnonzero((label_of > 0)[numbers]) if ungraded is None else np.arange(len(numbers))
+        numbers = numbers[at]
+        ranking = np.searchsorted(starts, at, side="right") - 1
+        rank = at - starts[ranking] + 1
         label = label_of[numbers]
         cell = cell_of[ranking]
         counts = self._counts(list(labels.values()))
@@ -126,13 +156,14 @@ class RunMatrix:
         return np.array([row[s] + column[q] if q in column else -1 for s, q in self._rows], dtype=np.int64)
 
     def _by_number(self, labels: Mapping[tuple[str, str], int], otherwise: int) -> Ints:
-        size = sum(map(len, self._numbers.values()))
-        found = np.full(size, otherwise, dtype=np.int64)
-        for (query_id, passage_id), label in labels.items():
-            # A passage that no run holds must not get a number.
-            number = self._numbers[query_id].get(passage_id) if query_id in self._numbers else None
-            if number is not None:
-                found[number] = label
+        found = np.full(len(self._numbers), otherwise, dtype=np.int64)
+        # Queries and passages that no run holds have no number, and must not get one.
+        known = [
+            (self._query_numbers[q], p, label) for (q, p), label in labels.items() if q in self._query_numbers
+        ]
+        queries, names, values = zip(*known, strict=True) if known else ((), (), ())
+        numbers = self._numbers.find(np.array(queries, dtype=np.int64), as_ids(list(names)))
+        found[numbers[numbers >= 0]] = np.array(values, dtype=np.int64)[numbers >= 0]
         return found
 
     def _counts(self, labels: list[dict[str, int]]) -> Ints:

@@ -10,8 +10,10 @@ from typing import Any
 import ir_measures
 import numpy as np
 from ir_measures.measures import registry as known_measures
+from numpy.typing import NDArray
 
 from exam_pp.errors import MissingExtraError, UnknownNameError
+from exam_pp.metrics.passage_numbers import as_ids
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 Run = Mapping[str, Mapping[str, float]]
@@ -207,15 +209,17 @@ class TrecEval:
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
     """Scores without ties, in trec_eval's order: the other backends break ties in their own ways."""
     names = list(passages)
-    order = trec_eval_order(passages)
+    scores = np.fromiter(passages.values(), np.float64, len(passages))
+    order = trec_eval_order(scores, as_ids(names))
     return {names[index]: float(len(order) - position) for position, index in enumerate(order)}
 
 
-def trec_eval_order(passages: Mapping[str, float]) -> Sequence[int]:
+def trec_eval_order(
+    scores: NDArray[np.float64], ids: NDArray[np.bytes_]
+) -> Sequence[int] | NDArray[np.int64]:
     """The places of passages, best first: by score, in single precision, then by descending id."""
     with np.errstate(over="ignore"):  # too large for single precision is infinite, as in trec_eval
-        scores = np.fromiter(passages.values(), np.float32, len(passages))
-    if not (scores[1:] >= scores[:-1]).any():
-        return range(len(passages))
-    ordered = sorted(zip(scores.tolist(), passages, range(len(passages)), strict=True), reverse=True)
-    return [index for _, _, index in ordered]
+        single = scores.astype(np.float32)
+    if not (single[1:] >= single[:-1]).any():
+        return range(len(ids))
+    return np.lexsort((ids, single))[::-1]

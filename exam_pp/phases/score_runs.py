@@ -14,6 +14,7 @@ from exam_pp.metrics.trec import parse_measures
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
 from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.run_columns import read_run_columns
 from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
 
 _HOLE = "\x01 not in the file "
@@ -156,6 +157,11 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
     origin: dict[str, Path] = {}
     matrix = RunMatrix()
     for path in run_files(runs):
+        columns = read_run_columns(path, method=method)
+        if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
+            origin[columns.system] = path
+            continue
+        # Not a plain file, or a passage twice: line by line, which says what is wrong where.
         systems = read_rankings(path, method=method)
         if not systems:
             raise DataError("holds no results.", file=str(path))

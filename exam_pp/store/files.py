@@ -90,8 +90,8 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             raise DataError("is not UTF-8 text.", file=str(path), line=number) from error
 
 
-def read_text(path: str | Path) -> str:
-    """A text file as a whole, decoded from UTF-8; gzip and errors as in :func:`read_lines`."""
+def read_bytes(path: str | Path) -> bytearray:
+    """A text file as a whole, without a byte order mark; gzip and errors as in :func:`read_lines`."""
     limit = _limit(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     data = bytearray()
     try:
@@ -103,8 +103,15 @@ def read_text(path: str | Path) -> str:
             raise DataError(f"the data is cut off or corrupt ({error}).", file="standard input") from error
         data = bytearray().join(line for _, line in _raw_lines(path))  # says where
     _check_length(len(data), limit, path)
+    if data.startswith(b"\xef\xbb\xbf"):
+        del data[:3]
+    return data
+
+
+def read_text(path: str | Path) -> str:
+    """As :func:`read_bytes`, decoded from UTF-8."""
     try:
-        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError("is not UTF-8 text.", file=str(path)) from error
 

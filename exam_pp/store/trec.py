@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import compress, count, pairwise
-from operator import ne
 from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import atomic_output, read_text, read_text_lines
+from exam_pp.store.files import atomic_output, read_text_lines
 
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
@@ -73,43 +71,11 @@ Run = dict[str, dict[str, float]]
 
 
 def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
-    """System to run, as :func:`read_run` but for files as a whole: several times faster.
-
-    A file without lines has no systems. Raises the same errors.
-    """
-    fields = read_text(path).split()
-    lines = len(fields) // 6
-    # Whatever is not a plain run of one system is read line by line, which says what is wrong.
-    if fields and len(fields) == 6 * lines and all(fields[i::6].count(fields[i]) == lines for i in (1, 5)):
-        run = _run_of(fields)
-        if run is not None:
-            return {method_of(Path(path)) if method == "stem" else fields[5]: run}
+    """System to run, as :func:`read_run`, which also says what is raised. No lines are no systems."""
     systems: dict[str, Run] = {}
     for line in read_run(path, method=method):
         systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
     return systems
-
-
-def _run_of(fields: list[str]) -> Run | None:
-    """The run that the fields of all lines make; None if a line is malformed or a passage occurs twice."""
-    query_ids, passage_ids, ranks = fields[0::6], fields[2::6], "".join(fields[3::6])
-    if not (ranks.isascii() and ranks.isdigit()):
-        return None
-    try:
-        scores = list(map(float, fields[4::6]))
-    except ValueError:
-        return None
-    if math.isnan(sum(scores)):
-        return None
-    changes = compress(count(1), map(ne, query_ids[1:], query_ids))
-    run: Run = {}
-    for start, end in pairwise([0, *changes, len(query_ids)]):
-        passages = run.setdefault(query_ids[start], {})
-        expected = len(passages) + end - start
-        passages.update(zip(passage_ids[start:end], scores[start:end], strict=True))
-        if len(passages) != expected:
-            return None
-    return run
 
 
 def _rank(text: str, path: str | Path, number: int) -> int:
