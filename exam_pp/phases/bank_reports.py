@@ -15,7 +15,7 @@ from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
-from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
+from exam_pp.test_bank import Entry, Nugget, QueryBank, TestBank, entry_id
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -118,7 +118,7 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             yield Problem(severity, query.query_id, pair.second, words, texts[pair.second])
     for line in bank.lines:
         for item in line.items:
-            for severity, problem in _item_problems(line, item):
+            for severity, problem in _item_problems(item):
                 yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
     for key, count in Counter(bank.duplicates).items():
         yield Problem("error", _query_of(bank, key), key, f"the id occurs {count + 1} times")
@@ -128,11 +128,9 @@ def _query_of(bank: TestBank, key: str) -> str:
     return next((query.query_id for query in bank if key in query.entries), "")
 
 
-def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
+def _item_problems(item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
     if not item.text.strip():
         yield "error", "the text is empty"
-    if item.query_id != line.query_id:
-        yield "error", f"says it is of the query {item.query_id!r}"
     last = item.entry_id.rpartition("/")[2]
     if _MD5.fullmatch(last) and last != entry_id("", item.text).removeprefix("/"):
         yield "warning", "the id is that of other words: grades of the old words count for the new ones"
@@ -140,8 +138,6 @@ def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error
         yield "warning", f"has more than {MAX_NUGGET_WORDS} words"
     if item.importance not in (None, "vital", "okay"):
         yield "warning", f"the importance {item.importance!r} is neither vital nor okay"
-    if not 0 <= item.weight < float("inf"):
-        yield "error", f"the weight {item.weight} is no number from 0"
     if item.gold_answers is not None and checkable_golds(item) is None:
         yield "warning", "the gold answer cannot be compared with text"
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,22 +167,6 @@ def test_the_bundled_grader_labels_the_demo(
     assert not any(each.errors for each in grades), "every reply is a label"
     scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
     assert scores["gen-long"] > scores["gen-short"]
-
-
-def test_the_pages_commands_that_need_no_download(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("torch")
-    page = (repository / "docs" / "nuggets.md").read_text(encoding="utf-8").replace("\\\n", " ")
-    section = page.partition("Offline, with the collection in `data/demo`")[2].partition("\n## ")[0]
-    commands = re.findall(r"^    exam-pp (.*)$", section, flags=re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["import", "grade", "evaluate"]
-    (tmp_path / "data").symlink_to(repository / "data")
-    monkeypatch.chdir(tmp_path)
-    for command in commands:
-        main(shlex.split(command))
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in rows if row and row[0].startswith("gen-")] == ["gen-long", "gen-short"]
 
 
 def assigned(llm: Any, name: str = LISTWISE) -> dict[str, str]:

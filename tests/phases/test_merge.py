@@ -46,7 +46,11 @@ def test_shards_and_merge_equal_the_whole(
             for n, q in enumerate(ids)
         ],
     )
-    bank_file = write_jsonl("bank.jsonl", [*bank, *({**bank[1], "query_id": q} for q in "xyz")])
+    more = [
+        {**bank[1], "query_id": q, "items": [item | {"query_id": q} for item in bank[1]["items"]]}
+        for q in "xyz"
+    ]
+    bank_file = write_jsonl("bank.jsonl", [*bank, *more])
     options = ["--bank", str(bank_file), "--model", "fake", "--prompt-class", RATING]
     whole, united = tmp_path / "whole.jsonl", tmp_path / "united.jsonl"
     main(["-q", "grade", str(file), "-o", str(whole), *options])
