@@ -162,13 +162,16 @@ def _as_text(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode()
 
 
+_MISSING = object()
+
+
 def _holds(copy: Any, value: Any) -> bool:
     """Whether a copy says everything that a value says; it may say more."""
     if copy == value:  # equal ones may be nested deeply
         return True
     if isinstance(value, dict):
         return isinstance(copy, dict) and all(
-            key in copy and _holds(copy[key], v) for key, v in value.items()
+            _holds(copy.get(_as_text(key), _MISSING), v) for key, v in value.items()
         )
     if isinstance(value, list):
         return isinstance(copy, list) and all(any(_holds(other, item) for other in copy) for item in value)
