@@ -92,7 +92,7 @@ def _score(text: str, path: str | Path, number: int) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if math.isnan(value):
+    if not math.isfinite(value):
         raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="score")
     return value
 

@@ -68,6 +68,7 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
         ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
         ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
         ("q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "line 2: the passage 'd' occurs twice for the query 'q'."),
+        ("q Q0 d 1 inf t\n", "line 1, score: 'inf' is not a number."),
     ],
 )
 def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
@@ -86,7 +87,7 @@ def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
         "q1 Q0 d#1 0 2.5 t\n007\tQ0\td2\t1\t-1e3\tt\r\n",
         "\ufeffq Q0 d 1 3 t\n\nr Q0 d 1 2 t\nq Q0 e 2 1 t\n",
         "q Q0 d 1 3 one\nq Q0 e 1 3 two\n",
-        "q Q0 d 1 3 t\nq 0 e 2 inf t",
+        "q Q0 d 1 3 t\nq 0 e 2 -0.5 t",
         "",
     ],
 )
