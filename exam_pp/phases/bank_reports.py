@@ -118,7 +118,7 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             yield Problem(severity, query.query_id, pair.second, words, texts[pair.second])
     for line in bank.lines:
         for item in line.items:
-            for severity, problem in _item_problems(item):
+            for severity, problem in _item_problems(line, item):
                 yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
     for key, count in Counter(bank.duplicates).items():
         yield Problem("error", _query_of(bank, key), key, f"the id occurs {count + 1} times")
@@ -128,9 +128,11 @@ def _query_of(bank: TestBank, key: str) -> str:
     return next((query.query_id for query in bank if key in query.entries), "")
 
 
-def _item_problems(item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
+def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
     if not item.text.strip():
         yield "error", "the text is empty"
+    if item.query_id != line.query_id:  # which `validate` gets to see
+        yield "error", f"says it is of the query {item.query_id!r}"
     last = item.entry_id.rpartition("/")[2]
     if _MD5.fullmatch(last) and last != entry_id("", item.text).removeprefix("/"):
         yield "warning", "the id is that of other words: grades of the old words count for the new ones"
