@@ -15,7 +15,7 @@ from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
-from exam_pp.test_bank import Entry, Nugget, QueryBank, TestBank, entry_id
+from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
