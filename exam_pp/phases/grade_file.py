@@ -118,9 +118,8 @@ def grade_file(
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
     llm = prepare_llm(team.place(model), files)
-    settled = settle_soft(options, llm)
-    summary = FileSummary(output=str(files.output), soft_left_out=_leaves_out_soft(options, settled))
-    options = settled
+    wanted, options = options, settle_soft(options, llm)
+    summary = FileSummary(output=str(files.output), soft_left_out=_leaves_out_soft(wanted, options))
     with open_journal(files, team) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), team)
         graded = grade(
