@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from exam_pp.data_model import GradesView, Passage, QueryPassages
+from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.plural import counted
 from exam_pp.store.files import STDIO
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_json import RawJson, canonical, joined, list_of
 from exam_pp.store.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 
-Conflict = Literal["ratings", "rankings", "judgments", "other values"]
+Conflict = Literal["rating", "ranking", "judgment", "other value"]
+
+_RULES: Mapping[Conflict, str] = {
+    "rating": "both are kept, and the later file's counts",
+    "ranking": "both are kept",
+    "judgment": "both are kept",
+    "other value": "the first file's is kept",
+}
+"""Which of two values counts."""
 
 _LISTS = {
     ("exam_grades",),
@@ -40,14 +51,9 @@ class Conflicts:
 
     def lines(self) -> Iterator[str]:
         """For people: what differs, and which of the values counts."""
-        rules = {
-            "ratings": "both are kept, and the later file's counts",
-            "rankings": "both are kept",
-            "judgments": "both are kept",
-            "other values": "the first file's are kept",
-        }
         for kind, count in self.counts.items():
-            yield f"{count} {kind} differ between the files; {rules[kind]} (first: {self.first[kind]})."
+            differ = counted(count, f"{kind} differs", f"{kind}s differ")
+            yield f"{differ} between the files; {_RULES[kind]} (first: {self.first[kind]})."
 
 
 @dataclass
@@ -119,8 +125,8 @@ def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, 
     missing = [query_id for query_id in order if query_id not in present]
     if missing:
         raise DataError(
-            f"{len(missing)} of its queries are in none of the files that are merged (the first is "
-            f"{missing[0]!r}); is a shard missing?",
+            f"{counted(len(missing), 'of its queries is', 'of its queries are')} in none of the files that "
+            f"are merged (the first is {missing[0]!r}); is a shard missing?",
             file=str(like),
         )
     return order | {query_id: {} for query_id in present if query_id not in order}
@@ -171,11 +177,15 @@ class _Pair:
         """Add what the other record knows and this one does not; the first file's values stay."""
         if not self.into.text:
             self.into.set_text(self.other.text)
-        self._compare_grades()
+        versions = _versions(self.into, self.other)
+        before, later = _ratings(self.into, versions), _ratings(self.other, versions)
+        self._compare_ratings(before, later)
         self._compare_data()
         for path, value in self.other.parts().items():
             if path not in {("paragraph_id",), ("text",)}:
                 self._take(path, value)
+        if not later.items() <= _ratings(self.into, versions).items():
+            self._put_last()
 
     def _take(self, path: tuple[str, ...], new: RawJson) -> None:
         """Take over one value, or what is new in a list."""
@@ -188,44 +198,91 @@ class _Pair:
         if old is None or bytes(old) == b"null":
             return new
         if bytes(new) != b"null" and canonical(old) != canonical(new):
-            self._report("other values", name)
+            self._report("other value", name)
         return old
 
-    def _compare_grades(self) -> None:
-        known = {}
-        for grades in self.into.grade_sets():
-            known.update(_ratings(grades))
-        for grades in self.other.grade_sets():
-            for key, rating in _ratings(grades).items():
-                if known.get(key, rating) != rating:
-                    self._report("ratings", f"{key[-1]!r}, {known[key]} and {rating} by {key[0]}")
+    def _compare_ratings(self, before: Mapping[_Rated, int], later: Mapping[_Rated, int]) -> None:
+        for slot, rating in later.items():
+            if before.get(slot, rating) != rating:
+                self._report("rating", f"{slot.entry_id!r}, {before[slot]} and {rating} by {slot.key.model}")
 
     def _compare_data(self) -> None:
-        ranks = {r.method: (r.rank, r.score) for r in self.into.rankings}
+        """A file that contradicts itself is `exam-pp validate`'s business: here only what is new counts."""
+        places = defaultdict(list)
+        for r in self.into.rankings:
+            places[r.method, r.query_id].append((r.rank, r.score))
         for r in self.other.rankings:
-            if ranks.get(r.method, (r.rank, r.score)) != (r.rank, r.score):
-                self._report("rankings", f"ranks {ranks[r.method][0]} and {r.rank} by {r.method!r}")
-        labels = {j.query_id: j.relevance for j in self.into.judgments}
+            known = places.get((r.method, r.query_id))
+            if known and (r.rank, r.score) not in known:
+                self._report("ranking", f"ranks {known[0][0]} and {r.rank} by {r.method!r}")
+        labels = defaultdict(list)
+        for j in self.into.judgments:
+            labels[j.query_id].append(j.relevance)
         for j in self.other.judgments:
-            if labels.get(j.query_id, j.relevance) != j.relevance:
-                self._report("judgments", f"{labels[j.query_id]} and {j.relevance}")
+            levels = labels.get(j.query_id)
+            if levels and j.relevance not in levels:
+                self._report("judgment", f"{levels[0]} and {j.relevance}")
+
+    def _put_last(self) -> None:
+        """Put the other's sets of grades behind the rest: this record had some of them, and later ones."""
+        for name in ("exam_grades", "grades"):
+            if new := self.other.fields.get(name):
+                self.into.change([name], partial(_with_last, new))
 
     def _report(self, kind: Conflict, what: str) -> None:
         self.conflicts.add(kind, f"query {self.query_id!r}, passage {self.into.passage_id!r}: {what}")
 
 
-def _ratings(grades: GradesView) -> dict[tuple[str | None, ...], int]:
-    """Ratings by who gave them, with which words, to which entry."""
-    made_by = (grades.model, grades.prompt_class, grades.prompt_hash)
-    return {(*made_by, entry_id): rating for entry_id, rating in grades.entry_ratings().items()}
+class _Rated(NamedTuple):
+    """What was rated, by whom; ``version`` where there are several of the prompt's words."""
+
+    key: GradeKey
+    version: str | None
+    entry_id: str
+
+
+def _versions(*passages: PassageView) -> dict[GradeKey, set[str]]:
+    """The hashes of the prompts' words; a set of grades without one is of any, as for all who read grades."""
+    found: defaultdict[GradeKey, set[str]] = defaultdict(set)
+    for passage in passages:
+        for grades in passage.grade_sets():
+            found[GradeKey.of(grades)] |= {grades.prompt_hash} if grades.prompt_hash else set()
+    return found
+
+
+def _ratings(passage: PassageView, versions: Mapping[GradeKey, set[str]]) -> dict[_Rated, int]:
+    """The ratings that count: of several of an entry the last."""
+    found = {}
+    for grades in passage.grade_sets():
+        key = GradeKey.of(grades)
+        version = grades.prompt_hash if len(versions[key]) > 1 else None
+        for entry_id, rating in grades.entry_ratings().items():
+            found[_Rated(key, version, entry_id)] = rating
+    return found
 
 
 def _union(first: RawJson | None, second: RawJson) -> RawJson:
-    """All members in order, equal ones once."""
+    """All members in order, equal ones once; the first list as it is if it has all of them."""
     if first is None:
         return second
-    known = list_of(first)
+    members, more = _distinct(first), _distinct(second)
+    if more.keys() <= members.keys():
+        return first
+    return joined((members | {key: value for key, value in more.items() if key not in members}).values())
+
+
+def _with_last(last: RawJson, united: RawJson | None) -> RawJson:
+    """A list with the members that are in ``last``, too, behind the others."""
+    behind = _distinct(last)
+    before = [value for key, value in _distinct(united).items() if key not in behind]
+    return joined([*before, *behind.values()])
+
+
+def _distinct(values: RawJson | None) -> dict[bytes, RawJson]:
+    """The members of a list by content; equal ones once, in the last place, as the last rating counts."""
     members: dict[bytes, RawJson] = {}
-    for value in [*known, *list_of(second)]:
-        members.setdefault(canonical(value), value)
-    return first if len(members) == len(known) else joined(members.values())
+    for value in list_of(values):
+        key = canonical(value)
+        members.pop(key, None)
+        members[key] = value
+    return members

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Paragraph, Table
 from exam_pp.reports.verification.checked import CheckedQuery
 
@@ -68,13 +69,6 @@ class Smallest(Generic[T]):
         self._items.sort(key=itemgetter(0))
         if self.limit is not None:
             del self._items[self.limit :]
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: ``1 query``, ``2 queries``."""
-    if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun}"
 
 
 def omission(count: int, what: str, shown: int) -> list[Block]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Table
-from exam_pp.reports.verification.base import VerificationReport, counted, omission, without_empty_columns
+from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
 from exam_pp.reports.verification.checked import (
     NOT_ASKED,
     UNGRADED,

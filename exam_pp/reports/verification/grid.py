@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Table
 from exam_pp.reports.verification.base import (
     Smallest,
     VerificationReport,
-    counted,
     omission,
     without_empty_columns,
 )

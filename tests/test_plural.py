@@ -1,0 +1,23 @@
+"""Numbers with their nouns."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.plural import counted
+
+
+@pytest.mark.parametrize(
+    ("count", "forms", "words"),
+    [
+        (1, ("query",), "1 query"),
+        (0, ("query",), "0 queries"),
+        (2, ("bank entry",), "2 bank entries"),
+        (3, ("key",), "3 keys"),
+        (2, ("set of grades", "sets of grades"), "2 sets of grades"),
+        (1, ("query has", "queries have"), "1 query has"),
+        (5, ("query has", "queries have"), "5 queries have"),
+    ],
+)
+def test_numbers_agree_with_their_nouns(count: int, forms: tuple[str, ...], words: str) -> None:
+    assert counted(count, *forms) == words
