@@ -16,6 +16,7 @@ from importlib import import_module
 import click
 
 from exam_pp.errors import ExamError, StoppedError
+from exam_pp.wording import in_one_line
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
@@ -90,6 +91,13 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
 
 
+class _OneLine(logging.Formatter):
+    """Messages hold ids and file names, which may hold anything."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(in_one_line, super().format(record).split("\n")))
+
+
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -97,9 +105,10 @@ class LazyGroup(click.Group):
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors on standard error.")
 def cli(quiet: bool) -> None:
     """Grade retrieved and generated passages against a test bank, and evaluate systems with it."""
-    logging.basicConfig(
-        level=logging.WARNING if quiet else logging.INFO, format="%(message)s", stream=sys.stderr, force=True
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    level = logging.WARNING if quiet else logging.INFO
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     # Libraries that log every request or download at INFO would drown our own messages.
     for library in ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3"):
         logging.getLogger(library).setLevel(logging.ERROR)
@@ -125,7 +134,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("exam-pp: interrupted.", err=True)
         sys.exit(130)
     except ExamError as error:
-        click.echo(f"exam-pp: {error}", err=True)
+        click.echo(f"exam-pp: {in_one_line(str(error))}", err=True)
         _forget_stdout()
         sys.exit(error.exit_code)
     except OSError as error:

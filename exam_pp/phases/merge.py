@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.plural import counted
 from exam_pp.store.files import STDIO
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_json import RawJson, canonical, joined, list_of
 from exam_pp.store.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
+from exam_pp.wording import counted
 
 Conflict = Literal["rating", "ranking", "judgment", "other value"]
 

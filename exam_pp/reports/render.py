@@ -30,11 +30,21 @@ def show(cell: Cell, decimals: int) -> str:
     return f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
 
 
+def harmless(words: str) -> str:
+    """Words that a terminal only shows; line ends and tabs stay."""
+    return words.translate(_CONTROLS)
+
+
+def one_line(cell: str) -> str:
+    """A cell without tabs and line ends, which would shift every column and row after it."""
+    return " ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell
+
+
 def text(report: Report) -> str:
     """For terminals and plain files."""
     blocks = [report.title] if report.title else []
     blocks += [_text_block(block) for block in report.blocks]
-    return "\n\n".join(blocks).translate(_CONTROLS) + "\n"
+    return harmless("\n\n".join(blocks)) + "\n"
 
 
 def _text_block(block: Block) -> str:
@@ -57,7 +67,7 @@ def _text_table(table: Table) -> str:
     cells = [
         [
             f"[{text}]" if (i, j) in table.boxed else text
-            for j, text in enumerate(show(cell, table.decimals) for cell in row)
+            for j, text in enumerate(one_line(show(cell, table.decimals)) for cell in row)
         ]
         for i, row in enumerate(table.rows)
     ]
@@ -100,17 +110,14 @@ def _shown(table: Table) -> list[list[str]]:
 
 
 def _tsv_row(row: list[str]) -> str:
-    # A tab or line end inside a cell would shift every column after it.
-    return (
-        "\t".join(" ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell for cell in row) + "\n"
-    )
+    return "\t".join(map(one_line, row)) + "\n"
 
 
 def markdown(report: Report) -> str:
     """For issues, wikis and papers in progress."""
     blocks = [f"# {_markdown_words(report.title)}"] if report.title else []
     blocks += [_markdown_block(block) for block in report.blocks]
-    return "\n\n".join(blocks).translate(_CONTROLS) + "\n"
+    return harmless("\n\n".join(blocks)) + "\n"
 
 
 def _markdown_block(block: Block) -> str:

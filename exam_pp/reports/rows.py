@@ -13,10 +13,11 @@ from itertools import islice
 from typing import IO, Any
 
 from exam_pp.reports.document import Cell, Report, Table
-from exam_pp.reports.render import render
+from exam_pp.reports.render import one_line, render
 
 ROW_FORMATS = ("text", "tsv", "json", "jsonl", "md", "csv")
-_DECIMALS = 3
+DECIMALS = 3
+"""Of numbers that are shown to people."""
 _BATCH = 1000
 
 
@@ -42,7 +43,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str,
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Report:
     """The rows as a report, for people."""
-    return Report("", [Table(columns, [[cell(value) for value in row] for row in rows], decimals=_DECIMALS)])
+    return Report("", [Table(columns, [[cell(value) for value in row] for row in rows], decimals=DECIMALS)])
 
 
 def unique(columns: Sequence[str]) -> list[str]:
@@ -114,7 +115,7 @@ def _separated(
     for batch in batches():
         if separator == "\t":
             # As every TSV of ours: a tab or line end inside a cell becomes a space, nothing is quoted.
-            stream.write("".join("\t".join(map(_one_line, row)) + "\n" for row in batch).encode())
+            stream.write("".join("\t".join(map(one_line, row)) + "\n" for row in batch).encode())
         else:
             buffer = io.StringIO(newline="")
             csv.writer(buffer, lineterminator="\n").writerows(batch)
@@ -124,7 +125,3 @@ def _separated(
 def _text(value: Any) -> str:
     shown = cell(value)
     return "" if shown is None else str(shown)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()) if any(c in text for c in "\t\n\r") else text

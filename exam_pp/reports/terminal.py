@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exam_pp.reports.rows import cell, unique
+from exam_pp.reports.render import harmless, show
+from exam_pp.reports.rows import DECIMALS, cell, unique
 
 MOST_ROWS = 200
 """Rows that are drawn; a table that is longer is for files."""
@@ -25,11 +26,9 @@ def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, most: in
     for number, name in enumerate(unique(columns)):
         values = [row[number] for row in shown if row[number] is not None]
         numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-        drawing.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        drawing.add_column(Text(harmless(name)), justify="right" if numeric else "left", overflow="fold")
     for row in shown:
         # Text, so that brackets in passages are not taken for markup.
-        drawing.add_row(
-            *(Text("" if c is None else f"{c:.3f}" if isinstance(c, float) else str(c)) for c in row)
-        )
+        drawing.add_row(*(Text(harmless(show(c, DECIMALS))) for c in row))
     Console().print(drawing)
     return more

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from exam_pp.cli.main import main
+from tests.conftest import passage, rubric
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,18 @@ def test_options_before_the_command_are_no_commands(capsys: pytest.CaptureFixtur
         main(["--helpp"])
     assert stop.value.code == 2
     assert "No such option" in capsys.readouterr().err
+
+
+def test_ids_and_keys_of_a_file_write_no_lines_and_command_no_terminal(
+    write_jsonl: Callable[[str, list[Any]], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    grades = rubric({"q/a": 1}, tokens_cut={"\n\x1b[2J": "many"})
+    file = write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    with pytest.raises(SystemExit):
+        main(["validate", str(file), "--format", "text"])
+    with pytest.raises(SystemExit):
+        main(["query", str(file), "SELECT * FROM ratings"])
+    shown, err = capsys.readouterr()
+    assert "\x1b" not in shown
+    assert err.count("\n") == 1
+    assert "tokens_cut.\\n\\x1b[2J" in err

@@ -93,3 +93,8 @@ def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str
     for name in RENDERERS:
         assert render(report, name).endswith("\n")
     assert [row["name"] for row in json.loads(render(report, "json"))["tables"][0]["rows"]] if rows else True
+
+
+def test_a_cell_of_several_lines_is_one_row() -> None:
+    table = Table(("passage", "rating"), [("one\ntwo\tthree", 4)])
+    assert render(Report("", [table]), "text").splitlines()[2:] == ["one two three       4"]

@@ -22,3 +22,11 @@ def test_long_tables_are_cut_and_say_so(capsys: pytest.CaptureFixture[str]) -> N
     out = capsys.readouterr().out
     assert " 2 " in out
     assert " 3 " not in out
+
+
+def test_a_passage_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    draw_rows(["text\x1b[2J"], [("red \x1b[31m words",)])
+    out = capsys.readouterr().out
+    assert "\x1b[31m" not in out
+    assert "\x1b[2J" not in out
+    assert "red \N{REPLACEMENT CHARACTER}[31m words" in out

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Paragraph, Table
 from exam_pp.reports.verification.checked import CheckedQuery
+from exam_pp.wording import counted
 
 T = TypeVar("T")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Table
 from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
 from exam_pp.reports.verification.checked import (
@@ -16,6 +15,7 @@ from exam_pp.reports.verification.checked import (
     blank_pair,
     shortened,
 )
+from exam_pp.wording import counted
 
 CELL = 56
 """Characters of a text in a table for the terminal."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Table
 from exam_pp.reports.verification.base import (
     Smallest,
@@ -14,6 +13,7 @@ from exam_pp.reports.verification.base import (
 )
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, blank_pair, shortened
 from exam_pp.reports.verification.grading import CELL
+from exam_pp.wording import counted
 
 _TEXT = 40
 """Characters of a passage at the end of its row."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.verification.base import Smallest, VerificationReport, omission, percent
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, GradedPair
 from exam_pp.reports.verification.grading import pair_table
+from exam_pp.wording import counted
 
 _EXAMPLE = 200
 """Characters of an example passage."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from exam_pp.plural import counted
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
 from exam_pp.reports.verification.checked import NOT_ASKED, CheckedQuery, GradedPair, shortened
 from exam_pp.reports.verification.grading import CELL
+from exam_pp.wording import counted
 
 _REPLY = 90
 """Characters of a reply where replies are listed: enough to tell them apart."""

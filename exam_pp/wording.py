@@ -1,6 +1,10 @@
-"""Numbers with their nouns, for messages: one query, two queries."""
+"""How messages are worded: numbers with their nouns, and nothing that moves the cursor of a terminal."""
 
 from __future__ import annotations
+
+import re
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
@@ -16,3 +20,8 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 def _ends_in_consonant_y(noun: str) -> bool:
     return noun.endswith("y") and noun[-2:-1] not in "aeiou"
+
+
+def in_one_line(text: str) -> str:
+    """A message in which ids and keys of files cannot begin a line, or command the terminal."""
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)

@@ -1,10 +1,10 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and messages that stay messages."""
 
 from __future__ import annotations
 
 import pytest
 
-from exam_pp.plural import counted
+from exam_pp.wording import counted, in_one_line
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,7 @@ from exam_pp.plural import counted
 )
 def test_numbers_agree_with_their_nouns(count: int, forms: tuple[str, ...], words: str) -> None:
     assert counted(count, *forms) == words
+
+
+def test_a_message_is_one_line_and_commands_no_terminal() -> None:
+    assert in_one_line("key 'a\nb\x1b[2J', line\u2028 – ü\t") == "key 'a\\nb\\x1b[2J', line\\u2028 – ü\\t"
