@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, FiniteFloat, Tag
@@ -123,6 +124,17 @@ class QueryBank:
     query_text: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
 
+    def add(self, line: BankLine) -> list[str]:
+        """Take a line of the query; returns the ids in it that occurred before."""
+        self.query_text = self.query_text or line.query_text
+        repeated = []
+        for item in line.items:
+            if item.entry_id in self.entries:
+                repeated.append(item.entry_id)
+            else:
+                self.entries[item.entry_id] = item
+        return repeated
+
 
 @dataclass
 class TestBank:
@@ -130,34 +142,29 @@ class TestBank:
 
     __test__ = False  # pytest would collect the class by its name
 
-    queries: dict[str, QueryBank]
+    queries: Mapping[str, QueryBank]
     duplicates: list[str] = field(default_factory=list)
-    lines: list[BankLine] = field(default_factory=list)
+    lines: Sequence[BankLine] = field(default_factory=list)
 
     @classmethod
     def from_lines(cls, lines: Iterable[BankLine]) -> TestBank:
         """Lines with the same query id are concatenated."""
-        bank = cls({})
-        for line in lines:
-            bank.lines.append(line)
-            query = bank.queries.setdefault(line.query_id, QueryBank(line.query_id))
-            query.query_text = query.query_text or line.query_text
-            for item in line.items:
-                if item.entry_id in query.entries:
-                    bank.duplicates.append(item.entry_id)
-                else:
-                    query.entries[item.entry_id] = item
-        return bank
+        kept = list(lines)
+        queries: dict[str, QueryBank] = {}
+        duplicates: list[str] = []
+        for line in kept:
+            duplicates += queries.setdefault(line.query_id, QueryBank(line.query_id)).add(line)
+        return cls(queries, duplicates, kept)
 
     def __iter__(self) -> Iterator[QueryBank]:
-        return iter(self.queries.values())
+        return (self.queries[query_id] for query_id in self.queries)
 
     def entries(self, query_id: str) -> dict[str, Entry]:
         """Entry id to entry; empty for a query without a bank."""
         query = self.queries.get(query_id)
         return query.entries if query else {}
 
-    @property
+    @cached_property
     def kinds(self) -> set[EntryKind]:
         """Which kinds of entries the bank holds."""
         return {entry.kind for query in self for entry in query.entries.values()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,3 +173,49 @@ def test_errors_name_line_and_field(write_jsonl: Write, value: Any, words: str) 
         read_bank(path)
     assert str(caught.value).startswith(str(path))
     assert words in str(caught.value)
+
+
+def test_a_packed_bank_says_the_same(write_jsonl: Write) -> None:
+    path = write_jsonl(
+        "bank.jsonl",
+        [
+            line("q", [question("q", "a"), question("q", "a")], facet_id="f1", query_text=""),
+            line("r", [nugget("r", "c")]),
+            line("q", [question("q", "b"), question("q", "a")], facet_id="f2"),
+        ],
+    )
+    bank, packed = read_bank(path), read_bank(path, packed=True)
+    assert list(packed.lines) == bank.lines
+    assert packed.lines[1:] == bank.lines[1:]
+    assert dict(packed.queries) == bank.queries
+    assert list(packed) == list(bank)
+    assert packed.kinds == bank.kinds
+    assert packed.duplicates == bank.duplicates == ["q/a", "q/a"]
+    assert packed.entries("q").keys() == {"q/a", "q/b"}
+    assert packed.queries["q"].query_text == "about q"
+    assert "s" not in packed.queries
+    assert not packed.entries("s")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_broken_line_is_named_whether_packed_or_not(write_jsonl: Write, packed: bool) -> None:
+    path = write_jsonl("bank.jsonl", [line("q", [question("q", "a")]), line("q", [question("r", "b")])])
+    with pytest.raises(DataError, match=r"line 2.*'r' is not the query of the line"):
+        read_bank(path, packed=packed)
+
+
+def test_a_packed_bank_takes_the_memory_of_its_file(tmp_path: Path) -> None:
+    def peak(queries: int) -> int:
+        path = tmp_path / "bank.jsonl"
+        with path.open("w") as stream:
+            for number in range(queries):
+                items = [question(f"q{number}", f"{item:032}") for item in range(20)]
+                stream.write(json.dumps(line(f"q{number}", items)) + "\n")
+        tracemalloc.start()
+        bank = read_bank(path, packed=True)
+        assert sum(len(query.entries) for query in bank) == 20 * queries
+        found = tracemalloc.get_traced_memory()[1] - path.stat().st_size
+        tracemalloc.stop()
+        return found
+
+    assert peak(400) < 1.5 * peak(100)

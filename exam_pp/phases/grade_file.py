@@ -144,7 +144,7 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     """The bank and the texts that passages are graded against, once everything about the files fits."""
     check_output(files.output, files.inputs)
     _check_prompts(files, options)
-    bank = TestBank({}) if files.bank is None else read_bank(files.bank)
+    bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
     _check_kinds(bank, options)
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)

@@ -186,7 +186,7 @@ def _fill_bank(
     queries: dict[str, tuple[str | None, str | None]],
 ) -> None:
     seen: set[tuple[str, str]] = set()
-    for line in read_bank(path).lines:
+    for line in read_bank(path, packed=True).lines:
         text, collection = queries.get(line.query_id, (None, None))
         queries[line.query_id] = (text or line.query_text or None, collection or line.test_collection or None)
         if "bank" not in wanted:

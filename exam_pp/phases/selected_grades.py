@@ -55,7 +55,7 @@ def read_selected(
     soft: bool = False,
 ) -> SelectedGrades:
     """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
-    bank = read_bank(bank_path) if bank_path is not None else None
+    bank = read_bank(bank_path, packed=True) if bank_path is not None else None
     wanted = set(read_queries(queries_path)) if queries_path is not None else None
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(read_passages_for_metrics(graded), selector, bank, soft=soft)

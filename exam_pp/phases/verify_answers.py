@@ -75,7 +75,7 @@ def verify_answers(
     check_output(files.output, files.inputs)
     if files.bank is None:
         raise SelectionError("Verifying answers needs the questions and their gold answers: name --bank.")
-    bank = read_bank(files.bank)
+    bank = read_bank(files.bank, packed=True)
     bank.require_kind("question", "Verifying answers")
     check_answer_keys(bank, files.bank)
     llm = load_llm(model)

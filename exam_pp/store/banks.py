@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from pydantic import ValidationError
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.validation import data_error, parse_json
-from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.test_bank import BankLine, QueryBank, TestBank
 
 log = logging.getLogger(__name__)
 
 
-def read_bank(path: str | Path) -> TestBank:
+def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     """A bank of questions, nuggets or both.
 
     Also reads the older shape with ``questions`` instead of ``items``. Ids that occur more than once are
-    logged: entries by id are the first of each, lines hold every one. Raises :class:`DataError`, also for
-    a bank without any entry.
+    logged: entries by id are the first of each, lines hold every one. ``packed`` is for work that looks at
+    one query after the other: the file's bytes stay in memory, a fifth of the objects, which are made anew
+    when they are looked at (so what is changed in them is lost). Raises :class:`DataError`, also for a
+    bank without any entry.
     """
-    bank = TestBank.from_lines(_lines(path))
+    bank = _packed(path) if packed else TestBank.from_lines(read_bank_lines(path))
     if not any(query.entries for query in bank):
         raise DataError("holds no questions and no nuggets.", file=str(path))
     if bank.duplicates:
@@ -36,12 +38,17 @@ def read_bank(path: str | Path) -> TestBank:
     return bank
 
 
-def _lines(path: str | Path) -> Iterator[BankLine]:
+def read_bank_lines(path: str | Path) -> Iterator[BankLine]:
+    """The lines of a bank, one at a time; raises :class:`DataError`."""
     for number, line in read_lines(path):
-        value = parse_json(line, path, number)
-        if not isinstance(value, dict):
-            raise DataError("is not a JSON object.", file=str(path), line=number)
-        yield _bank_line(value, path, number)
+        yield _parse(line, path, number)
+
+
+def _parse(line: bytes, path: str | Path, number: int) -> BankLine:
+    value = parse_json(line, path, number)
+    if not isinstance(value, dict):
+        raise DataError("is not a JSON object.", file=str(path), line=number)
+    return _bank_line(value, path, number)
 
 
 def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine:
@@ -66,6 +73,75 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
                 file=str(path), line=number, field=f"items.{position}.query_id",
             )  # fmt: skip
     return bank_line
+
+
+def _packed(path: str | Path) -> TestBank:
+    lines = _Lines(path)
+    queries = _Queries(lines)
+    duplicates = [repeated for number, line in read_lines(path) for repeated in queries.append(number, line)]
+    return TestBank(queries, duplicates, lines)
+
+
+class _Lines(Sequence[BankLine]):
+    """The lines of a file as bytes, each an object only when it is looked at."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        self._lines: list[tuple[int, bytes]] = []
+
+    def append(self, number: int, line: bytes) -> BankLine:
+        """Keep a line; raises :class:`DataError`."""
+        self._lines.append((number, line))
+        return self[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> BankLine: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[BankLine]: ...
+
+    def __getitem__(self, index: int | slice) -> BankLine | list[BankLine]:
+        if isinstance(index, slice):
+            return [_parse(line, self._path, number) for number, line in self._lines[index]]
+        number, line = self._lines[index]
+        return _parse(line, self._path, number)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+class _Queries(Mapping[str, QueryBank]):
+    """The queries of the lines, of which the one that was looked at last is an object."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        self._places: dict[str, list[int]] = {}
+        self._last = QueryBank("")
+
+    def append(self, number: int, line: bytes) -> list[str]:
+        """Take a line of the file; returns the ids in it that its query had before."""
+        bank_line = self._lines.append(number, line)
+        query = self[bank_line.query_id] if bank_line.query_id in self else QueryBank(bank_line.query_id)
+        self._places.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
+        self._last = query
+        return query.add(bank_line)
+
+    def __getitem__(self, query_id: str) -> QueryBank:
+        places = self._places[query_id]
+        if self._last.query_id != query_id:
+            self._last = QueryBank(query_id)
+            for place in places:
+                self._last.add(self._lines[place])
+        return self._last
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
