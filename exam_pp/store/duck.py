@@ -215,7 +215,7 @@ class Reader:
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
         options = "FORMAT parquet, USE_TMP_FILE false"  # one file may be written, and no other beside it
-        statement = f"COPY ({sql.strip().rstrip(';')}\n) TO {_quoted(str(target))} ({options})"
+        statement = f"COPY ({_without_end(sql)}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
 
     def is_empty(self, table: TableName) -> bool:
@@ -288,6 +288,19 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
             f"The SQL may only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but this is "
             f"{kind}; --unsafe-sql allows everything."
         )
+
+
+def _without_end(sql: str) -> str:
+    """The statement without its semicolon, and the comments behind that."""
+    import duckdb  # noqa: PLC0415 - slow to import
+
+    text = sql.encode()
+    for offset, kind in reversed(duckdb.tokenize(sql)):
+        if text[offset : offset + 1] == b";":
+            text = text[:offset]
+        elif kind != duckdb.token_type.comment:
+            break
+    return text.decode()
 
 
 def sentence(error: Exception) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -321,6 +322,13 @@ def test_formats(form: str, tmp_path: Path) -> None:
     sql = "SELECT * FROM (VALUES (1, E'x\\ty'), (NULL, 'z')) AS t(a, b)"
     query_files(SqlSources(), Statement(sql), output, form, LIMITS)
     assert output.read_text(encoding="utf-8") == FORMATS[form]
+
+
+@pytest.mark.parametrize("sql", ["SELECT 'ü;' AS n", "SELECT 'ü;' AS n;", "SELECT 'ü;' AS n ; -- ;\n;/**/"])
+def test_parquet_of_a_statement_however_it_ends(tmp_path: Path, sql: str) -> None:
+    output = tmp_path / "rows.parquet"
+    query_files(SqlSources(), Statement(sql), output, "parquet", LIMITS)
+    assert duckdb.read_parquet(str(output)).fetchall() == [("ü;",)]
 
 
 def test_parquet_and_empty_results(tmp_path: Path) -> None:
