@@ -268,7 +268,12 @@ def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTa
     assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
     # Leaving is asked about, because the work would be gone.
     asked: list[str] = []
-    page.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def leave(dialog: Any) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.page.on("dialog", leave)
     page.page.click("h1")
     page.page.close(run_before_unload=True)
     page.page.wait_for_event("close") if not page.page.is_closed() else None
@@ -279,9 +284,11 @@ def test_two_tabs_show_the_same_work(demo: Path, browser: Any) -> None:
     context = browser.new_context()
     first, second = (Tab(context.new_page()).open(demo / "review.html") for _ in range(2))
     first.go("#/q/0/p/0/e/0").press("2")
-    second.page.wait_for_selector("#status:has-text('1 rating: not saved')")
+    second.page.wait_for_selector("#status:has-text('1 rating')")
+    assert second.text("#status") == "1 rating: not saved"
     second.go("#/q/0/p/1/e/0").press("4")
-    first.page.wait_for_selector("#status:has-text('2 ratings: not saved')")
+    first.page.wait_for_selector("#status:has-text('2 ratings')")
+    assert first.text("#status") == "2 ratings: not saved"
     context.close()
 
 
