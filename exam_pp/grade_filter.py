@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -94,7 +94,15 @@ class GradeFilter:
         return kind in (None, self.kind, f"{self.kind}_grading")
 
 
-_Signature = tuple[str | None, str | None, str | None, bool]
+@dataclass(slots=True)
+class _Alike:
+    """Grades that look alike to a filter: whether they pass, and how many there were."""
+
+    key: GradeKey
+    accepted: bool
+    is_rated: bool
+    prompt_hash: str | None
+    count: int = 0
 
 
 @dataclass
@@ -105,35 +113,61 @@ class GradeSelector:
     """
 
     filter: GradeFilter
-    seen: Counter[GradeKey] = field(default_factory=Counter)
-    selected: Counter[GradeKey] = field(default_factory=Counter)
-    rated: bool = False
-    hashes: set[str] = field(default_factory=set)
-    _known: dict[_Signature, tuple[GradeKey, bool]] = field(default_factory=dict, init=False, repr=False)
+    _found: dict[tuple[object, ...], _Alike] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._looks_at_entries = self.filter.kind is not None or self.filter.question_set is not None
 
     def select(self, passage: PassageView) -> list[GradesView]:
         """The passage's grade sets that pass, in file order."""
         chosen: list[GradesView] = []
+        found = self._found
         for grades in passage.grade_sets():
-            key, accepted = self._judge(grades)
-            self.seen[key] += 1
-            if accepted:
-                self.selected[key] += 1
-                self.rated = self.rated or grades.is_rated
-                if grades.prompt_hash is not None:
-                    self.hashes.add(grades.prompt_hash)
+            look: tuple[object, ...] = (
+                grades.model,
+                grades.prompt_class,
+                grades.prompt_hash,
+                grades.is_rated,
+            )
+            if self._looks_at_entries:
+                look = (*look, self.filter.accepts(grades))
+            alike = found.get(look)
+            if alike is None:  # decided once for all that look alike to the filter
+                key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)
+                alike = found[look] = _Alike(key, accepted, grades.is_rated, grades.prompt_hash)
+            alike.count += 1
+            if alike.accepted:
                 chosen.append(grades)
         return chosen[:1] if self.filter.choice == "first" else chosen
 
-    def _judge(self, grades: GradesView) -> tuple[GradeKey, bool]:
-        """The key of grades, and whether they pass; decided once for all that look alike to the filter."""
-        if self.filter.kind is not None or self.filter.question_set is not None:  # they look at entries
-            return GradeKey.of(grades, self.filter), self.filter.accepts(grades)
-        signature = (grades.model, grades.prompt_class, grades.prompt_hash, grades.is_rated)
-        known = self._known.get(signature)
-        if known is None:
-            known = self._known[signature] = (GradeKey.of(grades, self.filter), self.filter.accepts(grades))
-        return known
+    @property
+    def seen(self) -> Counter[GradeKey]:
+        """How many passages have grades of each key."""
+        return self._counted(self._found.values())
+
+    @property
+    def selected(self) -> Counter[GradeKey]:
+        """As :attr:`seen`, of the grades that passed."""
+        return self._counted(self._accepted())
+
+    @property
+    def rated(self) -> bool:
+        """Whether selected grades have levels beyond correct and wrong."""
+        return any(alike.is_rated for alike in self._accepted())
+
+    @property
+    def hashes(self) -> set[str]:
+        """The hashes of the prompts' words of the selected grades."""
+        return {alike.prompt_hash for alike in self._accepted() if alike.prompt_hash is not None}
+
+    def _accepted(self) -> Iterator[_Alike]:
+        return (alike for alike in self._found.values() if alike.accepted)
+
+    def _counted(self, kinds: Iterable[_Alike]) -> Counter[GradeKey]:
+        counts: Counter[GradeKey] = Counter()
+        for alike in kinds:
+            counts[alike.key] += alike.count
+        return counts
 
     def ratings(self, passage: PassageView) -> dict[str, int]:
         """Entry id to rating of the selected grades, united."""

@@ -33,13 +33,14 @@ class Cover:
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
         """See :class:`exam_pp.metrics.base.Metric`."""
-        reached = [passage.reaching(self.min_grade) for passage in query.passages]
+        name = str(self)
+        reached = query.reached(self.min_grade)
         covered_by_any = _union(reached)
         best = query.size(covered_by_any if self.normalised else query.everything)
         for system, first_rank in first_ranks.items():
-            covered = _union(reached[index] for index in query.top(system, first_rank, self.cutoff))
-            yield Score(system, query.query_id, str(self), _share(query.size(covered), best))
-        yield Score(OVERALL_SYSTEM, query.query_id, str(self), _share(query.size(covered_by_any), best))
+            covered = _union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
+            yield Score(system, query.query_id, name, _share(query.size(covered), best))
+        yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
 
     def bounds(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[tuple[Score, Score]]:
         """The least and the most that each score could be, whatever grades the ungraded pairs have.
@@ -48,7 +49,7 @@ class Cover:
         raises, for normalised cover, what is covered at all as well, never lowering that system's score;
         one that others' pairs could cover may lower it.
         """
-        reached = [passage.reaching(self.min_grade) for passage in query.passages]
+        reached = query.reached(self.min_grade)
         open_pairs = [query.everything & ~passage.graded for passage in query.passages]
         anyone = _union(reached)
         tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
@@ -68,7 +69,7 @@ class Cover:
 
     def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
         """Whether each system of ``first_ranks``, then the overall system, covers each entry."""
-        reached = [passage.reaching(self.min_grade) for passage in query.passages]
+        reached = query.reached(self.min_grade)
         any_passage = _union(reached)
         masks = [
             _union(reached[i] for i in query.top(*ranked, self.cutoff)) for ranked in first_ranks.items()

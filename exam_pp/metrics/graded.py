@@ -48,14 +48,14 @@ class GradedPassage:
     levels: dict[int, int] = field(default_factory=dict)
     soft: dict[int, Sequence[float]] = field(default_factory=dict)
 
-    def grade(self, grades: Iterable[tuple[int, int]]) -> None:
-        """Give entries (by bit position) their grades, in place of those they may have."""
-        levels, fresh = self.levels, not self.levels
-        for position, grade in grades:
-            bit = 1 << position
-            if not fresh:
-                self._forget(bit)
-            levels[grade] = levels.get(grade, 0) | bit
+    def grade(self, ratings: Mapping[str, int], positions: Mapping[str, int]) -> None:
+        """Give entries (by id) their grades, in place of those they may have."""
+        levels = self.levels
+        if levels:
+            for entry_id in ratings:
+                self._forget(1 << positions[entry_id])
+        for entry_id, grade in ratings.items():
+            levels[grade] = levels.get(grade, 0) | 1 << positions[entry_id]
 
     def _forget(self, bit: int) -> None:
         for grade, mask in self.levels.items():
@@ -114,6 +114,7 @@ class GradedQuery:
     foreign: set[str] = field(default_factory=set)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
+    _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def top(self, system: str, first_rank: int, cutoff: int) -> list[int]:
         """Indices of the passages that a system has within the cutoff, best first.
@@ -126,11 +127,19 @@ class GradedQuery:
         if known is not None:
             return known
         chosen: dict[int, None] = {}
-        for rank, _, index in sorted(self.rankings.get(system, ())):
-            if rank >= first_rank + cutoff or len(chosen) == cutoff:
+        places = self.rankings.get(system, ())
+        for _, _, index in sorted(place for place in places if place[0] < first_rank + cutoff):
+            if len(chosen) == cutoff:
                 break
             chosen.setdefault(index)
         return self._tops.setdefault((system, first_rank, cutoff), list(chosen))
+
+    def reached(self, min_grade: int) -> list[int]:
+        """For every passage the mask of the entries that it reaches ``min_grade`` for."""
+        known = self._reached.get(min_grade)
+        if known is None:
+            known = self._reached[min_grade] = [passage.reaching(min_grade) for passage in self.passages]
+        return known
 
     def size(self, mask: int) -> float:
         """How many entries the mask holds; with weights, their total weight."""
@@ -154,12 +163,14 @@ class GradedQuery:
             self.passages.append(GradedPassage(passage.passage_id))
         graded = self.passages[index]
         for grade_set in grades:
-            graded.grade(self._positions(grade_set.entry_ratings(), closed))
+            graded.grade(self._known(grade_set.entry_ratings(), closed), self.entries)
             if soft:
-                graded.soft.update(self._positions(grade_set.distributions(), closed))
+                found = self._known(grade_set.distributions(), closed)
+                graded.soft.update((self.entries[entry_id], values) for entry_id, values in found.items())
         for mask in graded.levels.values():
             self.asked |= mask
         self._tops.clear()
+        self._reached.clear()
         for ranking in passage.rankings:
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
 
@@ -188,18 +199,17 @@ class GradedQuery:
         query._index = {passage.passage_id: index for index, passage in enumerate(passages)}
         return query
 
-    def _positions(self, values: Mapping[str, N], closed: bool) -> list[tuple[int, N]]:
-        """The values by bit position; ids that are new become entries, or are foreign."""
-        if not self.entries.keys() >= values.keys():
-            unknown = [entry_id for entry_id in values if entry_id not in self.entries]
-            if closed:
-                self.foreign.update(unknown)
-                values = {entry_id: value for entry_id, value in values.items() if entry_id in self.entries}
-            else:
-                for entry_id in unknown:
-                    self.entries[entry_id] = len(self.entries)
-        entries = self.entries
-        return [(entries[entry_id], value) for entry_id, value in values.items()]
+    def _known(self, values: Mapping[str, N], closed: bool) -> Mapping[str, N]:
+        """The values of the query's entries; ids that are new become entries, or are foreign."""
+        if self.entries.keys() >= values.keys():
+            return values
+        unknown = [entry_id for entry_id in values if entry_id not in self.entries]
+        if closed:
+            self.foreign.update(unknown)
+            return {entry_id: value for entry_id, value in values.items() if entry_id in self.entries}
+        for entry_id in unknown:
+            self.entries[entry_id] = len(self.entries)
+        return values
 
 
 def _packed_queries() -> PackedMapping[GradedQuery]:

@@ -51,20 +51,22 @@ def exact_mean(values: list[float]) -> float:
     1e-17 would order systems that are tied. So counts are restored from shares (denominators up to
     1000), added as fractions, and divided once. Other values are added without loss.
     """
-    total = Fraction(0)
+    numerators: dict[int, int] = {}
     for value in values:
         share = _share(value)
         if share is None:
             return fsum(values) / len(values)
-        total += share
+        numerator, denominator = share
+        numerators[denominator] = numerators.get(denominator, 0) + numerator
+    total = sum((Fraction(part, whole) for whole, part in numerators.items()), Fraction())
     return float(total / len(values))
 
 
 @lru_cache(maxsize=4096)
-def _share(value: float) -> Fraction | None:
+def _share(value: float) -> tuple[int, int] | None:
     """The fraction with a small denominator that a float stands for; the same ones occur again and again."""
     share = Fraction(value).limit_denominator(1000)
-    return share if float(share) == value else None
+    return share.as_integer_ratio() if float(share) == value else None
 
 
 def standard_error(values: list[float]) -> float | None:

@@ -29,7 +29,7 @@ from exam_pp.phases.selected_grades import (
 )
 from exam_pp.results import Qrel, Score
 from exam_pp.store.files import STDIO, read_lines
-from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.passages import no_collections, read_passages_for_metrics
 from exam_pp.store.queries import read_queries
 from exam_pp.store.trec import read_qrels
 
@@ -115,6 +115,7 @@ def cover(
     return cover_of(data, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
+@no_collections()
 def cover_of(
     data: SelectedGrades, *, cutoff: int = 20, missing_queries: MissingQueries = "zero", soft: bool = False
 ) -> Evaluation:
@@ -133,24 +134,27 @@ def cover_of(
     evaluation = Evaluation(notes=notes)
     ranked = data.file.first_ranks
     seen = _Places()
+    bounded = False
     for query in data.queries:
         systems = ranked
         if missing_queries == "skip":
             systems = {name: first for name, first in ranked.items() if name in query.rankings}
-        in_full = all(passage.graded == query.everything for passage in query.passages)
+        everything = query.everything
+        in_full = all(passage.graded == everything for passage in query.passages)
         for metric in metrics:
-            scores = list(metric(query, systems))
+            least = most = scores = list(metric(query, systems))
             evaluation.scores += scores
             if isinstance(metric, Cover):
-                bounds = [(score, score) for score in scores] if in_full else metric.bounds(query, systems)
-                for least, most in bounds:
-                    evaluation.worst_case.append(least)
-                    evaluation.best_case.append(most)
+                if not in_full:
+                    least, most = map(list, zip(*metric.bounds(query, systems), strict=True))
+                    bounded = bounded or not least == scores == most
+                evaluation.worst_case += least
+                evaluation.best_case += most
         seen.add(query, ranked, cutoff, data.min_grade)
     evaluation.notes += _cover_notes(data, seen, soft=soft)
     if missing_queries == "zero":
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
-    if set(evaluation.best_case) | set(evaluation.worst_case) <= set(evaluation.scores):
+    if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
     return evaluation
 
@@ -180,6 +184,7 @@ def qrels(
     return qrels_of(data, label, facets)
 
 
+@no_collections()
 def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
     """As :func:`qrels`, of grades that were read already."""
     notes = data.notes + (threshold_notes(data) if label != "max" else [])
@@ -257,7 +262,7 @@ class _Places:
             top = query.top(system, first_rank, cutoff)
             self.places += len(top)
             self.ungraded += sum(not query.passages[index].levels for index in top)
-        if not any(passage.reaching(min_grade) for passage in query.passages):
+        if not any(query.reached(min_grade)):
             self.nothing_covered.append(query.query_id)
 
 

@@ -12,7 +12,7 @@ from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.packed import Chosen
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks import read_bank
-from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.passages import no_collections, read_passages_for_metrics
 from exam_pp.store.queries import read_queries
 from exam_pp.test_bank import TestBank
 
@@ -45,6 +45,7 @@ class SelectedGrades:
         return _scale_of(self.selector) or self.file.best_grade or 0
 
 
+@no_collections()
 def read_selected(
     graded: PathLike,
     bank_path: PathLike | None,

@@ -13,31 +13,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from exam_pp.data_model import DIRECT_ID
 
 
 class JudgmentFields(msgspec.Struct, gc=False, frozen=True):
-    paragraphId: str  # noqa: N815 - the file's own names, here and below
-    query: str
+    passage_id: str = field(name="paragraphId")
+    query_id: str = field(name="query")
     relevance: int
-    titleQuery: str  # noqa: N815
-
-    @property
-    def query_id(self) -> str:
-        return self.query
+    title_query: str = field(name="titleQuery")
 
 
 class RankingFields(msgspec.Struct, gc=False, frozen=True):
     method: str
-    paragraphId: str  # noqa: N815
-    queryId: str  # noqa: N815
+    passage_id: str = field(name="paragraphId")
+    query_id: str = field(name="queryId")
     rank: int
     score: float
-
-    @property
-    def query_id(self) -> str:
-        return self.queryId
 
 
 class DataFields(msgspec.Struct, gc=False, frozen=True):
@@ -63,13 +56,9 @@ class _Assignment(msgspec.Struct, gc=False, frozen=True):
 
 
 class _GradesFields(msgspec.Struct, gc=False, frozen=True):
-    llm: str | None = None
+    model: str | None = field(name="llm", default=None)
     prompt_info: PromptFields | None = None
     prompt_type: str | None = None
-
-    @property
-    def model(self) -> str | None:
-        return self.llm
 
     @property
     def prompt_class(self) -> str | None:
@@ -81,8 +70,8 @@ class _GradesFields(msgspec.Struct, gc=False, frozen=True):
 
 
 class RubricFields(_GradesFields, gc=False, frozen=True, kw_only=True):
-    correctAnswered: list[str]  # noqa: N815
-    wrongAnswered: list[str]  # noqa: N815
+    correct: list[str] = field(name="correctAnswered")
+    wrong: list[str] = field(name="wrongAnswered")
     self_ratings: list[RatingFields] | None = None
     assignments: list[_Assignment] | None = None
 
@@ -93,10 +82,10 @@ class RubricFields(_GradesFields, gc=False, frozen=True, kw_only=True):
     def entry_ratings(self) -> dict[str, int]:
         if self.self_ratings is not None:
             return {r.question_id or r.nugget_id or "": r.self_rating for r in self.self_ratings}
-        return dict.fromkeys(self.wrongAnswered, 0) | dict.fromkeys(self.correctAnswered, 1)
+        return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
     def graded_ids(self) -> set[str]:
-        return {*self.correctAnswered, *self.wrongAnswered, *self.entry_ratings()}
+        return {*self.correct, *self.wrong, *self.entry_ratings()}
 
     def distributions(self) -> dict[str, Sequence[float]]:
         return {
@@ -112,7 +101,7 @@ class RubricFields(_GradesFields, gc=False, frozen=True, kw_only=True):
 
 
 class DirectFields(_GradesFields, gc=False, frozen=True, kw_only=True):
-    correctAnswered: bool  # noqa: N815
+    correct: bool = field(name="correctAnswered")
     self_ratings: int | None = None
     llm_response_error: dict[str, Any] | None = None
     probabilities: list[float] | None = None
@@ -124,7 +113,7 @@ class DirectFields(_GradesFields, gc=False, frozen=True, kw_only=True):
     def entry_ratings(self) -> dict[str, int]:
         if self.self_ratings is not None:
             return {DIRECT_ID: self.self_ratings}
-        return {} if self.llm_response_error else {DIRECT_ID: int(self.correctAnswered)}
+        return {} if self.llm_response_error else {DIRECT_ID: int(self.correct)}
 
     def graded_ids(self) -> set[str]:
         return set(self.entry_ratings())
@@ -137,15 +126,11 @@ class DirectFields(_GradesFields, gc=False, frozen=True, kw_only=True):
 
 
 class PassageFields(msgspec.Struct, gc=False, frozen=True):
-    paragraph_id: str
+    passage_id: str = field(name="paragraph_id")
     text: str
     paragraph_data: DataFields = DataFields()
     exam_grades: list[RubricFields] | None = None
     grades: list[DirectFields] | None = None
-
-    @property
-    def passage_id(self) -> str:
-        return self.paragraph_id
 
     @property
     def judgments(self) -> list[JudgmentFields]:

@@ -57,7 +57,7 @@ NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, R
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """Inside this block the garbage collector waits: a line makes thousands of objects and no garbage."""
+    """In this block the garbage collector waits: what is read and scored is many objects and no garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -96,7 +96,10 @@ class PassagesWriter:
 
 def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
     """Raise :class:`DataError` for an id with two texts, which could not be told apart by their grades."""
-    texts: dict[str, str] = {}
+    texts = {passage.passage_id: passage.text for passage in passages}
+    if len(texts) == len(passages):
+        return
+    texts.clear()
     for position, passage in enumerate(passages, 1):
         if texts.setdefault(passage.passage_id, passage.text) != passage.text:
             raise DataError(

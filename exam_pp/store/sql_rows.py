@@ -162,7 +162,7 @@ class GradedRows:
         for passage in passages:
             here, data = (*where, passage.paragraph_id), passage.paragraph_data
             for judgment in data.judgments if "judgments" in self._wanted else ():
-                row = (*here, judgment.relevance, judgment.query, judgment.titleQuery)
+                row = (*here, judgment.relevance, judgment.query_id, judgment.title_query)
                 if once("judgments", row):
                     self._emit("judgments", row)
             for r in data.rankings if "rankings" in self._wanted else ():
