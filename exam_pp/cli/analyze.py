@@ -12,11 +12,12 @@ from exam_pp.cli import (
     analyze_nuggets,
     analyze_sweep,
 )
+from exam_pp.cli.groups import Group
 
 
-@click.group("analyze")
+@click.group("analyze", cls=Group)
 def command() -> None:
-    """Compare leaderboards."""
+    """Compare leaderboards, graders and settings: correlation, agreement, sweeps."""
 
 
 command.add_command(analyze_correlation.command)

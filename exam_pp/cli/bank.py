@@ -10,6 +10,7 @@ import click
 
 from exam_pp.cli.bank_clinic import COMMANDS as CLINIC
 from exam_pp.cli.bank_edit import COMMANDS as EDITING
+from exam_pp.cli.groups import Group
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ _OUTPUT = click.option(
 )
 
 
-@click.group("bank")
+@click.group("bank", cls=Group)
 def command() -> None:
     """Test banks: import, export, inspect, edit, and find bad questions."""
 

@@ -11,9 +11,10 @@ from exam_pp.cli import (
     evaluate_qrels,
     evaluate_report,
 )
+from exam_pp.cli.groups import Group
 
 
-@click.group("evaluate")
+@click.group("evaluate", cls=Group)
 def command() -> None:
     """Scores, qrels and leaderboards from grades or judgments."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.cli.options import GRADED, filter_options, grade_filter, output_option
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -17,7 +18,7 @@ _OUTPUT = output_option("The file to write (default: standard output).")
 log = logging.getLogger(__name__)
 
 
-@click.group(name="export")
+@click.group(name="export", cls=Group)
 def command() -> None:
     """Write what a passages file holds in the formats of other tools."""
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.progress import progress
 
@@ -61,7 +62,7 @@ def _generate_options(function: F) -> F:
     return function
 
 
-@click.group("generate")
+@click.group("generate", cls=Group)
 def command() -> None:
     """Let a model write the test bank: questions or nuggets for every query."""
 

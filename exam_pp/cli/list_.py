@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.cli.options import emit, format_option, output_option
 
 _MEMORY = (
@@ -15,7 +16,7 @@ _MEMORY = (
 )
 
 
-@click.group("list")
+@click.group("list", cls=Group)
 def command() -> None:
     """List prompts and models."""
 

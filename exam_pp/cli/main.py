@@ -10,48 +10,67 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.errors import ExamError, StoppedError
 from exam_pp.wording import in_one_line
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
-    "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
-    "split": ("split", "Cut a passages file into parts, or into one file for every query."),
-    "sample": ("sample", "Draw queries and passages at random."),
-    "filter": ("filter_", "Keep some queries, systems, passages or grades."),
-    "rename": ("rename", "Give models, prompt classes and systems other names."),
-    "strip": ("strip", "Drop grades, texts, replies ... before a file is shared."),
-    "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
-    "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
-    "bank": ("bank", "Test banks: import, export, inspect, edit, and find bad questions."),
-    "grade": ("grade", "Let a model grade every passage against every bank entry."),
-    "verify-answers": ("verify_answers", "Let a model verify extracted answers against the gold answers."),
-    "reread": ("reread", "Read stored replies again, without a model."),
-    "verify": ("verify", "Reports for people who check how the model graded."),
-    "review": ("review", "One HTML page to read, correct and comment on grades."),
-    "apply-edits": ("apply_edits", "Add the ratings of people to a graded file."),
-    "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
-    "analyze": ("analyze", "Compare leaderboards."),
-    "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
-    "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
-    "schema": ("schema", "Print the JSON Schema of a file format."),
-    "convert": ("convert", "Convert files between formats, and say what could not be carried."),
-    "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
-    "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
-    "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
-    "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
-    "list": ("list_", "List prompts and models."),
-    "show": ("show", "Show a prompt in full."),
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Passages": {
+        "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
+        "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
+        "split": ("split", "Cut a passages file into parts, or into one file for every query."),
+        "sample": ("sample", "Draw queries and passages at random."),
+        "filter": ("filter_", "Keep some queries, systems, passages or grades."),
+        "rename": ("rename", "Give models, prompt classes and systems other names."),
+        "strip": ("strip", "Drop grades, texts, replies ... before a file is shared."),
+    },
+    "Test banks": {
+        "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
+        "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
+        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad questions."),
+    },
+    "Grade": {
+        "grade": ("grade", "Let a model grade every passage against every bank entry."),
+        "verify-answers": (
+            "verify_answers",
+            "Let a model compare extracted answers with the gold answers.",
+        ),
+        "reread": ("reread", "Read stored replies again, without a model."),
+    },
+    "Verify": {
+        "verify": ("verify", "Reports for people who check how the model graded."),
+        "review": ("review", "One HTML page to read, correct and comment on grades."),
+        "apply-edits": ("apply_edits", "Add the ratings of people to a graded file."),
+    },
+    "Evaluate": {
+        "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
+        "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
+        "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
+    },
+    "Files": {
+        "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
+        "schema": ("schema", "Print the JSON Schema of a file format."),
+        "convert": ("convert", "Convert files between formats, and say what could not be carried."),
+        "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
+        "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
+        "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
+    },
+    "Models and prompts": {
+        "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
+        "list": ("list_", "List prompts and models."),
+        "show": ("show", "Show a prompt in full."),
+    },
 }
-"""Command name to (module in this folder, one-line help)."""
+"""Sections of the help, each command name to (module in this folder, one-line help)."""
+
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Knows its commands by name; imports one when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -66,15 +85,6 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command, or an error that names the one that was meant."""
-        close = get_close_matches(args[0], COMMANDS, n=1)
-        if args[0] not in COMMANDS and close and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
-        return super().resolve_command(ctx, args)
-
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a reader that has gone (`exam-pp ... | head`) is no error, but ends it."""
         try:
@@ -87,8 +97,10 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in ``--help``, without importing a single command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), words) for name, (_, words) in commands.items()])
 
 
 class _OneLine(logging.Formatter):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.cli.options import emit, output_option
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt
 
 
-@click.group("show")
+@click.group("show", cls=Group)
 def command() -> None:
     """Show a prompt in full."""
 

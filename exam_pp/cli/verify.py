@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.groups import Group
 from exam_pp.cli.options import (
     GRADED,
     answers_class_option,
@@ -24,14 +25,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _InOrder(click.Group):
-    """Lists the reports as a person would use them, not by name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(name="verify", cls=_InOrder)
+@click.group(name="verify", cls=Group)
 def command() -> None:
     """Reports for people who check how the model graded."""
 
