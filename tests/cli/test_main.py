@@ -27,6 +27,21 @@ def test_a_mistyped_command(typed: str, words: str, capsys: pytest.CaptureFixtur
     assert words in capsys.readouterr().err
 
 
+def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["verify", "gradng", "file"])
+    assert stop.value.code == 2
+    assert "Did you mean 'grading'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["analyze", "bank", "evaluate", "export", "generate", "verify"])
+def test_the_help_of_a_group_cuts_no_sentence(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([group, "--help"])
+    listed = capsys.readouterr().out.partition("Commands:")[2]
+    assert listed.strip().endswith(".")
+    assert "..." not in listed
+
+
 def test_options_before_the_command_are_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--helpp"])
