@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations, product
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+from string import ascii_lowercase
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,40 +16,71 @@ from exam_pp.metrics.entry_values import Floats
 _TOLERANCE = 1e-12
 """Differences of means that are closer are equal: a resample that ties the observation counts as extreme."""
 
+_BLOCK = 1000
+"""Sign assignments at a time."""
 
-def randomisation_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> Floats:
+_SMALL = 0.01
+"""p-values from here on are known well enough from the first samples."""
+
+
+def randomisation_tests(
+    values: Floats, *, samples: int = 10_000, alpha: float | None = None, seed: int = 0
+) -> Floats:
     """Two-sided p-values of the paired randomisation test for every two systems, systems × systems.
 
     ``values`` is systems × queries without NaN. Under the null hypothesis the two scores on a query
-    could be exchanged: the signs of the differences are flipped, all of them at once for up to 2^n ≤
-    ``samples`` assignments (then p is exact), else in ``samples`` random ones, and
-    p = (1 + as extreme) / (1 + samples). The diagonal is 1.
+    could be exchanged: the signs of the differences are flipped, all of them at once where there are no
+    more assignments than samples (then p is exact), else in random ones, and p = (1 + as extreme) /
+    (1 + samples). The diagonal is 1.
+
+    A p-value is never below 1 / (1 + samples), so a correction for many pairs needs many samples: with
+    ``alpha``, pairs with a p-value below 0.01 get 4 × pairs / alpha of them in all.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
     information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
-    permutation_type="samples"), for all pairs in one matrix product.
+    permutation_type="samples").
     """
     systems, queries = values.shape
-    first, second = np.triu_indices(systems, k=1)
-    differences = (values[first] - values[second]).T
-    observed = np.abs(differences.sum(axis=0)) - _TOLERANCE * queries
-    exact = 2**queries <= samples
-    extreme = np.zeros(len(first), dtype=np.int64)
-    for signs in _signs(queries, samples, exact, seed):
-        extreme += (np.abs(signs @ differences) >= observed).sum(axis=0)
-    p_values = np.ones((systems, systems))
-    found = extreme / 2**queries if exact else (extreme + 1) / (samples + 1)
-    p_values[first, second] = p_values[second, first] = found
-    return p_values
+    pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
+    enough = samples if alpha is None else max(samples, ceil(4 * pairs.sum() / alpha))
+    if 2**queries <= enough:
+        p_values = _as_extreme(values, pairs, _all_signs(queries)) / 2**queries
+    else:
+        rng = np.random.default_rng(seed)
+        extreme = _as_extreme(values, pairs, _random_signs(queries, samples, rng))
+        p_values = (extreme + 1) / (samples + 1)
+        small = pairs & (p_values < _SMALL)
+        if enough > samples and small.any():
+            extreme += _as_extreme(values, small, _random_signs(queries, enough - samples, rng))
+            p_values[small] = (extreme[small] + 1) / (enough + 1)
+    return np.where(pairs, p_values, np.where(pairs.T, p_values.T, 1.0))
 
 
-def _signs(queries: int, samples: int, exact: bool, seed: int) -> list[Floats]:
-    """Matrices of ±1, assignments × queries."""
-    if exact:
-        return [np.array(list(product((1.0, -1.0), repeat=queries)))]
-    rng = np.random.default_rng(seed)
-    sizes = [min(500, samples - start) for start in range(0, samples, 500)]
-    return [rng.choice(np.array([-1.0, 1.0]), (size, queries)) for size in sizes]
+def _as_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
+    """How often the difference of each pair is, with these signs, as large as it is; systems × systems."""
+    centred = values - values.mean(axis=0)
+    totals = centred.sum(axis=1)
+    observed = np.abs(totals - totals[:, None]) - _TOLERANCE * values.shape[1]
+    extreme = np.zeros(pairs.shape, dtype=np.int64)
+    partners = {row: np.flatnonzero(others) for row, others in enumerate(pairs) if others.any()}
+    for block in signs:
+        flipped = centred @ block.T
+        for row, others in partners.items():
+            differences = np.abs(flipped[others] - flipped[row])
+            extreme[row, others] += np.count_nonzero(differences >= observed[row, others, None], axis=1)
+    return extreme
+
+
+def _all_signs(queries: int) -> Iterator[Floats]:
+    """All assignments of ±1, in matrices of assignments × queries."""
+    for start in range(0, 2**queries, _BLOCK):
+        numbers = np.arange(start, min(start + _BLOCK, 2**queries))
+        yield np.where(numbers[:, None] >> np.arange(queries) & 1, -1.0, 1.0)
+
+
+def _random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    for start in range(0, samples, _BLOCK):
+        yield rng.choice(np.array([-1.0, 1.0]), (min(_BLOCK, samples - start), queries))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -80,7 +112,8 @@ def paired_test(first: Sequence[float], second: Sequence[float], *, samples: int
 
 def significant_pairs(values: Sequence[Sequence[float]], *, alpha: float = 0.05) -> set[tuple[int, int]]:
     """The pairs (larger index first) of rows that differ significantly after Holm's correction."""
-    different = holm_matrix(randomisation_tests(np.array(values, dtype=float))) <= alpha
+    p_values = randomisation_tests(np.array(values, dtype=float), alpha=alpha)
+    different = holm_matrix(p_values) <= alpha
     return {(int(i), int(j)) for i, j in zip(*np.nonzero(np.tril(different, k=-1)), strict=True)}
 
 
@@ -90,31 +123,42 @@ def letters(different: NDArray[np.bool_]) -> list[str]:
     ``different`` is a symmetric matrix. Give systems best first: letters are named in that order.
 
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
-    Journal of Computational and Graphical Statistics 13 (2004): insert and absorb.
+    Journal of Computational and Graphical Statistics 13 (2004); few letters by a greedy cover of the pairs,
+    as Gramm et al., "Algorithms for compact letter displays", Computational Statistics & Data Analysis 52
+    (2007).
     """
     count = len(different)
-    groups = [frozenset(range(count))]
-    for i, j in combinations(range(count), 2):
-        if different[i, j]:
-            split = {group - {drop} for group in groups if {i, j} <= group for drop in (i, j)}
-            kept = {group for group in groups if not {i, j} <= group}
-            groups = _absorbed(kept | split)
-    named = sorted(groups, key=sorted)
+    groups: list[list[int]] = []
+    missing = ~np.asarray(different, dtype=np.bool_)  # pairs that still need a letter in common
+    for first in range(count):
+        # The farthest first: who lies between the two mostly differs from neither.
+        for last in range(count - 1, first - 1, -1):
+            if missing[first, last] and (last > first or not any(first in group for group in groups)):
+                group = list(dict.fromkeys([first, last]))
+                for system in (*range(first, last), *range(count)):
+                    if system not in group and not different[system, group].any():
+                        group.append(system)
+                missing[np.ix_(group, group)] = False
+                groups.append(group)
+    named = sorted(map(sorted, groups))
     return [
         "".join(_letter(k) for k, group in enumerate(named) if system in group) for system in range(count)
     ]
 
 
-def _absorbed(groups: set[frozenset[int]]) -> list[frozenset[int]]:
-    return [group for group in groups if not any(group < other for other in groups)]
-
-
 def _letter(index: int) -> str:
     """a to z, then (aa), (ab) ... in brackets, so that two letters are not read as two groups."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    if index < len(alphabet):
-        return alphabet[index]
-    return f"({alphabet[index // 26 - 1]}{alphabet[index % 26]})"
+    name = ""
+    rest = index
+    while rest >= 0:
+        name = ascii_lowercase[rest % 26] + name
+        rest = rest // 26 - 1
+    return name if len(name) == 1 else f"({name})"
+
+
+def smallest_p(queries: int) -> float:
+    """The smallest two-sided p-value that a randomisation test on so many queries can have."""
+    return float(2.0 ** (1 - queries))
 
 
 def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power: float = 0.8) -> float | None:

@@ -102,12 +102,13 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
     worst = score | {(row.system, row.metric): row.mean for row in standings(evaluation.worst_case)}
 
     def is_open(system: str, metric: str) -> bool:
-        """Whether a system is ahead of another that could pass it, or behind one that it could pass."""
+        """Whether a system is ahead of another that could pass it, or behind (or level with) one that it
+        could pass."""
         mine = (system, metric)
         others = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
         return system != OVERALL_SYSTEM and any(
-            (score[other] < score[mine] and worst[mine] < best[other])
-            or (score[mine] < score[other] and worst[other] < best[mine])
+            (score[other] <= score[mine] and worst[mine] < best[other])
+            or (score[mine] <= score[other] and worst[other] < best[mine])
             for other in others
         )
 
@@ -171,6 +172,7 @@ def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
         letters,
         minimum_detectable_difference,
         randomisation_tests,
+        smallest_p,
     )
 
     if not matrix.complete:
@@ -186,12 +188,21 @@ def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
         return
     alpha = 1 - statistics.confidence
     values = matrix.values[order]
-    p_values = holm_matrix(randomisation_tests(values, seed=statistics.seed))
+    p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=statistics.seed))
     for row, shown in zip(order, letters(p_values <= alpha), strict=True):
         _update(found, matrix.systems[row], matrix.metric, letters=shown)
-    least = minimum_detectable_difference(values, alpha=alpha)
-    found.notes.append(
+    queries = len(matrix.query_ids)
+    note = (
         f"{matrix.metric}: systems that share a letter do not differ significantly (paired randomisation "
-        f"tests, Holm, α = {alpha:.2g}); with these {len(matrix.query_ids)} queries a single test finds a "
-        f"true difference of {least:.3f} with probability 0.8."
+        f"tests, Holm, α = {alpha:.2g})"
     )
+    if smallest_p(queries) * len(order) * (len(order) - 1) / 2 > alpha:
+        note += (
+            f"; {queries} queries are too few for any difference of {len(order)} systems to be significant"
+        )
+    elif least := minimum_detectable_difference(values, alpha=alpha):
+        note += (
+            f"; with these {queries} queries a single test finds a true difference of {least:.3f} with "
+            "probability 0.8"
+        )
+    found.notes.append(f"{note}.")

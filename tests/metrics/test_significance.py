@@ -14,6 +14,7 @@ from exam_pp.metrics.significance import (
     letters,
     minimum_detectable_difference,
     randomisation_tests,
+    smallest_p,
 )
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -61,6 +62,48 @@ def test_p_is_never_zero() -> None:
     assert randomisation_tests(values, samples=999)[0, 1] == pytest.approx(1 / 1000)
 
 
+def test_many_systems_get_as_many_samples_as_holm_needs() -> None:
+    """Of 40 systems, 780 pairs: with 10,000 samples no p-value could be below 780 × 1/10,001 = .078.
+
+    The first and the last system differ by 1.5 on average, with a standard deviation of 0.4 over 36 queries.
+    """
+    rng = np.random.default_rng(7)
+    values = np.linspace(0, 1.5, 40)[:, None] + rng.normal(0, 0.3, (40, 36))
+    corrected = holm_matrix(randomisation_tests(values, alpha=0.05))
+
+    assert corrected[0, 39] < 0.05
+    assert holm_matrix(randomisation_tests(values))[0, 39] > 0.05
+    assert letters(corrected <= 0.05)[0] != letters(corrected <= 0.05)[39]
+
+
+def test_more_samples_change_small_p_values_alone() -> None:
+    rng = np.random.default_rng(7)
+    values = np.linspace(0, 0.6, 12)[:, None] + rng.normal(0, 0.3, (12, 36))
+    plain, more = (randomisation_tests(values, samples=500, alpha=alpha) for alpha in (None, 0.05))
+
+    large = plain >= 0.01
+    assert (plain[large] == more[large]).all()
+    assert (more[~large] < 0.02).all()
+    assert more.min() == pytest.approx(1 / 5281)  # 4 × 66 pairs / .05 samples
+
+
+def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
+    """2^14 assignments are fewer than 4 × 300 pairs / .05: p is exact, and scipy's of all assignments."""
+    values = np.random.default_rng(3).random((25, 14)).round(1)
+    theirs = permutation_test(
+        (values[3], values[20]), mean_difference, permutation_type="samples", vectorized=True,
+        n_resamples=np.inf,
+    )  # fmt: skip
+
+    assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(theirs.pvalue)
+
+
+def test_the_smallest_p_value_is_reached() -> None:
+    values = np.vstack([np.zeros(5), np.ones(5)])
+
+    assert randomisation_tests(values)[0, 1] == smallest_p(5) == 1 / 16
+
+
 def test_holm_by_hand() -> None:
     """Holm (1979): .01·4, .02·3 and so on, each at least the one before. As R's p.adjust(method="holm")."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -94,6 +137,23 @@ def test_letters_in_the_usual_layout() -> None:
     different[0, 2] = different[2, 0] = True
 
     assert letters(different) == ["a", "ab", "b"]
+
+
+def test_a_board_of_neighbours_needs_a_letter_for_each_window() -> None:
+    """Systems differ from five places on: windows of five, each one letter."""
+    places = np.arange(30)
+    shown = letters(np.abs(places[:, None] - places) >= 5)
+
+    assert shown[:3] == ["a", "ab", "abc"]
+    assert shown[29] == "z"
+    assert max(map(len, shown)) == 5
+
+
+def test_letters_after_z() -> None:
+    """All differ: each has its own, and the 703rd has three."""
+    shown = letters(~np.eye(704, dtype=bool))
+
+    assert [shown[i] for i in (25, 26, 27, 701, 702, 703)] == ["z", "(aa)", "(ab)", "(zz)", "(aaa)", "(aab)"]
 
 
 def test_holm_over_a_matrix() -> None:

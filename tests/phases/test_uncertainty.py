@@ -58,6 +58,28 @@ def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
     assert low <= 0.8 <= high
 
 
+def test_too_few_queries_for_any_difference_are_said_to_be_too_few() -> None:
+    """Five queries: no p below 2/32, so nothing is significant at .05; six systems need 10 queries."""
+    notes = uncertainty(board(a=[1.0] * 5, b=[0.0] * 5), ALL).notes
+    assert any("5 queries are too few for any difference of 2 systems to be significant" in n for n in notes)
+
+    notes = uncertainty(board(**{name: [0.1, 0.5] * 5 for name in "abcdef"}), ALL).notes
+    assert not any("too few" in note or "true difference" in note for note in notes)
+
+
+def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
+    def scores(a: float, b: float) -> list[Score]:
+        return [Score("a", "q", "m", a), Score("b", "q", "m", b)]
+
+    tied = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.75), worst_case=scores(0.5, 0.5))
+    found = uncertainty(tied, Statistics()).systems
+    assert found["a", "m"].order_open
+    assert found["b", "m"].order_open
+
+    fixed = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.5), worst_case=scores(0.5, 0.5))
+    assert not any(row.order_open for row in uncertainty(fixed, Statistics()).systems.values())
+
+
 def test_the_overall_system_has_an_interval_but_no_rank() -> None:
     row = uncertainty(board(**{"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1, 1]}), ALL).systems
 
