@@ -90,7 +90,8 @@ def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.
 
     The best passages of every run are pooled, with their text, their judgments and their rank in
-    every run; answers of RAG systems become passages that the system ranked in order.
+    every run; answers of RAG systems become passages that the system ranked in order. What passages do not
+    say of answers is counted: with --unit whole, where their parts end, and which part cites what.
 
     --candidates, --assignments and --umbrela read files of other tools, each on its own. They tell what
     they leave out. Files without ids are joined by their texts.
@@ -107,10 +108,8 @@ def command(output: Path, **options: Any) -> None:
     if options["judged"] and not options["qrels"]:
         raise click.UsageError("--judged needs --qrels.")
     summary = import_passages(ImportSources(**options), output)
-    log.info(
-        "Imported %d queries, %d passages (%d judged), %d systems.",
-        summary.queries, summary.passages, summary.judged, summary.systems,
-    )  # fmt: skip
+    for line in summary.lines():
+        log.info("%s", line)
 
 
 def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:

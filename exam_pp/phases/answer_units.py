@@ -8,6 +8,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from exam_pp.data_model import RankingEntry
+from exam_pp.phases.conversion.unsaid import answer_losses
+from exam_pp.phases.losses import Losses
+from exam_pp.results import RunLine
 from exam_pp.store.answers import Answer, AnswerPart
 
 if TYPE_CHECKING:
@@ -34,13 +38,63 @@ def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list
     Joined with single spaces their words are the answer's words. ``sentence`` keeps the system's own
     elements where it handed in a list of them. An answer without text has no units.
     """
-    if unit == "sentence" and answer.by_sentence:
-        return [_joined([part]) for part in answer.parts]
-    if unit == "sentence":
-        return [_joined([sentence]) for part in answer.parts for sentence in _sentence_parts(part)]
+    return [_joined(group) for group in _groups(answer, unit, max_words)]
+
+
+def answer_passages(answer: Answer, unit: Unit, losses: Losses) -> list[tuple[RunLine, AnswerPart]]:
+    """The answer's passages as ranked by its system; ids are ``system/query`` (whole) or ``system/query#n``.
+
+    Parts have no scores of their own: the order, as a score that falls to 1. An empty answer is a whole one,
+    of no words: its system keeps its place, and scores 0. Notes what the passages do not say.
+    """
+    answer_losses(answer, {"cited documents", "boundaries of parts"}, losses)
+    groups = _groups(answer, unit, MAX_WORDS)
+    if answer.by_sentence:
+        for group in groups:
+            losses.add("boundaries of parts", len(group) - 1)
+            cited = set(_joined(group).citations)
+            apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
+            losses.add("parts with citations of their own", apart)
+    units = [_joined(group) for group in groups] or ([AnswerPart("")] if unit == "whole" else [])
+    whole = f"{answer.system}/{answer.query_id}"
+    return [
+        (
+            RunLine(
+                answer.query_id,
+                whole if unit == "whole" else f"{whole}#{rank}",
+                rank,
+                float(len(units) - rank + 1),
+                answer.system,
+            ),
+            part,
+        )
+        for rank, part in enumerate(units, 1)
+    ]
+
+
+def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
+    """A line of a run as passages have it, with what the passage cites."""
+    entry = RankingEntry(
+        method=line.system,
+        passage_id=line.passage_id,
+        query_id=line.query_id,
+        rank=line.rank,
+        score=line.score,
+    )
+    if citations:
+        entry.citations = list(citations)
+    return entry
+
+
+def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]]:
+    """The parts, or sentences, that become a passage together."""
     if unit == "whole":
-        return [_joined(answer.parts)] if answer.parts else []
-    return [_joined(group) for group in _packed(answer, max_words)]
+        return [list(answer.parts)] if answer.parts else []
+    if unit == "paragraph":
+        return list(_packed(answer, max_words))
+    if answer.by_sentence:
+        return [[part] for part in answer.parts]
+    return [[sentence] for part in answer.parts for sentence in _sentence_parts(part)]
 
 
 def sentences(text: str) -> list[str]:

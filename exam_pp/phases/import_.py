@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 
-from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.phases.answer_units import Unit, answer_units
+from exam_pp.phases.answer_units import Unit, answer_passages, ranking_entry
+from exam_pp.phases.losses import Losses
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.answers import Answer, read_answers
 from exam_pp.store.files import check_output
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.queries import read_queries
 from exam_pp.store.texts import read_texts
 from exam_pp.store.trec import MethodName, read_qrels, read_run, run_files
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +61,21 @@ class ImportSources:
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What the passages file holds."""
+    """What the passages file holds, and what of answers it does not."""
 
     queries: int
     passages: int
     judged: int
     systems: int
+    losses: Losses = field(default_factory=Losses, compare=False)
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield (
+            f"Imported {counted(self.queries, 'query')}, {counted(self.passages, 'passage')} ({self.judged} "
+            f"judged), {counted(self.systems, 'system')}."
+        )
+        yield from self.losses.lines()
 
 
 @dataclass(slots=True)
@@ -107,6 +118,7 @@ class _Pool:
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._sources: dict[str, Path] = {}
         self._ignored: dict[str, set[str]] = defaultdict(set)
+        self.losses = Losses()
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
@@ -151,23 +163,19 @@ class _Pool:
                         file=str(file),
                     )
                 answered[key] = file
-                empty += not answer.parts
                 self._add_answer(answer, unit, file)
+                empty += not answer.parts
         if empty:
             gives = "an empty passage" if unit == "whole" else "no passage"
-            log.warning("%d answers have no text and give %s.", empty, gives)
+            words = counted(empty, "answer has no text and gives", "answers have no text and give")
+            log.warning("%s %s.", words, gives)
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
-        # An empty answer is a whole one, of no words: its system keeps its place, and scores 0.
-        units = answer_units(answer, unit) or ([AnswerPart("")] if unit == "whole" else [])
         passages = self._passages[answer.query_id]
-        for rank, part in enumerate(units, 1):
-            passage_id = f"{answer.system}/{answer.query_id}" + ("" if unit == "whole" else f"#{rank}")
-            if passage_id in passages:
-                raise DataError(f"the passage id {passage_id!r} is also in a run.", file=str(file))
-            # Parts have no scores of their own: the order, as a score that falls to 1.
-            line = RunLine(answer.query_id, passage_id, rank, float(len(units) - rank + 1), answer.system)
-            passages[passage_id] = _Pooled([line], text=part.text, citations=part.citations)
+        for line, part in answer_passages(answer, unit, self.losses):
+            if line.passage_id in passages:
+                raise DataError(f"the passage id {line.passage_id!r} is also in a run.", file=str(file))
+            passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
 
     def add_judgments(self, qrels: Iterable[Qrel], *, judged: bool) -> None:
         """Give pooled passages their judgments; with ``judged`` pool all others as well."""
@@ -212,11 +220,12 @@ class _Pool:
     def log_ignored(self) -> None:
         """Say what the queries file left out, and what has nothing to show."""
         for source, query_ids in self._ignored.items():
-            log.info("%d queries of the %s are not in the queries file and are ignored.",
-                     len(query_ids), source)  # fmt: skip
+            words = counted(len(query_ids), f"query of the {source} is", f"queries of the {source} are")
+            log.info("%s not in the queries file: ignored.", words)
         empty = [query_id for query_id, passages in self._passages.items() if not passages]
         if empty:
-            log.warning("%d queries have no passages and are left out (first: %s).", len(empty), empty[0])
+            words = counted(len(empty), "query has no passages and is", "queries have no passages and are")
+            log.warning("%s left out (first: %s).", words, empty[0])
 
     def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
         """Write all queries that have passages."""
@@ -233,7 +242,7 @@ class _Pool:
                 passages += len(query.passages)
                 judged += sum(bool(passage.judgments) for passage in query.passages)
                 systems.update(entry.method for passage in query.passages for entry in passage.rankings)
-        return ImportSummary(queries, passages, judged, len(systems))
+        return ImportSummary(queries, passages, judged, len(systems), self.losses)
 
     def _queries(self) -> Iterator[QueryPassages]:
         for query_id, passages in self._passages.items():
@@ -273,19 +282,6 @@ def _passage(query_id: str, passage_id: str, pooled: _Pooled) -> Passage:
         )
         for qrel in pooled.judgments
     ]
-    rankings = [_ranking(line, pooled.citations) for line in pooled.rankings]
+    rankings = [ranking_entry(line, pooled.citations) for line in pooled.rankings]
     data = PassageData(judgments=judgments, rankings=rankings)
     return Passage(passage_id=passage_id, text=pooled.text or "", data=data)
-
-
-def _ranking(line: RunLine, citations: tuple[str, ...]) -> RankingEntry:
-    entry = RankingEntry(
-        method=line.system,
-        passage_id=line.passage_id,
-        query_id=line.query_id,
-        rank=line.rank,
-        score=line.score,
-    )
-    if citations:
-        entry.citations = list(citations)
-    return entry

@@ -34,5 +34,5 @@ class Losses:
     def lines(self) -> Iterator[str]:
         """One sentence for people; nothing if nothing was lost."""
         if self._counts:
-            listed = ", ".join(f"{count} {what}" for what, count in sorted(self._counts.items()))
+            listed = ", ".join(f"{what} ({count})" for what, count in sorted(self._counts.items()))
             yield f"Left out, since the format has no place for it: {listed}."

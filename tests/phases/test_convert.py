@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import cli
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.answer_units import Unit
 from exam_pp.phases.convert import FORMATS, Conversion, conversion_table, convert
 from exam_pp.reports.document import Table
 from exam_pp.results import Qrel, RunLine, Score
@@ -283,6 +284,23 @@ def test_demo_answers_become_passages_and_come_back(form: str, demo_data: Path, 
     assert [(a.system, a.query_id, a.parts) for a in before] == [
         (a.system, a.query_id, a.parts) for a in after
     ]
+
+
+@pytest.mark.parametrize("unit", ["whole", "sentence"])
+def test_an_answer_without_text_is_a_passage_or_reported(
+    unit: Unit, tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
+) -> None:
+    answers = [
+        {"query_id": "q", "system": system, "text": text} for system, text in (("a", ""), ("b", "One."))
+    ]
+    source = write_jsonl("answers.jsonl", answers)
+    lost = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
+    _, passages = json.loads((tmp_path / "out.jsonl").read_text())
+    if unit == "whole":
+        assert [passage["paragraph_id"] for passage in passages] == ["a/q", "b/q"]
+    else:
+        assert [passage["paragraph_id"] for passage in passages] == ["b/q#1"]
+    assert lost.counts == ({} if unit == "whole" else {"answers without text": 1})
 
 
 def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError
+from exam_pp.phases.answer_units import Unit
+from exam_pp.phases.convert import Conversion, convert
 from exam_pp.phases.import_ import ImportSources, ImportSummary, import_passages
 from exam_pp.store.passages import read_passages
 
@@ -57,8 +59,8 @@ def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> 
     assert ids(queries["007"]) == ["d#1/x"]
     assert queries["007"].passages[0].text == "Text of the odd one."
     assert summary == ImportSummary(queries=2, passages=5, judged=2, systems=2)
-    assert "1 queries of the runs are not in the queries file" in caplog.text
-    assert "1 queries have no passages and are left out (first: unseen)" in caplog.text
+    assert "1 query of the runs is not in the queries file" in caplog.text
+    assert "1 query has no passages and is left out (first: unseen)" in caplog.text
 
 
 def test_ranks_beyond_the_pool_are_recorded(collection: Path) -> None:
@@ -157,6 +159,28 @@ def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) ->
     _, queries = built(collection, answers=[path], unit="whole")
     assert ids(queries["q1"])[-2:] == ["team/gen/q1", "silent/q1"]
     assert [p.text for p in queries["q1"].passages[-2:]] == ["One. Two.", ""], "no answer is an answer too"
+
+
+@pytest.mark.parametrize("unit", ["whole", "paragraph", "sentence"])
+def test_what_passages_do_not_say_of_answers_is_counted(
+    collection: Path, write_jsonl: Write, unit: Unit
+) -> None:
+    parts = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": [1]}, {"text": "Three."}]
+    answer = {
+        "run_id": "gen",
+        "topic_id": "q1",
+        "topic": "What?",
+        "references": ["a", "b", "c"],
+        "answer": parts,
+    }
+    path = write_jsonl("answers.jsonl", [answer])
+    summary, _ = built(collection, runs=[], answers=[path], unit=unit)
+    always = {"query texts": 1, "references that are not cited": 1}
+    together = {"boundaries of parts": 2, "parts with citations of their own": 2}
+    assert summary.losses.counts == (always if unit == "sentence" else always | together)
+    assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
+        summary.losses.counts
+    )
 
 
 def _answers(write: Write, **keys: str) -> Path:

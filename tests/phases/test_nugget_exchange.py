@@ -263,7 +263,7 @@ def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_
     told = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
 
     assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
-    assert "1 passage ids" in " ".join(told)
+    assert "passage ids (1)" in " ".join(told)
 
 
 def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJso
     summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
 
     assert summary.losses.counts == {"prompts": 1, "reasonings": 1, "values of 'cost'": 1}
-    assert "1 prompts" in " ".join(summary.lines())
+    assert "prompts (1)" in " ".join(summary.lines())
 
 
 def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
         [("retrieve", 2, 9.0)],
     ]
     assert [[j.relevance for j in p.judgments] for p in query.passages] == [[2], []]
-    assert "1 values of 'title'" in " ".join(told)
+    assert "values of 'title' (1)" in " ".join(told)
     export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "retrieve", tmp_path / "again.jsonl")
     (again,) = read_json(tmp_path / "again.jsonl")
     assert again["query"] == {"qid": "007", "text": "a query"}

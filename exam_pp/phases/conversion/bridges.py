@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.answer_units import Unit, answer_units
+from exam_pp.phases.answer_units import Unit, answer_passages, ranking_entry
 from exam_pp.phases.conversion.base import Content
 from exam_pp.phases.conversion.trec import Runs
-from exam_pp.phases.conversion.unsaid import answer_losses, passage_losses
+from exam_pp.phases.conversion.unsaid import passage_losses
 from exam_pp.phases.export import rankings_of
 from exam_pp.phases.export_answers import answers_of
 from exam_pp.phases.losses import Losses
@@ -100,20 +100,12 @@ def _answers_to_passages(
     """As ``exam-pp import --answers``: parts of an answer are passages that its system ranked in order."""
     queries: dict[str, list[Passage]] = defaultdict(list)
     for answer in answers:
-        kept = {"cited documents"} | ({"boundaries of parts"} if options.unit == "sentence" else set())
-        answer_losses(answer, kept, losses)
-        units = answer_units(answer, options.unit)
-        for rank, part in enumerate(units, 1):
-            number = "" if options.unit == "whole" else f"#{rank}"
-            passage_id = f"{answer.system}/{answer.query_id}{number}"
-            ranking = RankingEntry(
-                method=answer.system, passage_id=passage_id, query_id=answer.query_id, rank=rank,
-                score=float(len(units) - rank + 1),
-            )  # fmt: skip
-            if part.citations:
-                ranking.citations = list(part.citations)
-            data = PassageData(judgments=[], rankings=[ranking])
-            queries[answer.query_id].append(Passage(passage_id=passage_id, text=part.text, data=data))
+        units = answer_passages(answer, options.unit, losses)
+        losses.add("answers without text", not units)
+        for line, part in units:
+            data = PassageData(judgments=[], rankings=[ranking_entry(line, part.citations)])
+            passage = Passage(passage_id=line.passage_id, text=part.text, data=data)
+            queries[answer.query_id].append(passage)
     for query_id, passages in queries.items():
         yield QueryPassages(query_id, passages)
 
