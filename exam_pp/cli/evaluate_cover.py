@@ -24,8 +24,10 @@ from exam_pp.cli.options import GRADED, filter_options, grade_filter
 @QUERIES
 @click.option(
     "--min-grade",
+    "min_grades",
     type=int,
-    help="Grade from which an entry is covered.  [default: 4; 1 for prompts without a scale]",
+    multiple=True,
+    help="Grade from which an entry is covered; repeatable.  [default: 4; 1 for prompts without a scale]",
 )
 @CUTOFF
 @click.option(
@@ -44,7 +46,7 @@ def command(
     graded: Path,
     bank: Path | None,
     queries: Path | None,
-    min_grade: int | None,
+    min_grades: tuple[int, ...],
     cutoff: int,
     missing_queries: Any,
     soft: bool,
@@ -66,7 +68,7 @@ def command(
         graded,
         bank=bank,
         grade_filter=grade_filter(**criteria),
-        min_grade=min_grade,
+        min_grade=min_grades,
         cutoff=cutoff,
         queries=queries,
         missing_queries=missing_queries,

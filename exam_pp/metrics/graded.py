@@ -230,6 +230,10 @@ class GradedFile:
     """The queries with a grade for one of their entries, in order."""
     best_grade: int | None = None
     """The highest grade of all."""
+    never_asked: dict[str, list[str]] = field(default_factory=dict)
+    """By query, the entries that no passage has a grade for; queries without any are left out."""
+    foreign: dict[str, list[str]] = field(default_factory=dict)
+    """By query, the graded ids that the bank does not have."""
 
     def add(self, query: GradedQuery) -> None:
         """Put a query, or put it again after a change, and note what it says about the file."""
@@ -241,6 +245,11 @@ class GradedFile:
         self.best_grade = max(known, default=None)
         if query.asked:
             self.graded[query.query_id] = None
+        never = [entry for entry, position in query.entries.items() if not query.asked >> position & 1]
+        for found, ids in ((self.never_asked, never), (self.foreign, sorted(query.foreign))):
+            found.pop(query.query_id, None)
+            if ids:
+                found[query.query_id] = ids
         self.queries[query.query_id] = query
 
 

@@ -7,7 +7,7 @@ know (queries left out, entries never asked) travels with them as ``notes``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -89,7 +89,7 @@ def cover(
     *,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
-    min_grade: int | None = None,
+    min_grade: int | Sequence[int] | None = None,
     cutoff: int = 20,
     queries: PathLike | None = None,
     missing_queries: MissingQueries = "zero",
@@ -102,8 +102,8 @@ def cover(
         bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
             the selected grades hold for a query.
         grade_filter: Which grades to look at.
-        min_grade: Grade from which an entry is covered; default 4, or the highest of a scale below that,
-            and 1 for prompts without a scale.
+        min_grade: Grade from which an entry is covered, or several, each with its scores; default 4, or the
+            highest of a scale below that, and 1 for prompts without a scale.
         cutoff: How many ranks of a system count.
         queries: Query file that restricts the queries.
         missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
@@ -111,26 +111,38 @@ def cover(
 
     Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
-    data = read_selected(graded, bank, grade_filter, min_grade, queries, soft=soft)
-    return cover_of(data, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
+    min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
+    first = min_grades[0] if min_grades else None
+    data = read_selected(graded, bank, grade_filter, first, queries, soft=soft)
+    return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
 @no_collections()
 def cover_of(
-    data: SelectedGrades, *, cutoff: int = 20, missing_queries: MissingQueries = "zero", soft: bool = False
+    data: SelectedGrades,
+    *,
+    min_grades: Sequence[int] = (),
+    cutoff: int = 20,
+    missing_queries: MissingQueries = "zero",
+    soft: bool = False,
 ) -> Evaluation:
     """As :func:`cover`, of grades that were read already (for soft cover, with their probabilities)."""
     metrics: Sequence[Cover | SoftCover]
     notes = list(data.notes)
+    min_grades = min_grades or (data.min_grade,)
     if soft:
         if not data.file.soft_found:
             raise SelectionError(
                 f"The selected grades in {data.source} hold no probabilities; leave out --soft."
             )
-        metrics = [SoftCover(data.min_grade, cutoff)]
+        metrics = [SoftCover(min_grade, cutoff) for min_grade in min_grades]
     else:
-        metrics = [Cover(data.min_grade, cutoff), Cover(data.min_grade, cutoff, normalised=True)]
-        notes += threshold_notes(data)
+        metrics = [
+            Cover(grade, cutoff, normalised=normalised)
+            for grade in min_grades
+            for normalised in (False, True)
+        ]
+        notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(notes=notes)
     ranked = data.file.first_ranks
     seen = _Places()
@@ -150,7 +162,7 @@ def cover_of(
                     bounded = bounded or not least == scores == most
                 evaluation.worst_case += least
                 evaluation.best_case += most
-        seen.add(query, ranked, cutoff, data.min_grade)
+        seen.add(query, ranked, cutoff, min_grades)
     evaluation.notes += _cover_notes(data, seen, soft=soft)
     if missing_queries == "zero":
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
@@ -255,15 +267,18 @@ class _Places:
 
     places: int = 0
     ungraded: int = 0
-    nothing_covered: list[str] = field(default_factory=list)
+    nothing_covered: dict[int, list[str]] = field(default_factory=dict)
 
-    def add(self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grade: int) -> None:
+    def add(
+        self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grades: Sequence[int]
+    ) -> None:
         for system, first_rank in first_ranks.items():
             top = query.top(system, first_rank, cutoff)
             self.places += len(top)
             self.ungraded += sum(not query.passages[index].levels for index in top)
-        if not any(query.reached(min_grade)):
-            self.nothing_covered.append(query.query_id)
+        for min_grade in min_grades:
+            if not any(query.reached(min_grade)):
+                self.nothing_covered.setdefault(min_grade, []).append(query.query_id)
 
 
 def _cover_notes(data: SelectedGrades, seen: _Places, *, soft: bool) -> list[str]:
@@ -281,7 +296,7 @@ def _cover_notes(data: SelectedGrades, seen: _Places, *, soft: bool) -> list[str
             f"{seen.ungraded} of {seen.places} ranked passages within the cutoff have no grade and cover "
             "nothing."
         )
-    if seen.nothing_covered and not soft:
-        words = some(seen.nothing_covered, "query", "queries")
-        notes.append(f"No passage covers anything for {words}: normalised cover counts 0 there.")
+    for min_grade, queries in seen.nothing_covered.items() if not soft else ():
+        words = some(queries, "query", "queries")
+        notes.append(f"No passage covers anything for {words}: nCover(min_grade={min_grade}) counts 0 there.")
     return notes

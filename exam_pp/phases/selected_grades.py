@@ -72,7 +72,7 @@ def read_selected(
         min_grade = _default_min_grade(selector)
     notes = _query_notes(file, queries, bank, wanted)
     if bank is not None:
-        notes += _bank_notes(queries)
+        notes += _bank_notes(file, ids)
     return SelectedGrades(graded, file, queries, min_grade, selector, notes, bank)
 
 
@@ -111,13 +111,10 @@ def _query_notes(
     return notes
 
 
-def _bank_notes(queries: Chosen[GradedQuery]) -> list[str]:
+def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
     notes = []
-    never: list[str] = []
-    foreign: list[str] = []
-    for query in queries:
-        never += [entry for entry, bit in query.entries.items() if not query.asked >> bit & 1]
-        foreign += sorted(query.foreign)
+    never = [entry for query_id in query_ids for entry in file.never_asked.get(query_id, ())]
+    foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
     if never:
         words = some(never, "bank entry", "bank entries")
         notes.append(f"No passage has a grade for {words}: counted as not covered.")

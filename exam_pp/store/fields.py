@@ -10,6 +10,7 @@ hold no cycles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -141,8 +142,7 @@ class PassageFields(msgspec.Struct, gc=False, frozen=True):
         return self.paragraph_data.rankings
 
     def grade_sets(self) -> Iterator[RubricFields | DirectFields]:
-        yield from self.exam_grades or ()
-        yield from self.grades or ()
+        return chain(self.exam_grades or (), self.grades or ())
 
 
 class QueryFields(msgspec.Struct, gc=False, frozen=True):

@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,9 +169,8 @@ def boards_exam_pp(folder: Path) -> Found:
     file = folder / "graded.jsonl.gz"
     data = read_selected(file, None, GradeFilter(prompt_class=PROMPT), None, None)
     total = float(sum(qrel.relevance for qrel in qrels_of(data).qrels))
-    for threshold in THRESHOLDS:
-        rows = standings(cover_of(replace(data, min_grade=threshold)).scores)
-        total += sum(row.mean for row in rows if row.metric.startswith("Cover"))
+    rows = standings(cover_of(data, min_grades=THRESHOLDS).scores)
+    total += sum(row.mean for row in rows if row.metric.startswith("Cover"))
     return Found(total, time.process_time() - start)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
@@ -119,6 +120,28 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
 
 def test_a_threshold_that_no_grade_reaches_is_said(graded: Path) -> None:
     assert any("No grade reaches 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
+
+
+def test_several_thresholds_are_the_leaderboards_of_each(graded: Path, bank: Path) -> None:
+    together = evaluate.cover(graded, bank=bank, min_grade=(4, 5, 4, 6))
+    apart = [evaluate.cover(graded, bank=bank, min_grade=grade) for grade in (4, 5, 6)]
+    for part in ("scores", "worst_case", "best_case"):
+        assert sorted(getattr(together, part)) == sorted(row for one in apart for row in getattr(one, part))
+    assert sorted(together.notes) == sorted({note for one in apart for note in one.notes})
+    assert together.entry_values.keys() == {name for one in apart for name in one.entry_values}
+    for one in apart:
+        for name, values in one.entry_values.items():
+            for found, expected in zip(together.entry_values[name](), values(), strict=True):
+                assert np.array_equal(found.values, expected.values)
+
+
+def test_entries_of_a_query_on_two_lines_are_missed_only_where_both_lack_them(
+    bank: Path, write_jsonl: WriteJsonl
+) -> None:
+    lines = [["q1", [ranked("p1", {"q1/a": 5, "x": 1})]], ["q1", [ranked("p2", {"q1/b": 4, "y": 1})]]]
+    notes = evaluate.cover(write_jsonl("two.jsonl", lines), bank=bank).notes
+    assert "No passage has a grade for 1 bank entry (q1/c): counted as not covered." in notes
+    assert "Ignored: 2 graded entries (x, y) not in the bank." in notes
 
 
 def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:

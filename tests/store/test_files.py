@@ -61,6 +61,34 @@ def test_bom_line_ends_and_blank_lines(tmp_path: Path) -> None:
     assert list(read_text_lines(path)) == [(1, "a"), (4, "b")]
 
 
+@given(
+    st.lists(st.integers(0, 40).map(lambda length: b"x" * length), max_size=12),
+    st.sampled_from([b"", b"\n"]),
+    st.booleans(),
+    st.integers(1, 25),
+)
+def test_lines_are_put_together_from_pieces(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], end: bytes, zipped: bool, piece: int
+) -> None:
+    data = b"\n".join(lines) + end
+    path = tmp_path_factory.getbasetemp() / "pieces"
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_PIECE", piece)
+        found = list(read_lines(path))
+    assert found == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\nb\n"])
+def test_a_line_that_is_too_long(ending: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "1")
+    (tmp_path / "f").write_bytes(b"a\n" + b"x" * 2**20 + ending)
+    assert [len(line) for _, line in read_lines(tmp_path / "f")][:2] == [1, 2**20]
+    (tmp_path / "f").write_bytes(b"a\n" + b"x" * (2**20 + 1) + ending)
+    with pytest.raises(DataError, match=r"f, line 2: is longer than 1 MB"):
+        list(read_lines(tmp_path / "f"))
+
+
 def test_a_file_of_nothing(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     assert list(read_lines(tmp_path / "f")) == []
