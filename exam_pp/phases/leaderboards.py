@@ -11,6 +11,9 @@ from exam_pp.phases.uncertainty import Statistics, SystemUncertainty, Uncertaint
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 
+PUBLISHED_COVER = "ExamCover"
+"""What the published implementation calls Rubric-Cover."""
+
 _SCRIPT_DECIMALS = 6
 """Tables that are read back must not tie systems by rounding."""
 
@@ -158,7 +161,7 @@ def published_cover(evaluation: Evaluation) -> str:
     """The Cover board of the published implementation: three decimals, sorted by name."""
     rows = standings(evaluation.scores)
     metric = rows[0].metric if rows else ""
-    lines = ["method\tExamCover\t+/-\tstd-err"]
+    lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
     for row in sorted(row for row in rows if row.metric == metric):
         error = "" if row.stderr is None else f"{row.stderr:.3f}"
         lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -411,3 +412,56 @@ def test_the_loss_report_is_not_the_output(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match="is the output"):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
+
+
+GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine": 2, "paragraph_data": {
+    "judgments": [{"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q", "by": "me"}],
+    "rankings": [{"method": "m", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "why": 2}],
+}}]]  # fmt: skip
+TOPIC = "<top><num> Number: 1 <title> one <desc> Description: the long one <narr> more </top>"
+LOSSES: list[tuple[str, str, str, dict[str, int]]] = [
+    ("topics", TOPIC, "queries-tsv", {"values of 'desc'": 1, "values of 'narr'": 1}),
+    ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"values of 'narr'": 1}),
+    ("qrels", "q 0 p 1\nq Q0 r 1\nq run7 s 1\n", "qrels", {"second columns that are not 0": 1}),
+    (
+        "graded", json.dumps(GRADED), "qrels",
+        {"places in rankings": 1, "texts of passages": 1, "values of 'by'": 1, "values of 'mine'": 1,
+         "values of 'paragraph'": 1},
+    ),
+    (
+        "graded", json.dumps(GRADED), "run",
+        {"judgments": 1, "texts of passages": 1, "values of 'mine'": 1, "values of 'paragraph'": 1,
+         "values of 'why'": 1},
+    ),
+    (
+        "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.1234}\n',
+        "published-cover", {"digits beyond the third": 1, "names of measures": 1},
+    ),
+    ("scores-jsonl", '{"system": "s", "query_id": "all", "metric": "ExamCover", "value": 0.5}\n',
+     "published-cover", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "text", "target", "lost"), LOSSES)
+def test_what_has_no_place_is_counted(
+    form: str, text: str, target: str, lost: dict[str, int], tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.write_text(text)
+    assert convert(Conversion(source, tmp_path / "target", target, form)).counts == lost
+
+
+def test_what_is_passed_over_in_a_stream_is_not_said_to_be_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers)))
+    lost = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
+    assert lost.counts == {"what is not read of a stream, uncounted": 1}
+
+
+def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
+    write_score_rows([Score("s", "q", "m", 0.5)], tmp_path / "s.jsonl")
+    with pytest.raises(SelectionError, match="none of AutoNuggetizer's measures"):
+        convert(Conversion(tmp_path / "s.jsonl", tmp_path / "out", "nuggetizer-metrics"))
+    assert not (tmp_path / "out").exists()

@@ -46,6 +46,10 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
     target.losses.add("names of systems")
     target.losses.add("scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores))
     kept = [score for score in scores if score.metric in NUGGET_METRICS]
+    if not kept:
+        raise SelectionError(
+            f"The scores are none of AutoNuggetizer's measures: {', '.join(NUGGET_METRICS)}."
+        )
     by_topic = [score for score in kept if score.query_id != ALL_QUERIES]
     means = {row.metric: row.mean for row in standings(by_topic or kept)}
     topics = dict.fromkeys(score.query_id for score in by_topic)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
 from exam_pp.phases.conversion.unsaid import used
 from exam_pp.phases.evaluate import Evaluation
-from exam_pp.phases.leaderboards import published_cover
+from exam_pp.phases.leaderboards import PUBLISHED_COVER, published_cover
 from exam_pp.phases.score_files import read_all_scores
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.autojudge_eval import Order, read_evaluation, write_evaluation
@@ -19,12 +20,15 @@ from exam_pp.store.scores import side_columns, write_scores
 
 
 def _write_cover(scores: Iterable[Score], target: Target) -> None:
-    """The published board shows one measure: the mean, with three decimals."""
+    """The published board shows one measure by its own name for it: the mean, with three decimals."""
     scores = list(scores)
     metrics = list(dict.fromkeys(score.metric for score in scores))
     target.losses.add("scores of other measures", sum(score.metric != metrics[0] for score in scores))
     shown = [score for score in scores if score.metric == metrics[0]]
     target.losses.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
+    means = [row.mean for row in standings(shown)]
+    target.losses.add("digits beyond the third", sum(round(mean, 3) != mean for mean in means))
+    target.losses.add("names of measures", metrics[0] != PUBLISHED_COVER)
     write_text(target.path, published_cover(Evaluation(shown)), inputs=target.inputs)
 
 

@@ -9,9 +9,12 @@ from typing import Literal
 
 from exam_pp.errors import DataError
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.conversion.unsaid import uncounted
 from exam_pp.phases.export import write_runs
 from exam_pp.results import Qrel, RunLine
+from exam_pp.store.files import is_stream, read_lines, read_text
 from exam_pp.store.queries import Query, read_queries, write_queries, write_query_lines
+from exam_pp.store.topics import unused_fields
 from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, write_qrels, write_run
 
 Runs = Mapping[str, Sequence[RunLine]]
@@ -19,6 +22,15 @@ Runs = Mapping[str, Sequence[RunLine]]
 
 def _read_queries(path: Path) -> list[Query]:
     return list(read_queries(path).values())
+
+
+def _read_topics(source: Source) -> list[Query]:
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        for tag, count in unused_fields(read_text(source.path)).items():
+            source.losses.add(f"values of {tag!r}", count)
+    return _read_queries(source.path)
 
 
 def _write_queries(queries: Iterable[Query], target: Target, form: Literal["json", "tsv", "jsonl"]) -> None:
@@ -58,7 +70,17 @@ add_format(
     reading(_read_queries),
     partial(_write_queries, form="jsonl"),
 )
-add_format("topics", "queries", "TREC topics (titles)", reading(_read_queries), None)
+add_format("topics", "queries", "TREC topics (titles)", _read_topics, None)
+
+
+def _read_qrels(source: Source) -> list[Qrel]:
+    """The second column is nearly always 0; where it says more, that is lost."""
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        columns = [line.split()[1:2] for _, line in read_lines(source.path)]
+        source.losses.add("second columns that are not 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
+    return read_qrels(source.path)
 
 
 def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
@@ -95,5 +117,5 @@ def _write_runs(runs: Runs, target: Target) -> None:
         write_runs(runs, target.path, inputs=target.inputs)
 
 
-add_format("qrels", "qrels", "qrels of trec_eval", reading(read_qrels), _write_qrels)
+add_format("qrels", "qrels", "qrels of trec_eval", _read_qrels, _write_qrels)
 add_format("run", "runs", "TREC run, or a folder of them", _read_runs, _write_runs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import QueryPassages
+from exam_pp.data_model import QueryPassages, Record
 from exam_pp.phases.losses import Losses
 from exam_pp.store.answers import Answer
 from exam_pp.store.files import is_stream, read_lines, read_text
@@ -27,9 +27,16 @@ def used(words: str, **nested: Any) -> Used:
 
 def unused_keys(path: Path, tree: Used, losses: Losses) -> None:
     """Note every key of a JSON file, or of JSON lines, that is not in the tree."""
-    if not is_stream(path):
-        for value in _values(path):
-            _walk(value, tree, "", losses)
+    if is_stream(path):
+        uncounted(losses)
+        return
+    for value in _values(path):
+        _walk(value, tree, "", losses)
+
+
+def uncounted(losses: Losses) -> None:
+    """Note that nobody knows what a reader passed over: a stream cannot be read a second time."""
+    losses.add("what is not read of a stream, uncounted")
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -132,6 +139,12 @@ def passage_losses(query: QueryPassages, keeps: Collection[str], losses: Losses)
         for name, count in counts.items():
             if name not in keeps:
                 losses.add(name, count)
+        losses.add("values of 'paragraph'", passage.paragraph not in (None, "", [], {}))
+        kept: list[Record] = [passage, passage.data]
+        kept += passage.judgments if "judgments" in keeps else []
+        kept += passage.rankings if "places in rankings" in keeps else []
+        for record in kept:
+            losses.keys(record.model_extra)
 
 
 def answer_losses(answer: Answer, keeps: Collection[str], losses: Losses) -> None:
