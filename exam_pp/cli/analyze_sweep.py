@@ -22,7 +22,9 @@ from exam_pp.cli.options import (
 
 @click.command("sweep")
 @GRADED
-@click.option("--official", type=FILE, required=True, help="Official ranks (JSON or TSV).")
+@click.option(
+    "--official", type=FILE, required=True, help="Official ranks (JSON or TSV), or a leaderboard of scores."
+)
 @BANK
 @click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
 @measures_option("nDCG@10")

@@ -114,9 +114,11 @@ class LeaderboardOutput:
 
         ranks: dict[str, float] = {}
         if self.official is not None:
-            from exam_pp.store.leaderboards import read_ranks
+            from exam_pp.phases.published import ranks_for
 
-            ranks = read_ranks(self.official)
+            if self.per_query or self.form == "trec_eval":
+                raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
+            ranks = ranks_for(evaluation, self.official)
         if self.form == "trec_eval":
             from exam_pp.phases.leaderboards import trec_eval_text
 
@@ -206,7 +208,7 @@ def leaderboard_options(
             click.option(
                 "--official",
                 type=FILE,
-                help="Official ranks (JSON or TSV): a column of them, and correlations.",
+                help="Official ranks (JSON or TSV) or scores: a column of ranks, and correlations.",
             ),
         )
     names = [field.name for field in fields(LeaderboardOutput)]

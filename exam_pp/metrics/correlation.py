@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata, spearmanr
@@ -81,6 +81,19 @@ def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
     ranks = rankdata([-score for score in scores.values()], method="average")
     by_system = zip(scores, ranks.tolist(), strict=True)
     return dict(sorted(by_system, key=lambda item: (item[1], item[0])))
+
+
+@overload
+def whole(rank: float) -> int | float: ...
+
+
+@overload
+def whole(rank: float | None) -> int | float | None: ...
+
+
+def whole(rank: float | None) -> int | float | None:
+    """A rank as people write it: without decimals, unless it is halved by a tie."""
+    return int(rank) if rank is not None and rank == int(rank) else rank
 
 
 def correlation_samples(scores: Floats, official: Floats | Sequence[float], top: int = 5) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -55,7 +55,7 @@ def correlation(
     A name that one side cut (``...``) is the one that begins so. Systems on one side only are listed in the
     report. Raises :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
     """
-    ranks, notes = _official(official)
+    ranks, notes = official_ranks(official)
     columns = ["measure", "systems"]
     for name in FIGURES:
         columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
@@ -82,7 +82,7 @@ def correlation(
         notes.append("No correlation is shown where one side ties all systems.")
     if intervals:
         notes.append(f"Intervals: 95 %, {samples} bootstrap samples of {intervals} (seed {seed}).")
-    notes += _one_sided(systems, ranks, leaderboard, official)
+    notes += one_sided(systems, ranks, leaderboard, official)
     table = Table(columns, rows, decimals=decimals)
     return Report("Leaderboard correlation", [table, *map(Paragraph, notes)])
 
@@ -121,11 +121,17 @@ def figure_intervals(
 ) -> list[Interval | None]:
     """95 % intervals of Spearman, Kendall τ-b, τ-AP and top-k overlap of a board with official ranks.
 
-    Resampled are the queries of a matrix of scores, or the systems of a board of means.
+    Resampled are the queries of a matrix of scores, or the systems of a board of means. Fewer than two
+    queries, or systems that are on both sides, give no interval.
     """
+    systems = board.systems if isinstance(board, ScoreMatrix) else board
+    if sum(system in ranks for system in systems) < 2:
+        return [None] * len(FIGURES)
     if not isinstance(board, ScoreMatrix):
         drawn = resample_systems(board, ranks, samples=samples, seed=seed)
         return correlation_intervals(correlation_samples(*drawn, top))
+    if len(board.query_ids) < 2:
+        return [None] * len(FIGURES)
     rows = [row for row, system in enumerate(board.systems) if system in ranks]
     means = bootstrap_means(board.values[rows], samples=samples, seed=seed).round(12)
     official = [-ranks[board.systems[row]] for row in rows]
@@ -183,10 +189,14 @@ def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
 
 def boards(leaderboard: PathLike, official: PathLike) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """Measure to system to score, and system to official rank, as :func:`correlation` reads them."""
-    return scores_by_measure(leaderboard), _official(official)[0]
+    return scores_by_measure(leaderboard), official_ranks(official)[0]
 
 
-def _official(path: PathLike) -> tuple[dict[str, float], list[str]]:
+def official_ranks(path: PathLike) -> tuple[dict[str, float], list[str]]:
+    """System to official rank, with a note where the file holds scores: its first measure ranks then.
+
+    Raises :class:`~exam_pp.errors.DataError` for a file that is neither.
+    """
     if not holds_scores(path):
         return read_ranks(path), []
     boards = scores_by_measure(path)
@@ -204,11 +214,12 @@ def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
     return boards
 
 
-def _one_sided(
-    systems: set[str], ranks: Mapping[str, float], leaderboard: PathLike, official: PathLike
+def one_sided(
+    systems: Collection[str], ranks: Collection[str], leaderboard: PathLike, official: PathLike
 ) -> list[str]:
+    """A note for each side that has systems of its own; ``leaderboard`` and ``official`` name the sides."""
     notes = []
-    for only, where in ((systems - ranks.keys(), leaderboard), (ranks.keys() - systems, official)):
+    for only, where in ((set(systems) - set(ranks), leaderboard), (set(ranks) - set(systems), official)):
         if only:
             notes.append(f"Only in {where}: {', '.join(sorted(only))}.")
     return notes

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import min_max_scaled, ranks_of
+from exam_pp.metrics.correlation import min_max_scaled, ranks_of, whole
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analyze import scores_by_measure
+from exam_pp.phases.analyze import one_sided, scores_by_measure
 from exam_pp.phases.figures import Drawing, compared_figure
 from exam_pp.phases.selected_grades import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks
-from exam_pp.store.scores import holds_scores, read_query_scores
+from exam_pp.store.scores import holds_scores, read_query_scores, read_scores
 
 
 @dataclass
@@ -38,11 +40,14 @@ class ComparedBoards:
         scaled = [min_max_scaled(board) for board in self.boards.values()]
         rows: list[list[Cell]] = []
         for system in self.order:
-            rank: list[Cell] = [self.ranks.get(system)] if self.ranks else []
+            rank: list[Cell] = [whole(self.ranks.get(system))] if self.ranks else []
             rows.append([system, *rank, *(board.get(system) for board in scaled)])
         columns = ["system", *(["official rank"] if self.ranks else []), *self.boards]
-        note = "Scores are scaled: each board's best system has 1, its worst 0."
-        return Report("Leaderboards compared", [Table(columns, rows, decimals=decimals), Paragraph(note)])
+        notes = ["Scores are scaled: each board's best system has 1, its worst 0."]
+        if self.ranks:
+            notes += one_sided(self.order, self.ranks, "the leaderboards", "the official ranks")
+        table = Table(columns, rows, decimals=decimals)
+        return Report("Leaderboards compared", [table, *map(Paragraph, notes)])
 
     def figure(self) -> Drawing:
         """A line a board over the systems, with standard errors."""
@@ -76,7 +81,9 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
             name = measure if measures.count(measure) == 1 else f"{Path(file).stem}: {measure}"
             found.boards[name] = board
             found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
-    systems = [set(board) for board in found.boards.values()] + ([set(found.ranks)] if found.ranks else [])
-    if not any(one & other for number, one in enumerate(systems) for other in systems[:number]):
+    systems = [{score.system for score in read_scores(file)} - {OVERALL_SYSTEM} for file in files]
+    if found.ranks:
+        systems.append(set(found.ranks))
+    if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
         raise SelectionError("No two of the leaderboards have a system in common (are they named alike?).")
     return found

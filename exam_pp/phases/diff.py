@@ -149,7 +149,7 @@ def labels_report(changes: Iterable[LabelChange]) -> Report:
 
 def _systems(before: Grading, after: Grading) -> list[Table | Paragraph]:
     """Rubric-Cover of both sides: who changes rank, and whether more than chance."""
-    from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.correlation import ranks_of, whole  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.significance import holm, paired_test  # noqa: PLC0415
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415
 
@@ -173,8 +173,8 @@ def _systems(before: Grading, after: Grading) -> list[Table | Paragraph]:
             means[1][s],
             means[1][s] - means[0][s],
             p,
-            ranks[0][s],
-            ranks[1][s],
+            whole(ranks[0][s]),
+            whole(ranks[1][s]),
             _arrow(ranks, s),
         ]
         for s, p in sorted(zip(systems, p_values, strict=True), key=lambda item: ranks[1][item[0]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
 from exam_pp.phases.agreement import agreement, graders, rated_passages
-from exam_pp.phases.analyze import correlation
+from exam_pp.phases.analyze import correlation, official_ranks
 from exam_pp.phases.evaluate import Evaluation, PathLike
 from exam_pp.phases.figures import (
     Drawing,
@@ -33,7 +34,6 @@ from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Rep
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, write_text
-from exam_pp.store.leaderboards import read_ranks
 from exam_pp.store.trec import write_qrels
 
 
@@ -165,7 +165,7 @@ def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | No
 
 def _correlations(out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path]) -> None:
     out.blocks.append(Heading("Correlation with the official leaderboard"))
-    ranks = read_ranks(official)
+    ranks, _ = official_ranks(official)
     for path in per_query:
         try:
             report = correlation(path, official, intervals="systems", decimals=3)
@@ -200,7 +200,8 @@ def _correlations(out: _Folder, sources: Sources, official: PathLike, per_query:
     report = sweep_report(settings, official)
     out.blocks.append(Heading(report.title, level=2))
     out.show(report)
-    out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
+    with suppress(SelectionError):  # nothing that depends on a threshold
+        out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
     out.text("sweep.tsv", render(report, "tsv"), "the same for scripts")
 
 

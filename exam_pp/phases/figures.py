@@ -57,13 +57,21 @@ def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure
 
 
 def sweep_figure(settings: Sequence[Setting]) -> Drawing:
-    """Kendall's τ over thresholds, a line for each prompt class and measure."""
+    """Kendall's τ over thresholds, a line for each prompt class and measure.
+
+    Raises :class:`~exam_pp.errors.SelectionError` where nothing depends on a threshold.
+    """
     lines: dict[str, list[tuple[float, float]]] = {}
     prompts = len({setting.prompt_class for setting in settings})
     for setting in settings:
         if setting.min_grade is not None and setting.correlation.kendall is not None:
             name = f"{setting.prompt_class} {setting.measure}" if prompts > 1 else setting.measure
             lines.setdefault(name, []).append((setting.min_grade, setting.correlation.kendall))
+    if not lines:
+        raise SelectionError(
+            "There is nothing to draw: no correlation is defined for a measure with a threshold (as Cover "
+            "and RR have, and nDCG has not)."
+        )
     return plots.curves(lines, "minimum grade", "Kendall tau-b with the official ranks"), _WIDE
 
 

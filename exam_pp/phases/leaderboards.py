@@ -173,12 +173,12 @@ def official_json(evaluation: Evaluation) -> str:
 
     Raises :class:`~exam_pp.errors.SelectionError` for more than one measure.
     """
-    from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.correlation import ranks_of, whole  # noqa: PLC0415 - scipy is slow to import
 
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     if len(metrics) != 1:
         raise SelectionError(f"An official leaderboard ranks by one measure; choose of {', '.join(metrics)}.")
     ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
-    shown = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
+    shown = {system: whole(rank) for system, rank in ranks.items()}
     return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"

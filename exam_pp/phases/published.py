@@ -4,26 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import approximate_ranks, correlate, ranks_of
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.analyze import official_ranks, one_sided
+from exam_pp.phases.evaluate import Evaluation, PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 
 _COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
 
 
+def ranks_for(evaluation: Evaluation, official: PathLike) -> dict[str, float]:
+    """Official ranks (a file of ranks, or of scores) for an evaluation, which notes who is on one side only.
+
+    Raises :class:`~exam_pp.errors.ExamError` for other files, and if none of the systems has a rank.
+    """
+    ranks, notes = official_ranks(official)
+    systems = [system for system in evaluation.systems if system != OVERALL_SYSTEM]
+    if not ranks.keys() & set(systems):
+        raise SelectionError(
+            f"{official} ranks none of the systems that were scored (are they named alike?)."
+        )
+    evaluation.notes += [*notes, *one_sided(systems, ranks, "the leaderboard", official)]
+    return ranks
+
+
 def published_correlation(evaluation: Evaluation, ranks: Mapping[str, float]) -> str:
     """The published ``*.correlation.tsv`` of one leaderboard: scores, official ranks, ρ and τ below.
 
     Rubric-Cover has the nine columns of the published board, of which the last is the system's rank by
-    the first measure; other measures have three columns each. Systems are sorted by name.
+    the first measure; other measures have three columns each. Systems are sorted by name; those
+    without official rank have an approximate one (≈).
     """
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     by_key = {(row.system, row.metric): row for row in rows}
     boards = {m: _board(evaluation, m) for m in metrics}
     own = ranks_of(boards[metrics[0]])
+    near = approximate_ranks(boards[metrics[0]], ranks)
     is_cover = "Cover" in metrics[0]
     header = ["method"]
     for metric in metrics:
@@ -37,7 +56,7 @@ def published_correlation(evaluation: Evaluation, ranks: Mapping[str, float]) ->
             row = by_key.get((system, metric))
             error = "" if row is None or row.stderr is None else f"{row.stderr:.3f}"
             line += ["" if row is None else f"{row.mean:.3f}", "+/-", error]
-        line += [_shown(ranks.get(system)), *([_shown(own.get(system))] if is_cover else [])]
+        line += [_official(system, ranks, near), *([_shown(own.get(system))] if is_cover else [])]
         lines.append(line)
     found = [correlate(board, ranks) for board in boards.values()]
     for name, figures in (
@@ -62,10 +81,7 @@ def with_official_ranks(report: Report, evaluation: Evaluation, ranks: Mapping[s
     metrics = list(dict.fromkeys(score.metric for score in evaluation.scores))
     boards = {metric: _board(evaluation, metric) for metric in metrics}
     near = approximate_ranks(boards[metrics[0]], ranks)
-    rows: list[list[Cell]] = [
-        [*row, _shown(ranks.get(str(row[0]))) or (f"≈{near[str(row[0])]:g}" if str(row[0]) in near else "")]
-        for row in table.rows
-    ]
+    rows: list[list[Cell]] = [[*row, _official(str(row[0]), ranks, near)] for row in table.rows]
     notes = []
     for metric, board in boards.items():
         found = correlate(board, ranks)
@@ -81,6 +97,11 @@ def with_official_ranks(report: Report, evaluation: Evaluation, ranks: Mapping[s
 def _board(evaluation: Evaluation, metric: str) -> dict[str, float]:
     rows = standings(score for score in evaluation.scores if score.metric == metric)
     return {row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM}
+
+
+def _official(system: str, ranks: Mapping[str, float], near: Mapping[str, float]) -> str:
+    """The official rank, or ≈ and the approximate one; the overall system has neither."""
+    return f"≈{near[system]:g}" if system in near else _shown(ranks.get(system))
 
 
 def _shown(rank: float | None) -> str:

@@ -17,13 +17,19 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.trec import Measure, parse_measures, takes_level
 from exam_pp.metrics.uncertainty import Interval, score_matrices
-from exam_pp.phases.analyze import FIGURES, Resampled, figure_intervals, shown_interval
+from exam_pp.phases.analyze import (
+    FIGURES,
+    Resampled,
+    figure_intervals,
+    official_ranks,
+    one_sided,
+    shown_interval,
+)
 from exam_pp.phases.score_runs import read_matrix
 from exam_pp.phases.selected_grades import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank
-from exam_pp.store.leaderboards import read_ranks
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import MethodName
 
@@ -70,7 +76,7 @@ def sweep(
     ``intervals`` are 95 % bootstrap intervals over queries or systems, with the same draws for all settings.
     Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
     """
-    ranks = read_ranks(official)
+    ranks, _ = official_ranks(official)
     parse_measures(measures)
     files = dict(_graded_files(graded, bank, grade_filter or GradeFilter()))
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
@@ -167,9 +173,13 @@ def sweep_report(
     for name in FIGURES:
         columns += [name.format(top)] + ([f"{name.format(top)} interval"] if with_intervals else [])
     table = Table(columns, rows, decimals=decimals)
-    return Report(
-        "Correlation of every setting", [table, Paragraph(f"Official ranks: {Path(official).name}.")]
-    )
+    ranks, about_ranks = official_ranks(official)
+    notes = [f"Official ranks: {Path(official).name}.", *about_ranks]
+    if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
+        notes.append("A single query gives no interval.")
+    scored = {system for setting in settings for system in setting.scores}
+    notes += one_sided(scored, ranks, "the scores", official)
+    return Report("Correlation of every setting", [table, *map(Paragraph, notes)])
 
 
 def published_sweep(settings: Sequence[Setting], official: PathLike) -> str:

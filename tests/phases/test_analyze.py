@@ -135,6 +135,15 @@ def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
     assert row["Spearman interval"] == "[1.0000, 1.0000]"
 
 
+def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text("system,m1,m2\na,1,\nb,2,\nother,,3\n")
+    first, second = rows_of(correlation(path, official, intervals="systems", samples=100))
+
+    assert (first["systems"], first["Spearman interval"]) == (2, "[-1.0000, -1.0000]")
+    assert (second["systems"], second["Spearman"], second["Spearman interval"]) == (0, None, "")
+
+
 def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
     board, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
     board.write_text(render(leaderboard_report(BOARD, "", for_people=False), "tsv"))

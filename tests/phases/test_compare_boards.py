@@ -9,6 +9,7 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.phases.compare_boards import compare_boards
 from exam_pp.reports.document import Table
+from exam_pp.reports.render import render
 
 
 @pytest.fixture
@@ -35,6 +36,8 @@ def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_pat
     assert isinstance(table, Table)
 
     assert table.columns == ["system", "official rank", "means: RR", "single: RR"]
+    assert "Only in the official ranks: elsewhere." in render(found.report(), "text")
+    assert "two                 1      0.500       1.000" in render(found.report(), "text")
     assert [list(row) for row in table.rows] == [
         ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
     ]  # fmt: skip
@@ -56,6 +59,12 @@ def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path
     other.write_text("system\tRR\nx\t0.9\n")
     with pytest.raises(SelectionError, match="named alike"):
         compare_boards([boards[0], other])
+    ranks = tmp_path / "ranks.json"
+    ranks.write_text('{"x": 1, "y": 2}')
+    two_measures = tmp_path / "two.tsv"
+    two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
+    with pytest.raises(SelectionError, match="named alike"):
+        compare_boards([two_measures], ranks)
 
 
 def test_figure(boards: list[Path]) -> None:

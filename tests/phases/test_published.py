@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import leaderboard_report
-from exam_pp.phases.published import published_correlation, with_official_ranks
+from exam_pp.phases.published import published_correlation, ranks_for, with_official_ranks
 from exam_pp.reports.document import Paragraph, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 
@@ -35,6 +40,33 @@ def test_nine_columns_and_the_correlations() -> None:
     assert lines[2] == ["a", "0.900", "+/-", "0.100", "0.900", "+/-", "0.100", "1", "1"]
     assert [line[0] for line in lines[1:]] == ["_overall_", "a", "b", "c", "new", "spearman", "kendall"]
     assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
+
+
+def test_approximate_ranks_are_in_the_published_board_too() -> None:
+    lines = published_correlation(board("RR"), RANKS).splitlines()
+
+    assert "new\t0.700\t+/-\t0.100\t≈1" in lines
+
+
+def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> None:
+    """Its scores are no ranks: the best would come last."""
+    official = tmp_path / "judgments.tsv"
+    official.write_text("system\tnDCG@10\tnDCG@10 stderr\na\t0.8\t0.1\nb\t0.5\t0.1\nelsewhere\t0.4\t0.1\n")
+    evaluation = board("RR")
+
+    assert ranks_for(evaluation, official) == {"a": 1, "b": 2, "elsewhere": 3}
+    assert [note.replace(str(official), "official") for note in evaluation.notes] == [
+        "official holds scores: its systems are ranked by nDCG@10.",
+        "Only in the leaderboard: c, new.",
+        "Only in official: elsewhere.",
+    ]
+
+
+def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
+    official = tmp_path / "official.json"
+    official.write_text('{"x": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="ranks none of the systems"):
+        ranks_for(board("RR"), official)
 
 
 def test_measures_on_runs() -> None:

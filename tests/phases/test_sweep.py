@@ -13,9 +13,10 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import correlate
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
+from exam_pp.phases.figures import sweep_figure
 from exam_pp.phases.score_runs import score_runs
 from exam_pp.phases.sweep import published_sweep, sweep, sweep_report
-from exam_pp.reports.document import Table
+from exam_pp.reports.document import Paragraph, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks
 from tests.conftest import passage, rubric
@@ -110,6 +111,41 @@ def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path,
             for figure, interval in zip(setting.correlation[1:], setting.intervals, strict=True):
                 assert figure is None or interval is None or interval.low - 1e-9 <= figure
     assert any(setting.intervals for setting in settings)
+
+
+def test_a_single_query_gives_no_interval_over_queries(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    (line, _) = [json.loads(text) for text in graded.read_text().splitlines()]
+    single = write_jsonl("single.jsonl", [line])
+    settings = sweep(single, official, min_grades=[4], intervals="queries", samples=100)
+    (table, *notes) = sweep_report(settings, official).blocks
+
+    assert isinstance(table, Table)
+    assert {row[table.columns.index("Spearman interval")] for row in table.rows} == {""}
+    assert Paragraph("A single query gives no interval.") in notes
+
+
+def test_official_scores_are_ranked_and_who_is_elsewhere_is_listed(graded: Path, tmp_path: Path) -> None:
+    """A leaderboard of scores is no list of ranks, in which the smallest number is best."""
+    official = tmp_path / "scores.tsv"
+    official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
+    settings = sweep(graded, official, min_grades=[4])
+    best = {s.prompt_class: s.correlation.kendall for s in settings if s.measure == "nCover@20"}
+    notes = [block.text for block in sweep_report(settings, official).blocks if isinstance(block, Paragraph)]
+
+    assert best["Other"] in (None, -1.0)
+    assert "Only in the scores: three." in notes
+    assert f"Only in {official}: absent." in notes
+
+
+def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["nDCG@10"])
+    without = [setting for setting in settings if setting.min_grade is None]
+
+    assert without
+    with pytest.raises(SelectionError, match="nothing to draw"):
+        sweep_figure(without)
 
 
 def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
