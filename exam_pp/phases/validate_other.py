@@ -218,7 +218,7 @@ def check_qrels(path: Path, findings: Findings) -> str:
 _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     **dict.fromkeys(("queries-json", "queries-tsv", "queries-jsonl", "topics"), (read_queries, "queries")),
     **dict.fromkeys(("official-json", "official-tsv"), (read_ranks, "systems")),
-    **dict.fromkeys(("leaderboard", "published-cover"), (read_all_scores, "scores")),
+    **dict.fromkeys(("leaderboard", "published-cover", "trec-eval"), (read_all_scores, "scores")),
     "scores-jsonl": (read_score_rows, "scores"),
     "autojudge-eval": (read_evaluation, "scores"),
     "autojudge-tot": (partial(read_evaluation, order="tot"), "scores"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.trec_eval import is_trec_eval, trec_eval_lines
 from exam_pp.store.validation import parse_json
 
 _LONG = ("system", "query", "measure", "value")
@@ -26,7 +28,8 @@ def read_scores(path: str | Path) -> list[Score]:
 
     Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
     count), the published Cover boards, and any table with a header, whose first column names the
-    system. Columns of standard errors, intervals, ranks and words are passed over. Raises :class:`DataError`.
+    system. Columns of standard errors, intervals, ranks and words are passed over. What trec_eval prints is
+    taken too; without a line ``runid`` the system is named by the file. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:
@@ -39,7 +42,7 @@ def read_scores(path: str | Path) -> list[Score]:
 
 
 def read_query_scores(path: str | Path) -> list[Score]:
-    """The scores of single queries that ``--per-query`` wrote; nothing for a board of means."""
+    """The scores of single queries, of ``--per-query`` or ``trec_eval -q``; nothing for a board of means."""
     table = _table(path)
     if table is None or not set(_LONG) <= set(table[0]):
         return []
@@ -97,6 +100,8 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         raise DataError("is empty.", file=str(path))
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
+    if is_trec_eval([text for _, text in lines[:2]]):
+        return _LONG, _trec_eval_rows(lines, path)
     separator = "\t" if "\t" in lines[0][1] else ","
     columns, *body = ([cell.strip() for cell in text.split(separator)] for _, text in lines)
     if len(columns) < 2 or _is_number(columns[1]):
@@ -111,6 +116,19 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         # A name that occurs twice ("+/-") is never a score: the first is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
     return columns, rows
+
+
+def _trec_eval_rows(lines: list[tuple[int, str]], path: str | Path) -> list[Row]:
+    for number, text in lines:
+        if text.count("\t") != 2:
+            raise DataError(
+                "is not measure, query and value, as trec_eval prints them.", file=str(path), line=number
+            )
+    name = Path(path).name.removesuffix(".gz").partition(".")[0]
+    return [
+        (line.number, dict(zip(_LONG, (line.system, line.query_id, line.measure, line.value), strict=True)))
+        for line in trec_eval_lines(lines, name)
+    ]
 
 
 def _json_table(value: Any) -> tuple[Sequence[str], list[Row]] | None:
@@ -165,7 +183,7 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
 
 def _is_number(cell: Any) -> bool:
     try:
-        return float(cell) == float(cell)
+        return math.isfinite(float(cell))
     except (TypeError, ValueError, OverflowError):
         return False
 

@@ -77,6 +77,7 @@ add_format(
     _write_score_rows,
 )
 add_format("published-cover", "scores", "published board of Rubric-Cover", _read_table, _write_cover)
+add_format("trec-eval", "scores", "what trec_eval prints", _read_table, None)
 add_format(
     "autojudge-eval",
     "scores",
