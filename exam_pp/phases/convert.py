@@ -55,7 +55,7 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
     Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
     each other, and what reading raises.
     """
-    source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source))
+    source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source, "--from"))
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
     inputs = conversion.inputs

@@ -7,7 +7,7 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.autojudge_eval import read_evaluation
-from exam_pp.store.kinds import kind_of
+from exam_pp.store.kinds import known_kind
 from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.scores import read_query_scores, read_scores
@@ -19,7 +19,7 @@ def read_all_scores(path: str | Path) -> list[Score]:
     Takes what :func:`~exam_pp.store.scores.read_scores` does, scores as JSON lines, and evaluation results of
     AutoJudge. Raises :class:`~exam_pp.errors.DataError`.
     """
-    match kind_of(path):
+    match known_kind(path):
         case "scores-jsonl":
             return list(read_score_rows(path))
         case "nuggetizer-metrics":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -12,62 +14,83 @@ from typing import Any, Literal
 from exam_pp.edits import FORMAT as EDITS_FORMAT
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_stream, read_lines, read_text
-from exam_pp.store.trec_eval import is_trec_eval
 
 FileKind = Literal[
     "graded", "bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "autojudge-bank",
     "queries-json", "queries-tsv", "queries-jsonl", "topics", "qrels", "run", "edits",
-    "leaderboard", "scores-jsonl", "published-cover", "trec-eval", "autojudge-eval", "autojudge-tot",
+    "leaderboard", "scores-jsonl", "published-cover", "autojudge-eval", "autojudge-tot",
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
     "nuggetizer-assignments", "nuggetizer-metrics", "umbrela", "candidates",
 ]  # fmt: skip
 
 _DOCUMENTS = ("queries-json", "official-json", "genq")
+_SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
+"""Words in the name of a column of systems."""
+_TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
 _ENOUGH = 20
 """Lines that are looked at, of files that are no JSON."""
 
 
-def kind_of(path: str | Path) -> FileKind:
+def kind_of(path: str | Path, option: str = "--kind") -> FileKind:
     """The kind of a file (a folder is one of runs); raises :class:`DataError` where nothing fits.
 
-    A stream cannot be looked into and then read, so its kind has to be said.
+    A stream cannot be looked into and then read, so its kind has to be said, with ``option``.
     """
+    if not Path(path).is_dir() and is_stream(path):
+        raise DataError(f"is a stream: say what it holds with {option}.", file=str(path))
+    kind = known_kind(path)
+    if kind is None:
+        raise DataError(
+            f"is not of a kind that is known by its content: say what it holds with {option}.",
+            file=str(path),
+        )
+    return kind
+
+
+def known_kind(path: str | Path) -> FileKind | None:
+    """As :func:`kind_of`, but None where nothing fits; raises :class:`DataError` for what cannot be read."""
     if Path(path).is_dir():
         return "run"
     if is_stream(path):
-        raise DataError("is a stream: say what it holds.", file=str(path))
+        raise DataError(
+            "is a stream, which cannot be looked into and then read: name a file.", file=str(path)
+        )
     try:
-        kind = _kind(path)
+        return _kind(path)
     except csv.Error:  # bytes of another program
-        kind = None
-    if kind is None:
-        raise DataError("is of no kind that is known by its content.", file=str(path))
-    return kind
+        return None
 
 
 def _kind(path: str | Path) -> FileKind | None:
     lines = [line for _, line in islice(read_lines(path), _ENOUGH)]
     first = lines[0] if lines else b""
     if first[:1] in (b"{", b"["):
-        value, whole = _first_value(path, first)
+        value, whole = _first_value(path, lines)
         kind = _of_json(value)
         # An object with ids as keys is a document: more lines would be something else.
         return None if kind in _DOCUMENTS and not whole and len(lines) > 1 else kind
     if first[:1] == b"<":
-        return "topics"
+        return "topics" if any(_TOPIC.search(line) for line in lines) else None
     return _of_lines([line.decode("utf-8", "replace") for line in lines]) if lines else None
 
 
-def _first_value(path: str | Path, first: bytes) -> tuple[Any, bool]:
-    """The value on the first line, or of the whole file where a document spans many lines; and which."""
+def _first_value(path: str | Path, lines: list[bytes]) -> tuple[Any, bool]:
+    """The value on the first line, or of the whole file where a document spans many lines; and which.
+
+    A first line that is damaged hides the kind of the file as little as the lines behind it.
+    """
     try:
-        return json.loads(first), False
+        return json.loads(lines[0]), False
     except (ValueError, RecursionError):
         pass
-    try:
+    with suppress(ValueError, RecursionError, DataError):
         return json.loads(read_text(path)), True
-    except (ValueError, RecursionError):
-        return None, True
+    for line in lines[1:]:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            if isinstance(value, list | dict):
+                return value, False
+    return None, True
 
 
 def _of_json(value: Any) -> FileKind | None:
@@ -130,8 +153,6 @@ def _of_mapping(values: list[Any]) -> FileKind | None:
 
 
 def _of_lines(lines: list[str]) -> FileKind | None:
-    if is_trec_eval(lines):
-        return "trec-eval"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
     if all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
@@ -149,12 +170,27 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return "bank-csv"
     if header[:2] == ["method", "ExamCover"]:
         return "published-cover"
-    if len(header) == 2 and all(len(row) == 2 and _is_number(row[1]) for row in rows[1:] or rows):
-        is_ranks = _is_number(header[1]) or "rank" in header[1].lower()
-        return "official-tsv" if is_ranks else "leaderboard"
-    if len(header) > 2 and not _is_number(header[1]):
+    pairs = all(len(row) == 2 and all(row) for row in rows)
+    numbers = all(_is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
+    if pairs and numbers and (_is_number(header[1]) or "rank" in header[1].lower()):
+        return "official-tsv"
+    if _is_leaderboard(header, rows[1:]):
         return "leaderboard"
-    return "queries-tsv" if "\t" in lines[0] else None
+    return "queries-tsv" if pairs and not numbers and separator == "\t" else None
+
+
+def _is_leaderboard(header: list[str], rows: list[list[str]]) -> bool:
+    """A table whose first column is of systems by its name, with numbers for each of them.
+
+    Any other table could be one: who means it says so.
+    """
+    words = set(re.findall(r"[a-z]+", header[0].lower()))
+    return (
+        bool(words & _SYSTEMS)
+        and len(header) > 1
+        and bool(rows)
+        and all(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
+    )
 
 
 def _of_evaluation(header: list[str], body: list[list[str]]) -> FileKind | None:

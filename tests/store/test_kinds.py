@@ -1,0 +1,65 @@
+"""What a file is, by its content: ours by name, and what is none of ours by none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.store.kinds import kind_of, known_kind
+from tests.conftest import passage
+
+FOREIGN = {
+    "prose": "Hello, my friend, this is prose.\nIt has two lines, and commas, too.\n",
+    "prose without commas": "It was the best of times.\nIt was the worst of times.\n",
+    "a table of people": "name,age,city\nBob,3,Rome\nEve,4,Oslo\n",
+    "a table of dates": "date\tamount\n2020-01-01\t3\n",
+    "a table of words": "a\tb\tc\nx\ty\tz\n",
+    "systems without a number": "system,comment\nbm25,good\n",
+    "a page": "<html><body>words</body></html>\n",
+    "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
+    "nothing": "",
+}
+OURS = {
+    "system\tcover\nbm25\t0.5\n": "leaderboard",
+    "run_id,task,V,A\na.b,RAG,0.9,0.1\n": "leaderboard",
+    "method,nugget-3,official_rank\npash_r3,0.95,1\n": "leaderboard",
+    "agent,score\nagent1,1030\n": "leaderboard",
+    "system\trank\nbm25\t1\n": "official-tsv",
+    "bm25\t1\ndense\t2.5\n": "official-tsv",
+    "q1\tone two\nq2\tthree\n": "queries-tsv",
+    '<?xml version="1.0"?>\n<topics>\n<topic number="1"><title>x</title></topic></topics>': "topics",
+}
+
+
+@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
+def test_files_of_others_are_not_guessed_at(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert known_kind(path) is None
+    with pytest.raises(DataError, match="say what it holds with --from"):
+        kind_of(path, "--from")
+
+
+@pytest.mark.parametrize(("content", "kind"), OURS.items())
+def test_files_of_ours_are_known(content: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert kind_of(path) == kind
+
+
+def test_a_damaged_first_line_does_not_hide_the_kind(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
+    path = write_jsonl("graded.jsonl", [["q", [passage("p")]]])
+    path.write_text('["a", [{"paragraph_id"\n[1, 2\n7\n' + path.read_text())
+    assert kind_of(path) == "graded"
+
+
+def test_a_stream_is_not_read_to_look_into_it() -> None:
+    for find in (kind_of, known_kind):
+        with pytest.raises(DataError, match="is a stream"):
+            find("-")
