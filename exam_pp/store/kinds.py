@@ -14,11 +14,12 @@ from typing import Any, Literal
 from exam_pp.edits import FORMAT as EDITS_FORMAT
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_stream, read_lines, read_text
+from exam_pp.store.trec_eval import is_trec_eval
 
 FileKind = Literal[
     "graded", "bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "autojudge-bank",
     "queries-json", "queries-tsv", "queries-jsonl", "topics", "qrels", "run", "edits",
-    "leaderboard", "scores-jsonl", "published-cover", "autojudge-eval", "autojudge-tot",
+    "leaderboard", "scores-jsonl", "published-cover", "trec-eval", "autojudge-eval", "autojudge-tot",
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
     "nuggetizer-assignments", "nuggetizer-metrics", "umbrela", "candidates",
 ]  # fmt: skip
@@ -153,6 +154,8 @@ def _of_mapping(values: list[Any]) -> FileKind | None:
 
 
 def _of_lines(lines: list[str]) -> FileKind | None:
+    if is_trec_eval(lines):
+        return "trec-eval"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
     if all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
