@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
 
 Level = Literal["error", "warning"]
 
@@ -109,7 +110,7 @@ class Findings:
         errors, warnings = self.number("error"), self.number("warning")
         blocks: list[Block] = [
             Table(("file", "kind", "contents"), self.files, "Files"),
-            Paragraph(f"{errors} errors, {warnings} warnings."),
+            Paragraph(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."),
         ]
         if self.counts:
             order = {name: number for number, name in enumerate(CHECKS)}
@@ -122,5 +123,6 @@ class Findings:
             ]
             blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]
             if left := errors + warnings - len(self.kept):
-                blocks.append(Paragraph(f"{left} further findings are not listed (--limit 0 lists all)."))
+                further = counted(left, "further finding is", "further findings are")
+                blocks.append(Paragraph(f"{further} not listed (--limit 0 lists all)."))
         return Report("", blocks)

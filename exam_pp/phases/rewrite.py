@@ -8,6 +8,7 @@ from pathlib import Path
 
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_passages import RawQuery, read_raw_passages
+from exam_pp.wording import counted
 
 ChangeQuery = Callable[[RawQuery], RawQuery | None]
 """What becomes of a query; None leaves it out."""
@@ -24,8 +25,8 @@ class Rewritten:
 
     def __str__(self) -> str:
         return (
-            f"{self.lines} of {self.lines_read} queries, {self.passages} of {self.passages_read} passages "
-            "written."
+            f"{self.lines} of {counted(self.lines_read, 'query')}, {self.passages} of "
+            f"{counted(self.passages_read, 'passage')} written."
         )
 
 

@@ -5,40 +5,34 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from exam_pp.data_model import (
-    DirectGrade,
     Judgment,
     Passage,
     QueryPassages,
     RankingEntry,
     RubricGrades,
-    SelfRating,
     parse_line,
 )
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.findings import Findings
+from exam_pp.phases.validate_grades import Note, check_grades
 from exam_pp.phases.validate_ranks import Place, check_ranks
-from exam_pp.prompts import PROMPTS
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages import parse_query, passage_field
 from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.validation import sentence
 from exam_pp.test_bank import QueryBank, TestBank
-
-Note = Callable[[str, str, str], None]
-"""Takes a check, a place on the line, and words."""
+from exam_pp.wording import counted
 
 _GENERATED_ID = re.compile(r"(.+)/[0-9a-f]{32}")
-_TOLERANCE = 0.001
-"""For ratios that files have rounded."""
-_SOFT_TOLERANCE = 0.01
 
 
 def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ()) -> str:
@@ -51,7 +45,8 @@ def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ())
         checker.line(number, line)
     checker.finish()
     queries, passages = len(checker.first_line), len(checker.texts.lines)
-    return f"{queries} queries, {passages} passages, {checker.grade_sets} sets of grades"
+    sets = counted(checker.grade_sets, "set of grades", "sets of grades")
+    return f"{counted(queries, 'query')}, {counted(passages, 'passage')}, {sets}"
 
 
 @dataclass
@@ -70,14 +65,21 @@ class _Texts:
         self.lines.append(line)
 
     def conflicts(self) -> Iterator[tuple[int, int, bool]]:
-        """Line, line of the first other text of the same id, and whether that is in the same query."""
+        """Line, line of the other text of the same id, and whether that is in the same query.
+
+        A text is compared with the first one of its query, and the first of a query with that of the file.
+        """
         order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
-        first = -1
-        for index in order:
-            if first < 0 or self.ids[first] != self.ids[index]:
-                first = index
-            elif self.texts[first] != self.texts[index]:
-                yield self.lines[index], self.lines[first], self.queries[first] == self.queries[index]
+        for _, same_id in groupby(order, key=self.ids.__getitem__):
+            first = -1
+            of_query: dict[int, int] = {}
+            for index in same_id:
+                first = index if first < 0 else first
+                known = of_query.setdefault(self.queries[index], index)
+                if self.texts[known] != self.texts[index]:
+                    yield self.lines[index], self.lines[known], True
+                elif known == index and self.texts[first] != self.texts[index]:
+                    yield self.lines[index], self.lines[first], False
 
 
 @dataclass
@@ -165,11 +167,7 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
         for grades in passage.grade_sets():
             key = GradeKey.of(grades)
             place = f"{where}, {key.model} {key.prompt_class}"
-            if isinstance(grades, RubricGrades):
-                _check_lists(grades, place, note)
-                _check_summary(grades, place, note)
-            _check_scale(grades, key, place, note)
-            _check_soft(grades, place, note)
+            check_grades(grades, place, note)
             entries = grades.entry_ratings().keys()
             for entry_id in entries & rated[key, grades.prompt_hash]:
                 note("rated-again", place, f"{entry_id} is rated in an earlier set; the later rating counts")
@@ -223,89 +221,6 @@ def _check_rankings(query: QueryPassages, note: Note) -> None:
         note(check, "", words)
 
 
-def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
-    """The lists of correct and wrong entries against each other, the ratings and the replies."""
-    correct, wrong = set(grades.correct), set(grades.wrong)
-    for entry_id in sorted(correct & wrong):
-        note("rating-conflict", where, f"{entry_id} is both correct and wrong")
-    rated = [rating.entry_id for rating in grades.self_ratings or ()]
-    answered = [entry_id for entry_id, _ in grades.answers]
-    for ids in (grades.correct, grades.wrong, rated, answered):
-        if len(set(ids)) < len(ids):
-            twice = next(entry_id for entry_id, count in Counter(ids).items() if count > 1)
-            note("repeated-entry", where, f"{twice} is listed twice")
-    failed = grades.errors.keys() if isinstance(grades.errors, dict) else set()
-    for entry_id in dict.fromkeys(answered):
-        if entry_id not in correct and entry_id not in wrong and entry_id not in failed:
-            note("unknown-answer", where, f"{entry_id} has a reply, but is neither correct nor wrong")
-    if grades.self_ratings is None:
-        return
-    for rating in grades.self_ratings:
-        if rating.entry_id not in correct and rating.entry_id not in wrong:
-            words = f"{rating.entry_id} is rated {rating.self_rating}, but neither correct nor wrong"
-            note("rating-conflict", where, words)
-        elif rating.self_rating <= 0 and rating.entry_id in correct:
-            note("rating-conflict", where, f"{rating.entry_id} is rated {rating.self_rating}, but correct")
-    above = [rating for rating in grades.self_ratings if rating.self_rating > 0 and rating.entry_id in wrong]
-    if above:
-        rating = above[0]
-        words = (
-            f"{rating.entry_id}, rated {rating.self_rating}, is listed as wrong ({len(above)} such entries)"
-        )
-        note("wrong-above-0", where, words)
-    for entry_id in sorted((correct | wrong) - set(rated)):
-        note("rating-conflict", where, f"{entry_id} is correct or wrong, but has no rating")
-
-
-def _check_summary(grades: RubricGrades, where: str, note: Note) -> None:
-    asked = len(grades.correct) + len(grades.wrong)
-    if grades.exam_ratio is not None and asked:
-        ratio = len(grades.correct) / asked
-        if abs(ratio - grades.exam_ratio) > _TOLERANCE:
-            note("summary", where, f"exam_ratio is {grades.exam_ratio:g}, but {ratio:.3f} are correct")
-    if grades.relevance_label is not None and asked:
-        ratings = [rating.self_rating for rating in grades.self_ratings or ()]
-        label = max(ratings, default=0) if grades.is_rated else len(grades.correct)
-        if grades.relevance_label != label:
-            note("summary", where, f"relevance_label is {grades.relevance_label}, but should be {label}")
-
-
-def _check_scale(grades: RubricGrades | DirectGrade, key: GradeKey, where: str, note: Note) -> None:
-    if not grades.is_rated:
-        return
-    most = _highest(key.prompt_class)
-    for entry_id, rating in grades.entry_ratings().items():
-        if rating < 0 or (most is not None and rating > most):
-            scale = "below 0" if rating < 0 else f"outside the scale of 0 to {most}"
-            note("rating-scale", where, f"{entry_id} is rated {rating}, {scale}")
-
-
-def _highest(prompt_class: str) -> int | None:
-    """The highest rating of a prompt; None for prompts that we do not know."""
-    prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
-    if prompt is None:
-        return None
-    if prompt.max_rating is not None:
-        return prompt.max_rating
-    return len(prompt.choices) - 1 if prompt.choices else None
-
-
-def _check_soft(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
-    soft: Sequence[SelfRating | DirectGrade]
-    soft = [grades] if isinstance(grades, DirectGrade) else grades.self_ratings or []
-    for grade in soft:
-        probabilities = grade.probabilities
-        if probabilities is None:
-            continue
-        name = grade.entry_id if isinstance(grade, SelfRating) else "the grade"
-        if min(probabilities, default=-1) < 0 or abs(sum(probabilities) - 1) > _SOFT_TOLERANCE:
-            note("soft-grade", where, f"the probabilities of {name} do not add up to 1")
-            continue
-        mean = sum(grade_ * p for grade_, p in enumerate(probabilities))
-        if grade.expected is not None and abs(mean - grade.expected) > _SOFT_TOLERANCE * len(probabilities):
-            note("soft-grade", where, f"{name} is expected at {grade.expected:g}, but the mean is {mean:.3f}")
-
-
 def _check_completeness(query: QueryPassages, note: Note) -> None:
     graded: Counter[GradeKey] = Counter()
     for passage in query.passages:
@@ -313,7 +228,7 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
     total = len({passage.passage_id for passage in query.passages})
     for key, count in graded.items():
         if count < total:
-            note("incomplete", "", f"{total - count} of {total} passages have no grades by {key}")
+            note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
 
 
 def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], note: Note) -> None:
@@ -330,10 +245,13 @@ def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], no
             unknown.update(entries - known.entries.keys())
             missing[key] |= {e for e, entry in known.entries.items() if kind in (None, entry.kind)} - entries
     for entry_id, times in unknown.items():
-        note("unknown-entry", "", f"{entry_id} is graded for {times} passages, but not in the bank")
+        note(
+            "unknown-entry", "", f"{entry_id} is graded for {counted(times, 'passage')}, but not in the bank"
+        )
     for key, entries in missing.items():
         if entries:
-            words = f"{len(entries)} entries of the bank were not always asked, such as {min(entries)}"
+            some = counted(len(entries), "entry of the bank was", "entries of the bank were")
+            words = f"{some} not always asked, such as {min(entries)}"
             note("missing-entry", f"{key.model} {key.prompt_class}", words)
 
 

@@ -40,6 +40,7 @@ from exam_pp.store.trec import method_of, read_qrels, read_run, run_files
 from exam_pp.store.umbrela import read_judge_rows
 from exam_pp.store.validation import parse_json, sentence
 from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.wording import counted
 
 _MOST_BAD_LINES = 100
 """After so many lines that cannot be read, a file is given up."""
@@ -110,7 +111,8 @@ def check_bank(path: Path, findings: Findings) -> str:
             line_number = places.get((problem.query_id, problem.entry_id), line_number)
             where += f", {problem.entry_id}"
         findings.add("bank", file, line_number, where, problem.problem, problem.severity)
-    return f"{len(bank.queries)} queries, {sum(len(line.items) for line in lines)} entries"
+    entries = sum(len(line.items) for line in lines)
+    return f"{counted(len(bank.queries), 'query')}, {counted(entries, 'entry')}"
 
 
 def _bank_line(text: bytes, file: str, number: int, findings: Findings) -> BankLine | None:
@@ -144,7 +146,8 @@ def check_edits(path: Path, findings: Findings, banks: Mapping[Path, TestBank]) 
         return "edits"
     if banks:
         _check_edited_banks(edits, file, findings, banks)
-    return f"{len(edits.ratings)} ratings, {len(edits.bank)} changes of a bank"
+    changes = counted(len(edits.bank), "change of a bank", "changes of a bank")
+    return f"{counted(len(edits.ratings), 'rating')}, {changes}"
 
 
 def _check_edited_banks(edits: Edits, file: str, findings: Findings, banks: Mapping[Path, TestBank]) -> None:
@@ -181,7 +184,8 @@ def check_runs(path: Path, findings: Findings) -> str:
         if before != str(run):
             findings.add("wrong-id", str(run), None, "", f"has the name of the system in {before}")
         _check_ranks_of_run(str(run), lines, findings)
-    return f"{len(systems)} systems, {len(queries)} queries, {count} lines"
+    held = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
+    return ", ".join(held)
 
 
 def _with_tags(path: Path) -> Iterable[RunLine]:
@@ -212,35 +216,36 @@ def check_qrels(path: Path, findings: Findings) -> str:
                     f"query {fields[0].decode('utf-8', 'replace')}, {fields[2].decode('utf-8', 'replace')}"
                 )
                 findings.add("duplicate-judgment", str(path), number, where, words)
-    return f"{len({qrel.query_id for qrel in qrels})} queries, {len(qrels)} judgments"
+    queries = {qrel.query_id for qrel in qrels}
+    return f"{counted(len(queries), 'query')}, {counted(len(qrels), 'judgment')}"
 
 
 _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
-    **dict.fromkeys(("queries-json", "queries-tsv", "queries-jsonl", "topics"), (read_queries, "queries")),
-    **dict.fromkeys(("official-json", "official-tsv"), (read_ranks, "systems")),
-    **dict.fromkeys(("leaderboard", "published-cover", "trec-eval"), (read_all_scores, "scores")),
-    "scores-jsonl": (read_score_rows, "scores"),
-    "autojudge-eval": (read_evaluation, "scores"),
-    "autojudge-tot": (partial(read_evaluation, order="tot"), "scores"),
-    **dict.fromkeys(("rag24", "rag25", "ragtime", "plain-answers"), (read_answers, "answers")),
-    "bank-csv": (read_bank_csv, "entries"),
-    "genq": (read_genq, "facets"),
-    "nuggetizer": (read_nuggetizer, "queries"),
-    "nuggetizer-assignments": (read_assignments, "answers"),
-    "nuggetizer-metrics": (read_nugget_metrics, "scores"),
-    "umbrela": (read_judge_rows, "judgments"),
-    "candidates": (read_candidates, "queries"),
-    "autojudge-bank": (read_autojudge, "queries"),
-    "tqa": (read_tqa, "lessons"),
-    "squad2": (read_squad, "paragraphs"),
+    **dict.fromkeys(("queries-json", "queries-tsv", "queries-jsonl", "topics"), (read_queries, "query")),
+    **dict.fromkeys(("official-json", "official-tsv"), (read_ranks, "system")),
+    **dict.fromkeys(("leaderboard", "published-cover", "trec-eval"), (read_all_scores, "score")),
+    "scores-jsonl": (read_score_rows, "score"),
+    "autojudge-eval": (read_evaluation, "score"),
+    "autojudge-tot": (partial(read_evaluation, order="tot"), "score"),
+    **dict.fromkeys(("rag24", "rag25", "ragtime", "plain-answers"), (read_answers, "answer")),
+    "bank-csv": (read_bank_csv, "entry"),
+    "genq": (read_genq, "facet"),
+    "nuggetizer": (read_nuggetizer, "query"),
+    "nuggetizer-assignments": (read_assignments, "answer"),
+    "nuggetizer-metrics": (read_nugget_metrics, "score"),
+    "umbrela": (read_judge_rows, "judgment"),
+    "candidates": (read_candidates, "query"),
+    "autojudge-bank": (read_autojudge, "query"),
+    "tqa": (read_tqa, "lesson"),
+    "squad2": (read_squad, "paragraph"),
 }
 
 
 def check_by_reading(path: Path, kind: FileKind, findings: Findings) -> str:
     """Check a file by reading it, past every line that cannot be read."""
-    read, words = _READERS[kind]
+    read, noun = _READERS[kind]
     found = read_in_spite_of_errors(path, read, findings, kind)
-    return f"{len(found)} {words}"
+    return counted(len(found), noun)
 
 
 def named_banks(paths: Sequence[Path]) -> dict[Path, TestBank]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from exam_pp.wording import counted
+
 
 class Place(NamedTuple):
     """Where a system has a passage."""
@@ -37,4 +39,4 @@ def check_ranks(systems: Mapping[str, Sequence[Place]]) -> Iterator[tuple[str, s
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more systems" if len(names) > 2 else "")
+    return ", ".join(names[:2]) + (f" and {counted(len(names) - 2, 'more system')}" if len(names) > 2 else "")

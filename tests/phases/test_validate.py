@@ -105,6 +105,15 @@ def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
     assert found(path) == [("duplicate-query", 2), ("text-conflict", 2), ("text-differs", 3)]
 
 
+def test_texts_are_compared_within_their_query_first(write_jsonl: Write) -> None:
+    """The same passage in another query, with one of the texts, makes the conflict no smaller."""
+    other = passage("p") | {"text": "other words"}
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [passage("p"), other]]])
+    assert found(path) == [("duplicate-passage", 2), ("text-conflict", 2)]
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [other]], ["r", [passage("p")]]])
+    assert found(path) == [("duplicate-query", 3), ("text-differs", 2), ("text-conflict", 3)]
+
+
 def test_good_files_have_no_findings(write_jsonl: Write, tiny_bank: Path) -> None:
     path = write_jsonl("graded.jsonl", PASSAGES)
     assert found(path, banks=[tiny_bank]) == []
@@ -141,7 +150,7 @@ def test_a_bank_that_does_not_fit(write_jsonl: Write, tiny_bank: Path) -> None:
         ("unknown-entry", 1), ("missing-entry", 1), ("no-bank", 2), ("no-bank", None),
     ]  # fmt: skip
     assert words(path, "unknown-entry", banks=[tiny_bank]).endswith(
-        "q1/z is graded for 1 passages, but not in the bank"
+        "q1/z is graded for 1 passage, but not in the bank"
     )
 
 
@@ -302,7 +311,7 @@ def test_the_command(write_jsonl: Write) -> None:
     assert run(warned, "--strict").exit_code == 1
     assert run(bad).exit_code == 1
     assert "is missing" in run(bad).stdout
-    assert "1 errors, 1 warnings" in run(bad, warned).stdout
+    assert "1 error, 1 warning." in run(bad, warned).stdout
     tables = {t["title"]: t["rows"] for t in json.loads(run(bad, "--format", "json").stdout)["tables"]}
     assert tables["Findings"][0]["line"] == 1
     assert tables["Checks"][0]["findings"] == 1
