@@ -35,6 +35,13 @@ from exam_pp.cli.options import (
     help="Label by the k-th best rating; repeatable. [default: 1]",
 )
 @click.option(
+    "--min-grade",
+    "min_grades",
+    multiple=True,
+    type=int,
+    help="Also a table of labels from this grade on, against the rest; repeatable.",
+)
+@click.option(
     "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
 )
 @click.option(
@@ -54,6 +61,7 @@ def command(
     bank: Path | None,
     min_relevant_judgment: int,
     min_answers: tuple[int, ...],
+    min_grades: tuple[int, ...],
     label_rule: str | None,
     same_scale: bool | None,
     seed: int,
@@ -76,6 +84,8 @@ def command(
 
     if label_rule is not None and min_answers:
         raise click.UsageError("--label-rule replaces --min-answers.")
+    if min_grades and (label_rule is not None or same_scale):
+        raise click.UsageError("--min-grade goes with neither --label-rule nor --same-scale.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     if same_scale and (rule or min_answers):
         raise click.UsageError("--same-scale takes labels as they are.")
@@ -89,11 +99,12 @@ def command(
         passages = labelled_passages(graded, qrels)
         like_judgments = True
     if same_scale is None:
-        same_scale = like_judgments and not rule and not min_answers
+        same_scale = like_judgments and not rule and not min_answers and not min_grades
     report = agreement(
         passages,
         min_relevant=min_relevant_judgment,
         min_answers=min_answers or (1,),
+        min_grades=min_grades,
         rule=rule,
         same_scale=same_scale,
         seed=seed,

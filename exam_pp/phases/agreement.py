@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from exam_pp.metrics.agreement import (
 )
 from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.labels import KthBest, LabelRule
+from exam_pp.phases.agreement_layouts import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluate import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
@@ -27,8 +28,6 @@ from exam_pp.store.trec import read_qrels
 Labelling = KthBest | LabelRule
 
 HUMAN = "people"
-_SCALE = range(6)
-_LOWEST = -2
 _SAMPLES = 2000
 
 
@@ -38,22 +37,6 @@ class RatedPassage(NamedTuple):
     query_id: str
     ratings: Sequence[int]
     judgments: frozenset[int]
-
-
-class LabelSet(NamedTuple):
-    """A row or column of an agreement table: its name, and which labels it holds."""
-
-    name: str
-    labels: frozenset[int]
-
-
-class Layout(NamedTuple):
-    """Rows (predicted), columns (judged), and for each row the column that it should agree with."""
-
-    name: str
-    rows: tuple[LabelSet, ...]
-    columns: tuple[LabelSet, ...]
-    boxes: tuple[int, ...]
 
 
 def rated_passages(
@@ -91,54 +74,12 @@ def rated_passages(
     return population
 
 
-def layouts(min_relevant: int, best_judgment: int, *, scale: Iterable[int] = _SCALE) -> list[Layout]:
-    """The published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
-
-    ``min_relevant`` is the judgment from which a passage is relevant; judgments reach from −2 to
-    ``best_judgment`` (at least 3). For grades of 0 and 1 only there is one table.
-    """
-    best = max(best_judgment, 3)
-    relevant = _labels(_span(min_relevant, best), range(min_relevant, best + 1))
-    other = _labels(_span(0, min_relevant - 1), range(_LOWEST, min_relevant))
-    singles = tuple(_labels(str(grade), [grade]) for grade in range(best, 0, -1))
-    zero = _labels("0", range(_LOWEST, 1))
-    grades = sorted(scale, reverse=True)
-    rows = tuple(_labels(str(grade), [grade]) for grade in grades)
-    if max(grades) == 1:
-        return [Layout("BINARY", rows, (relevant, other), (0, 1))]
-    middle = min(2, best) if min_relevant > 1 else 1
-    top = middle + 1
-    boxes = tuple(best - (top if grade >= 4 else middle if grade >= 1 else 0) for grade in grades)
-    high, mid, low = _labels("4–5", range(4, 6)), _labels("1–3", range(1, 4)), _labels("0", [0])
-    if min_relevant > 1:
-        merged = (
-            _labels(f"{best}", [best]),
-            _labels(_span(min_relevant, best - 1), range(min_relevant, best)),
-            other,
-        )
-    else:
-        merged = (_labels(f"2–{best}", range(2, best + 1)), _labels("1", [1]), zero)
-    return [
-        Layout("GRADED", rows, (*singles, zero), boxes),
-        Layout("MERGE", (high, mid, low), merged, (0, 1, 2)),
-        Layout("LENIENT", (_labels("1–5", range(1, 6)), low), (relevant, other), (0, 1)),
-        Layout("STRICT", (high, _labels("0–3", range(4))), (relevant, other), (0, 1)),
-    ]
-
-
-def _span(low: int, high: int) -> str:
-    return f"{low}–{high}" if high > low else str(high)
-
-
-def _labels(name: str, labels: Iterable[int]) -> LabelSet:
-    return LabelSet(name, frozenset(labels))
-
-
 def agreement(
     passages: Sequence[RatedPassage],
     *,
     min_relevant: int = 1,
     min_answers: Sequence[int] = (1,),
+    min_grades: Sequence[int] = (),
     rule: LabelRule | None = None,
     same_scale: bool = False,
     seed: int = 0,
@@ -147,13 +88,21 @@ def agreement(
 
     κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
     queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
-    published layouts; with one, every label is a row, and every judgment a column. ``same_scale`` is for
-    labels on the scale of the judgments, as those of UMBRELA: every label against every judgment, then both
-    sides cut at ``min_relevant``. Passages without ratings are left out, and counted.
+    published layouts, and binarised at each of ``min_grades``; with one, every label is a row, and
+    every judgment a column. ``same_scale`` is for labels on the scale of the judgments, as those of
+    UMBRELA: every label against every judgment, then both sides cut at ``min_relevant``. Passages
+    without ratings are left out, and counted. Raises :class:`~exam_pp.errors.SelectionError` for a
+    ``min_relevant`` above all judgments.
     """
     judged, passages = passages, [passage for passage in passages if passage.ratings]
-    best = max(grade for passage in passages for grade in passage.judgments)
-    scale = range(2) if all(max(p.ratings) <= 1 for p in passages) else _SCALE
+    judgments = sorted({grade for passage in passages for grade in passage.judgments})
+    if min_relevant > max(judgments[-1], JUDGMENTS[-1]):
+        raise SelectionError(
+            f"No judgment is {min_relevant} or more, the least that is to be relevant: the highest is "
+            f"{judgments[-1]}."
+        )
+    ratings = {rating for passage in passages for rating in passage.ratings}
+    grades = ratings | set(range(2) if max(ratings) <= 1 else SCALE)
     tables: list[Table] = []
     labellings: list[Labelling] = [rule] if rule is not None else [KthBest(k) for k in min_answers]
     for labelling in labellings:
@@ -161,13 +110,16 @@ def agreement(
             chosen = _on_one_scale(passages, labelling, min_relevant)
         else:
             chosen = (
-                layouts(min_relevant, best, scale=scale) if rule is None else [_confusion(passages, rule)]
+                [_confusion(passages, rule)]
+                if rule is not None
+                else layouts(min_relevant, judgments, grades=grades, min_grades=min_grades)
             )
         tables += [_table(passages, labelling, layout, seed) for layout in chosen]
     summary = _summary(passages, labellings)
     queries = len({passage.query_id for passage in passages})
     note = (
-        f"{len(passages)} passages of {queries} queries with a judgment and a grade. A judgment of "
+        f"{len(passages)} passages of {queries} {'query' if queries == 1 else 'queries'} with a judgment and "
+        f"a grade. A judgment of "
         f"{min_relevant} or more is relevant. κ: row against rest, its boxed column against the rest; "
         f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
     )
@@ -181,10 +133,10 @@ def _on_one_scale(passages: Sequence[RatedPassage], labelling: Labelling, min_re
     """The confusion matrix of labels and judgments, graded and binarised."""
     labels = {labelling(passage.ratings) for passage in passages}
     every = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
-    singles = tuple(_labels(str(grade), [grade]) for grade in every)
+    singles = tuple(label_set(str(grade), [grade]) for grade in every)
     halves = (
-        _labels(f"≥ {min_relevant}", [grade for grade in every if grade >= min_relevant]),
-        _labels(f"< {min_relevant}", [grade for grade in every if grade < min_relevant]),
+        label_set(f"≥ {min_relevant}", [grade for grade in every if grade >= min_relevant]),
+        label_set(f"< {min_relevant}", [grade for grade in every if grade < min_relevant]),
     )
     return [
         Layout("GRADED", singles, singles, tuple(range(len(every)))),
@@ -200,8 +152,8 @@ def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
     )
     return Layout(
         "RULE",
-        tuple(_labels(str(label), [label]) for label in labels),
-        tuple(_labels(str(grade), [grade]) for grade in judged),
+        tuple(label_set(str(label), [label]) for label in labels),
+        tuple(label_set(str(grade), [grade]) for grade in judged),
         tuple(judged.index(label) for label in labels),
     )
 
@@ -216,7 +168,7 @@ def _table(passages: Sequence[RatedPassage], labelling: Labelling, layout: Layou
         tables = _two_by_two(passages, labels, row.labels, layout.columns[box].labels)
         kappas.append(cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]))
         found = kappa_interval(tables, samples=_SAMPLES, seed=seed)
-        interval = "" if found is None else f"[{found.low:.2f}, {found.high:.2f}]"
+        interval = "" if found is None else f"[{found.low:z.2f}, {found.high:z.2f}]"
         rows.append([row.name, *counts, len(inside), kappas[-1], interval])
     best = max((kappa for kappa in kappas if kappa is not None), default=None)
     kappa_column = len(layout.columns) + 2
@@ -226,7 +178,7 @@ def _table(passages: Sequence[RatedPassage], labelling: Labelling, layout: Layou
         title=f"{layout.name}, {labelling}",
         boxed={(row, box + 1) for row, box in enumerate(layout.boxes)},
         bold={(row, kappa_column) for row, kappa in enumerate(kappas) if kappa is not None and kappa == best},
-        decimals=2,
+        significant=[kappa_column],
     )
 
 

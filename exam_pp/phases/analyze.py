@@ -140,7 +140,7 @@ def figure_intervals(
 
 def shown_interval(interval: Interval | None, decimals: int) -> str:
     """An interval for people; nothing where there is none."""
-    return "" if interval is None else f"[{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+    return "" if interval is None else f"[{interval.low:z.{decimals}f}, {interval.high:z.{decimals}f}]"
 
 
 def query_correlation(

@@ -70,7 +70,7 @@ def score_rankings(
     Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up; they are not
     part of the bounds. Where the labels are of facets (``query/facet``), a ranking of the query stands
     for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that cannot be used,
-    and for a file without rankings.
+    for a file without rankings, and for ranks beyond 100,000.
     """
     # What stands at an empty place is not known: it is no passage that could be graded.
     known = None if ungraded is None else replace(ungraded(), otherwise={})
@@ -97,12 +97,22 @@ def score_rankings(
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
         run: Run = {}
         for query_id, places in queries.items():
+            if max(places)[0] > _DEEPEST_RANK:
+                raise DataError(
+                    f"has the rank {max(places)[0]} in a ranking of {system!r} for the query {query_id!r}; "
+                    f"rankings are scored down to rank {_DEEPEST_RANK}.",
+                    file=str(passages),
+                )
             run[query_id], holes[system, query_id] = _with_holes(places, first)
         matrix.add(system, run)
     evaluation = scorer(matrix)
     if empty := sum(holes.values()):
         evaluation.notes.append(f"{empty} ranks are not in the file: they count as passages without a label.")
     return evaluation
+
+
+_DEEPEST_RANK = 100_000
+"""Every rank that a file lacks takes memory."""
 
 
 class _Scorer:

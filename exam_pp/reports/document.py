@@ -13,6 +13,7 @@ Cell = str | int | float | None
 class Table:
     """Rows under column names. ``decimals`` is how floats are shown to people (TSV and text alike).
 
+    Columns in ``significant`` show two significant digits instead.
     ``boxed`` and ``bold`` are the (row, column) places of cells that stand out, where a format can show it.
     """
 
@@ -22,6 +23,7 @@ class Table:
     decimals: int = 3
     boxed: Collection[tuple[int, int]] = ()
     bold: Collection[tuple[int, int]] = ()
+    significant: Collection[int] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.highlight import Span, pieces
-from exam_pp.reports.render import is_numeric, show
+from exam_pp.reports.render import is_numeric, shown_row
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -111,7 +111,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(table: Table, row: int, column: int, kind: str) -> str:
-    words = escape(show(table.rows[row][column], table.decimals))
+    words = escape(shown_row(table, row)[column])
     if (row, column) in table.bold:
         words = f"<strong>{words}</strong>"
     return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{words}</td>"

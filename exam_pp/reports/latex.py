@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
-from exam_pp.reports.render import show
+from exam_pp.reports.render import shown_row
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",
@@ -55,10 +55,10 @@ def _block(block: Block) -> str:
 def _table(table: Table) -> str:
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
-    for number, row in enumerate(table.rows):
+    for number in range(len(table.rows)):
         cells = []
-        for column, cell in enumerate(row):
-            text = _breakable(escape(show(cell, table.decimals)))
+        for column, shown in enumerate(shown_row(table, number)):
+            text = _breakable(escape(shown))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"
             if (number, column) in table.boxed:

@@ -207,7 +207,7 @@ def heat_map(names: Sequence[str], values: Mapping[tuple[str, str], float | None
             for j, value in enumerate(row):
                 if not isnan(value):
                     axes.text(
-                        j, i, f"{value:.2f}", ha="center", va="center", fontsize=8,
+                        j, i, f"{value:z.2f}", ha="center", va="center", fontsize=8,
                         color="black" if value > 0.5 else "white",
                     )  # fmt: skip
         axes.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=7)

@@ -27,7 +27,17 @@ def show(cell: Cell, decimals: int) -> str:
     """A cell for people and TSV: floats with fixed decimals, None as nothing."""
     if cell is None:
         return ""
-    return f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
+    return f"{cell:z.{decimals}f}" if isinstance(cell, float) else str(cell)
+
+
+def shown_row(table: Table, row: int) -> list[str]:
+    """The cells of a row as :func:`show` shows them, some columns with two significant digits."""
+    return [
+        f"{cell:z.2}"
+        if column in table.significant and isinstance(cell, float)
+        else show(cell, table.decimals)
+        for column, cell in enumerate(table.rows[row])
+    ]
 
 
 def harmless(words: str) -> str:
@@ -67,9 +77,9 @@ def _text_table(table: Table) -> str:
     cells = [
         [
             f"[{text}]" if (i, j) in table.boxed else text
-            for j, text in enumerate(one_line(show(cell, table.decimals)) for cell in row)
+            for j, text in enumerate(map(one_line, shown_row(table, i)))
         ]
-        for i, row in enumerate(table.rows)
+        for i in range(len(table.rows))
     ]
     rows = [list(table.columns), *cells]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
@@ -106,7 +116,7 @@ def tsv(report: Report) -> str:
 
 
 def _shown(table: Table) -> list[list[str]]:
-    return [list(table.columns), *([show(cell, table.decimals) for cell in row] for row in table.rows)]
+    return [list(table.columns), *(shown_row(table, row) for row in range(len(table.rows)))]
 
 
 def _tsv_row(row: list[str]) -> str:

@@ -13,7 +13,8 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.labels import LabelRule
-from exam_pp.phases.agreement import RatedPassage, agreement, graders, layouts, rated_passages
+from exam_pp.phases.agreement import RatedPassage, agreement, graders, rated_passages
+from exam_pp.phases.agreement_layouts import layouts
 from exam_pp.reports.document import Report, Table
 from exam_pp.reports.render import render
 from tests.conftest import passage, rubric
@@ -43,15 +44,60 @@ def test_boxes_are_the_published_ones() -> None:
     """GRADED: 5 and 4 to judgment 2, 3 to 1 to judgment 1; one higher if judgment 1 is not relevant."""
 
     def boxes(min_relevant: int) -> dict[str, str]:
-        layout = layouts(min_relevant, 3)[0]
+        layout = layouts(min_relevant)[0]
         return {
             row.name: layout.columns[box].name for row, box in zip(layout.rows, layout.boxes, strict=True)
         }
 
     assert boxes(1) == {"5": "2", "4": "2", "3": "1", "2": "1", "1": "1", "0": "0"}
     assert boxes(2) == {"5": "3", "4": "3", "3": "2", "2": "2", "1": "2", "0": "0"}
-    assert [column.name for column in layouts(1, 3)[1].columns] == ["2–3", "1", "0"]
-    assert [column.name for column in layouts(2, 3)[1].columns] == ["3", "2", "0–1"]
+    assert [column.name for column in layouts(1)[1].columns] == ["2–3", "1", "0"]
+    assert [column.name for column in layouts(2)[1].columns] == ["3", "2", "0–1"]
+
+
+def test_judgments_and_grades_outside_the_published_scales_are_counted() -> None:
+    """A judgment below −2, a grade above 5 and one below 0: every passage is in one row and one column."""
+    passages = [
+        RatedPassage("q", [2_000_000_000], frozenset({7_000_000_000})),
+        RatedPassage("q", [-1], frozenset({-4})),
+        RatedPassage("r", [2], frozenset({1})),
+    ]
+    tables = tables_of(agreement(passages))
+
+    for title, table in list(tables.items())[:4]:
+        judged = range(1, table.columns.index("Total"))
+        assert sum(int(row[table.columns.index("Total")] or 0) for row in table.rows) == 3, title
+        assert sum(int(row[column] or 0) for row in table.rows for column in judged) == 3, title
+    assert [row[0] for row in tables["STRICT, best rating"].rows] == ["4–2000000000", "0–3"]
+
+
+def test_only_the_best_judgment_may_be_relevant() -> None:
+    merge = layouts(3)[1]
+
+    assert [(c.name, sorted(c.labels)) for c in merge.columns] == [
+        ("3", [3]), ("2", [2]), ("0–1", [-2, -1, 0, 1])
+    ]  # fmt: skip
+    with pytest.raises(SelectionError, match="No judgment is 4 or more"):
+        agreement(TABLE_5, min_relevant=4)
+
+
+def test_a_table_for_every_minimum_grade() -> None:
+    """At 4 it is Table 5 of the workbench paper."""
+    tables = tables_of(agreement(TABLE_5, min_relevant=2, min_grades=[4, 5]))
+
+    assert [list(row[:4]) for row in tables["GRADE ≥ 4, best rating"].rows] == [
+        ["≥ 4", 998, 2377, 3375], ["< 4", 668, 7343, 8011]
+    ]  # fmt: skip
+    assert tables["GRADE ≥ 4, best rating"].rows[0][4] == pytest.approx(0.2488, abs=5e-5)
+    assert tables["GRADE ≥ 5, best rating"].rows[0][1:4] == [998, 0, 998]
+
+
+def test_kappa_has_two_significant_digits() -> None:
+    """As in the published tables, where −0.0041 is not −0.00."""
+    table = Table(["label", "κ", "share"], [["5", 0.2488, 0.5], ["4", -0.00412, -0.0001]], significant=[1])
+
+    assert render(Report("", [table]), "tsv").splitlines()[1:] == ["5\t0.25\t0.500", "4\t-0.0041\t0.000"]
+    assert tables_of(agreement(TABLE_5))["STRICT, best rating"].significant == [4]
 
 
 def test_min_answers_takes_the_kth_best_rating() -> None:

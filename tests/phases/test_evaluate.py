@@ -337,6 +337,14 @@ def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
     assert "1 ranks are not in the file" in evaluation.notes[0]
 
 
+def test_a_rank_that_is_no_rank_is_refused(write_jsonl: WriteJsonl) -> None:
+    """Every empty place down to it would take memory."""
+    ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
+    path = write_jsonl("deep.jsonl", [["q", [*ids]]])
+    with pytest.raises(DataError, match="the rank 2000000000 in a ranking of 's' for the query 'q'"):
+        score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4)
+
+
 def test_rankings_equal_the_run_files(shared_data: Path) -> None:
     """TREC DL 2019: the file's rankings are those of the runs, with unjudged passages left out.
 

@@ -188,7 +188,7 @@ def test_labels_against_people(labelled: Path) -> None:
     assert tables["GRADED"].columns[:4] == ["label", "2", "1", "0"]
     assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
     assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
-    assert notes_of(report)[0].startswith("2 passages of 1 queries with a judgment and a grade.")
+    assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
     assert notes_of(report)[1] == "Left out: 1 passages with a judgment that have no grade."
 
 
