@@ -119,7 +119,9 @@ class SoftCover:
         """Bit position of an entry to the probability that its grade is at least ``min_grade``."""
         mask = passage.reaching(self.min_grade)
         hard = {position: 1.0 for position in range(mask.bit_length()) if mask >> position & 1}
-        soft = {entry: fsum(probabilities[self.min_grade :]) for entry, probabilities in passage.soft.items()}
+        start = max(0, self.min_grade)
+        # Probabilities are stored with few digits, so their sum may be a little more than 1.
+        soft = {entry: min(1.0, fsum(values[start:])) for entry, values in passage.soft.items()}
         return hard | soft
 
     def _value(self, query: GradedQuery, passages: Iterable[Mapping[int, float]]) -> float:

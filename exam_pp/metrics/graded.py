@@ -163,8 +163,11 @@ class GradedQuery:
             self.passages.append(GradedPassage(passage.passage_id))
         graded = self.passages[index]
         for grade_set in grades:
-            graded.grade(self._known(grade_set.entry_ratings(), closed), self.entries)
+            ratings = self._known(grade_set.entry_ratings(), closed)
+            graded.grade(ratings, self.entries)
             if soft:
+                for entry_id in ratings:  # graded anew: probabilities of before are of another grade
+                    graded.soft.pop(self.entries[entry_id], None)
                 found = self._known(grade_set.distributions(), closed)
                 graded.soft.update((self.entries[entry_id], values) for entry_id, values in found.items())
         for mask in graded.levels.values():

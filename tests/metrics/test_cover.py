@@ -191,6 +191,24 @@ def test_the_highest_of_several_judgments_counts() -> None:
     assert judgment_qrels([line]) == [Qrel("q", "p", 1)]
 
 
+def test_a_later_grade_without_probabilities_replaces_those_of_an_earlier_one() -> None:
+    """The pair was graded anew as 5, without probabilities: it counts as 1, not as the 0.1 of before."""
+    earlier = [{"question_id": "a", "self_rating": 0, "probabilities": [0.9, 0, 0, 0, 0, 0.1]}]
+    twice = graded_passage("p", {"a": 0}, {"s": [1]}, self_ratings=earlier)
+    twice["exam_grades"].append(rubric({"a": 5}))
+
+    assert cover(collect(query("q", twice), soft=True), SoftCover(5))["s"] == 1.0
+
+
+@pytest.mark.parametrize("min_grade", [1, -3])
+def test_soft_cover_is_never_above_one(min_grade: int) -> None:
+    """Four digits each: these probabilities sum to 1.0001; a threshold below the scale is all of it."""
+    rating = [{"question_id": "a", "self_rating": 3, "probabilities": [0, 0.3334, 0.3334, 0.3333, 0, 0]}]
+    file = collect(query("q", graded_passage("p", {"a": 3}, {"s": [1]}, self_ratings=rating)), soft=True)
+
+    assert cover(file, SoftCover(min_grade)) == {"s": 1.0, OVERALL_SYSTEM: 1.0}
+
+
 def test_soft_cover_takes_the_best_probability_of_reaching_the_grade() -> None:
     """a: max(.7, .2); b has no probabilities and counts with its grade, 5 and so 1."""
     first = [
