@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
 from exam_pp.cli.progress import progress
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -129,9 +130,9 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
         proposed = proposed_edits(found, bank, signs or SIGNS)
         write_edits(proposed, edits, inputs=inputs)
         log.info(
-            "%d removals are proposed in %s; read them before `exam-pp bank apply`.",
-            len(proposed.bank),
+            "Proposed in %s: %s; read before `exam-pp bank apply`.",
             edits,
+            counted(len(proposed.bank), "removal"),
         )
 
 

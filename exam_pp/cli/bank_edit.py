@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +83,8 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 
     merged = merge_banks(banks, output)
     log.info(
-        "%d queries, %d entries; %d were in more than one bank.",
-        merged.queries, merged.entries, merged.repeated,
+        "%s, %s; in more than one bank: %d.",
+        counted(merged.queries, "query"), counted(merged.entries, "entry"), merged.repeated,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.options import GRADED, filter_options, grade_filter, output_option
+from exam_pp.wording import counted
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _OUTPUT = output_option("The file to write (default: standard output).")
@@ -40,7 +41,7 @@ def runs(graded: Path, output: Path) -> None:
     """
     from exam_pp.phases.export import export_runs
 
-    log.info("Wrote %d run files to %s.", len(export_runs(graded, output)), output)
+    log.info("Wrote %s to %s.", counted(len(export_runs(graded, output)), "run file"), output)
 
 
 @command.command()

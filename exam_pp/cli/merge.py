@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from exam_pp.wording import counted
+
 log = logging.getLogger(__name__)
 
 
@@ -33,6 +35,6 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     for line in summary.conflicts.lines():
         log.warning("%s", line)
     log.info(
-        "%d files united: %d queries, %d passages. Written: %s",
-        summary.files, summary.queries, summary.passages, output,
+        "%s united: %s, %s. Written: %s", counted(summary.files, "file"), counted(summary.queries, "query"),
+        counted(summary.passages, "passage"), output,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.options import PASSAGES
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -24,4 +25,5 @@ def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> 
     if (parts is None) != by_query:
         raise click.UsageError("Say --parts N or --by-query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
-    log.info("%d files with %d queries written to %s", len(split.files), sum(split.files.values()), folder)
+    files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
+    log.info("%s with %s written to %s", files, queries, folder)

@@ -39,4 +39,4 @@ def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
         raise click.UsageError("Say what to drop, such as --grades, --texts or --human.")
     unwanted = Unwanted(grades=grade_filter(**options) if grades else None, **dropped_parts)
     dropped = strip_file(passages, output, unwanted)
-    log.info("Dropped: %s.", ", ".join(f"{count} {what}" for what, count in dropped.items()) or "nothing")
+    log.info("Dropped: %s.", ", ".join(f"{what} ({count})" for what, count in dropped.items()) or "nothing")

@@ -22,6 +22,7 @@ from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.passages import read_passages
 from exam_pp.store.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
+from exam_pp.wording import counted
 
 Pair = tuple[str, str, str]
 """Query id, passage id, entry id."""
@@ -41,13 +42,14 @@ class AppliedRatings:
     def lines(self) -> Iterator[str]:
         """What was done, for people."""
         for grader, count in self.ratings.items():
-            yield f"{count} ratings added as {grader} with the prompt class {self.prompt_class}."
+            yield f"{counted(count, 'rating')} added as {grader} with the prompt class {self.prompt_class}."
         if self.comments:
-            yield f"{self.comments} of them have a comment."
+            yield f"{counted(self.comments, 'of them has', 'of them have')} a comment."
         if self.compared:
             yield f"{self.differing} of {self.compared} differ from the rating of a model."
         if self.bank_edits:
-            yield f"{self.bank_edits} edits of the bank are applied with `exam-pp bank apply`."
+            are = counted(self.bank_edits, "edit of the bank is", "edits of the bank are")
+            yield f"{are} applied with `exam-pp bank apply`."
 
 
 def apply_edits(

@@ -14,6 +14,7 @@ from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.wording import counted
 
 HISTORY = "history"
 """The key of a line's ``info`` that lists the edits applied to it."""
@@ -29,9 +30,10 @@ class AppliedEdits:
     def lines(self) -> Iterator[str]:
         """What was done, for people."""
         done = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
-        yield f"{sum(self.counts.values())} edits applied{f': {done}' if done else ''}."
+        yield f"{counted(sum(self.counts.values()), 'edit')} applied{f': {done}' if done else ''}."
         if self.ratings:
-            yield f"{self.ratings} ratings in the file are for the graded passages, not for the bank."
+            are = counted(self.ratings, "rating in the file is", "ratings in the file are")
+            yield f"{are} for the graded passages, not for the bank."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
@@ -182,7 +184,7 @@ class BankSplit:
 
     def lines(self) -> Iterator[str]:
         """What was done, for people."""
-        yield f"{self.public} entries are public, {self.secret} secret."
+        yield f"{counted(self.public, 'entry is', 'entries are')} public, {self.secret} secret."
 
 
 def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[list[BankLine], list[BankLine]]:

@@ -21,6 +21,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.genq import read_genq
 from exam_pp.store.nuggetizer import read_nuggetizer, write_nuggetizer
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, TestBank, entry_id
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +50,12 @@ class ConvertedBank:
 
     def lines(self) -> Iterator[str]:
         """What was converted, for people."""
-        yield f"{self.queries} queries, {self.entries} entries."
+        yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
         if self.reidentified:
-            yield f"{self.reidentified} entries were reworded and have new ids."
+            yield f"New ids, as their words are new: {counted(self.reidentified, 'entry')}."
         if self.added or self.removed or self.changed:
-            yield f"{self.added} entries added, {self.removed} removed, {self.changed} changed otherwise."
+            added = counted(self.added, "entry")
+            yield f"{added} added, {self.removed} removed, {self.changed} changed otherwise."
 
 
 def import_texts(
@@ -80,8 +82,8 @@ def import_texts(
         raise DataError("holds no questions and no nuggets.", file=", ".join(map(str, files)))
     if bank.duplicates:
         log.warning(
-            "%d entry ids occur more than once (first: %s); `exam-pp bank lint` lists them",
-            len(bank.duplicates), bank.duplicates[0],
+            "%s more than once (first: %s); `exam-pp bank lint` lists them",
+            counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)
     return counts

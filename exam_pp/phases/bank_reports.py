@@ -16,6 +16,7 @@ from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
+from exam_pp.wording import counted
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -150,9 +151,8 @@ def lint_report(bank: Path) -> tuple[Report, int]:
     problems = list(lint(read))
     errors = sum(problem.severity == "error" for problem in problems)
     entries = sum(len(query.entries) for query in read)
-    words = (
-        f"{len(read.queries)} queries, {entries} entries: {errors} errors, {len(problems) - errors} warnings."
-    )
+    held = f"{counted(len(read.queries), 'query')}, {counted(entries, 'entry')}"
+    words = f"{held}: {counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}."
     blocks: list[Block] = [Paragraph(words)]
     if problems:
         rows = [(p.severity, p.query_id, p.problem, p.text, p.entry_id) for p in problems]

@@ -19,6 +19,7 @@ from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries, write_queries
 from exam_pp.store.trec import method_of
+from exam_pp.wording import counted
 
 
 def import_candidates(
@@ -40,7 +41,8 @@ def import_candidates(
         for query in queries:
             writer.write(query)
     count = sum(len(query.passages) for query in queries)
-    return [f"Imported {len(queries)} queries, {count} passages.", *losses.lines()]
+    imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
+    return [imported, *losses.lines()]
 
 
 def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
@@ -125,7 +127,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     if not lines:
         raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
     write_records(lines, output, inputs=inputs)
-    return [f"Wrote {len(lines)} queries.", *losses.lines()]
+    return [f"Wrote {counted(len(lines), 'query')}.", *losses.lines()]
 
 
 def _candidate(rank: int, score: float, passage: Passage) -> Candidate:

@@ -25,6 +25,7 @@ from exam_pp.store.banks import read_bank
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -187,17 +188,18 @@ def _notes(
     notes = []
     examined = {entry.query_id for entry in entries}
     if missing := bank.queries.keys() - examined:
-        notes.append(f"{len(missing)} queries of the bank have no graded passages and are left out.")
+        queries = counted(len(missing), "query of the bank", "queries of the bank")
+        notes.append(f"Left out, without graded passages: {queries}.")
     if never := sum(not entry.asked for entry in entries):
-        notes.append(f"{never} entries were never asked.")
+        notes.append(f"{counted(never, 'entry was', 'entries were')} never asked.")
     if foreign := sum(len(query.foreign) for query in file.queries.values()):
-        notes.append(f"{foreign} graded ids are no entries of the bank.")
+        notes.append(f"{counted(foreign, 'graded id is no entry', 'graded ids are no entries')} of the bank.")
     if not judged:
         notes.append("The file holds no judgments: what non-relevant passages cover is not known.")
     if systems < 2:
         notes.append(
-            f"The file has the rankings of {systems} systems: leaderboards without an entry, and curves of "
-            "bank size, need two."
+            f"The file has the rankings of {counted(systems, 'system')}: leaderboards without an entry, and "
+            "curves of bank size, need two."
         )
     return notes
 

@@ -15,6 +15,7 @@ from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.wording import counted
 
 Ratings = dict[tuple[str, str], dict[str, int]]
 """Query and passage to entry to rating."""
@@ -101,8 +102,9 @@ def diff_report(before: Grading, after: Grading, found: Difference) -> Report:
     same = sum(count for (old, new), count in found.transitions.items() if old == new)
     total = sum(found.transitions.values())
     summary = (
-        f"{found.passages} passages are graded in both files; {total - same} of {total} pairs of passage "
-        f"and entry differ, {len(found.labels)} labels."
+        f"{counted(found.passages, 'passage is', 'passages are')} graded in both files; of "
+        f"{counted(total, 'pair', 'pairs')} of passage and entry {total - same} differ, and of labels "
+        f"{len(found.labels)}."
     )
     changes = Counter((change.before, change.after) for change in found.labels)
     blocks: list[Block] = [
@@ -210,7 +212,8 @@ def _swaps(
     firm = [pair for pair in swapped if any(pair in side for side in significant)]
     names = ", ".join(f"{systems[i]} and {systems[j]}" for i, j in firm)
     tail = f": {names}." if firm else "."
+    pairs = counted(len(swapped), "pair of systems changes", "pairs of systems change")
     return (
-        f"{len(swapped)} pairs of systems change places; {len(firm)} of them differ significantly in one "
-        f"grading (paired randomisation tests, Holm, α = 0.05){tail}"
+        f"{pairs} places; {len(firm)} of them differ significantly in one grading (paired randomisation "
+        f"tests, Holm, α = 0.05){tail}"
     )

@@ -15,6 +15,7 @@ from exam_pp.store.answers import Answer, AnswerPart
 from exam_pp.store.files import atomic_output, check_output
 from exam_pp.store.passages import read_passages
 from exam_pp.store.queries import read_queries
+from exam_pp.wording import counted
 
 
 @dataclass
@@ -64,8 +65,10 @@ def export_answers(
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
     if form in ("rag24", "rag25") and (untold := {query_id for _, query_id in answers} - texts.keys()):
-        notes.append(f"No text of {len(untold)} queries, left empty: name a file that has it with --queries.")
-    return [f"Wrote {len(answers)} answers (systems: {len(found)}).", *notes, *losses.lines()]
+        without = counted(len(untold), "query")
+        notes.append(f"No text of {without}, left empty: name a file that has it with --queries.")
+    wrote = f"Wrote {counted(len(answers), 'answer')} (systems: {len(found)})."
+    return [wrote, *notes, *losses.lines()]
 
 
 def answers_of(

@@ -17,6 +17,7 @@ from exam_pp.store.json_lines import write_records
 from exam_pp.store.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import Entry
+from exam_pp.wording import counted
 
 
 @dataclass
@@ -59,7 +60,7 @@ def export_assignments(
     lines = list(_lines(answers, items, texts))
     write_records(lines, output, inputs=inputs)
     return [
-        f"Wrote {len(lines)} answers (systems: {len({line.run_id for line in lines})}).",
+        f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
         f"The grader is not written: {next(iter(found))}.",
         *losses.lines(),
     ]

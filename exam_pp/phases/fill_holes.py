@@ -11,6 +11,7 @@ from exam_pp.phases.evaluate import PathLike
 from exam_pp.results import Qrel
 from exam_pp.store.files import atomic_output, read_text_lines
 from exam_pp.store.trec import read_qrels
+from exam_pp.wording import counted
 
 FILLED = "1"
 """The second column of lines that were filled in; people's lines keep theirs, which is 0 nearly always."""
@@ -47,12 +48,14 @@ def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
     filled = [q for q in given if q.query_id in queries and (q.query_id, q.passage_id) not in known]
     both = sum((qrel.query_id, qrel.passage_id) in known for qrel in given)
     notes = [
-        f"{len(judged)} judgments of {existing} kept, {len(filled)} holes filled (second column {FILLED})."
+        f"{counted(len(judged), 'judgment')} of {existing} kept, {counted(len(filled), 'hole')} filled "
+        f"(second column {FILLED})."
     ]
     if both:
-        notes.append(f"{both} passages have a grade too: the judgment stands.")
+        passages = counted(both, "judged passage has", "judged passages have")
+        notes.append(f"{passages} a grade too: the judgment stands.")
     if others := len({qrel.query_id for qrel in given} - queries):
-        notes.append(f"Left out: labels of {others} queries that {existing} does not have.")
+        notes.append(f"Left out: labels of {counted(others, 'query')} not in {existing}.")
     return FilledQrels(existing, judged, filled, notes)
 
 

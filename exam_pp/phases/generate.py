@@ -20,6 +20,7 @@ from exam_pp.store.banks import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.queries import Query, read_queries
 from exam_pp.test_bank import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.wording import counted
 
 Advance = Callable[[int, int | None], None]
 
@@ -58,15 +59,19 @@ class GenerateSummary:
 
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""
-        yield f"{self.entries} {self.kind}s for {self.queries} queries ({self.asked} model calls)."
+        made, queries = counted(self.entries, self.kind), counted(self.queries, "query")
+        yield f"{made} for {queries} ({counted(self.asked, 'model call')})."
         if self.repaired:
-            yield f"{self.repaired} replies held no list at first and were asked for again."
+            replies = counted(self.repaired, "reply held", "replies held")
+            yield f"{replies} no list at first: asked for again."
         if self.duplicates:
-            yield f"{self.duplicates} {self.kind}s that repeat another one of their query were left out."
+            repeated = counted(self.duplicates, f"{self.kind} that repeats", f"{self.kind}s that repeat")
+            yield f"Left out: {repeated} another one of the query."
         if self.surplus:
-            yield f"{self.surplus} {self.kind}s beyond the asked number were left out."
+            yield f"Left out: {counted(self.surplus, self.kind)} beyond the asked number."
         if self.long_nuggets:
-            yield f"{self.long_nuggets} nuggets have over {MAX_NUGGET_WORDS} words; their info.flag says so."
+            have = counted(self.long_nuggets, "nugget has", "nuggets have")
+            yield f"{have} over {MAX_NUGGET_WORDS} words, and info.flag says so."
         for query_id, reason in self.failed.items():
             yield f"No {self.kind}s for {query_id}: {reason}."
         if self.output != STDIO:

@@ -26,6 +26,7 @@ from exam_pp.store.passages import Line, passages_writer
 from exam_pp.store.queries import read_queries
 from exam_pp.store.raw_passages import read_raw_passages
 from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -65,29 +66,33 @@ class FileSummary(GradeSummary):
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""
         yield (
-            f"{self.graded} pairs graded, {self.ungraded} ungraded, {self.reused} answered before "
-            f"({self.queries} queries, {self.passages} passages, {self.asked} model calls)."
+            f"{counted(self.graded, 'pair')} graded, {self.ungraded} ungraded, {self.reused} answered before "
+            f"({counted(self.queries, 'query')}, {counted(self.passages, 'passage')}, "
+            f"{counted(self.asked, 'model call')})."
         )
         if self.judged:
-            yield f"{self.judged} pairs are of passages with judgments, and were not asked."
+            yield f"Not asked, of passages with judgments: {counted(self.judged, 'pair')}."
         if self.not_numbers:
             defaults = ", ".join(
                 f"{count} × {source}" for source, count in sorted(self.sources.items()) if source != "number"
             )
-            yield f"{self.not_numbers} replies were not numbers of the scale: {defaults}."
+            replies = counted(self.not_numbers, "reply was no number", "replies were not numbers")
+            yield f"{replies} of the scale: {defaults}."
         if self.soft_left_out:
             yield "No soft grades: this engine takes as long for them as for the grades (--soft stores them)."
         if self.shortened:
-            yield f"{self.shortened} prompts were too long for the model: their passages were shortened."
+            prompts = counted(self.shortened, "prompt was", "prompts were")
+            yield f"{prompts} too long for the model: the passage was shortened."
         for reason, count in self.reasons.most_common():
-            yield f"{count} pairs are ungraded: {reason}."
+            yield f"{counted(count, 'pair is', 'pairs are')} ungraded: {reason}."
         if self.without_bank:
             some = _some(self.without_bank)
-            yield f"{len(self.without_bank)} queries have no bank entry and stay as they are: {some}"
+            queries = counted(len(self.without_bank), "query has", "queries have")
+            yield f"{queries} no bank entry, nothing is asked: {some}"
         if self.without_text:
             yield (
-                f"{len(self.without_text)} queries have no text, which the prompt needs (name --queries): "
-                f"{_some(self.without_text)}"
+                f"{counted(len(self.without_text), 'query has', 'queries have')} no text, which the prompt "
+                f"needs (name --queries): {_some(self.without_text)}"
             )
         if self.output != STDIO:
             yield f"Written: {self.output}"
@@ -228,9 +233,9 @@ def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
         else:
             team.gather(journal.everything())  # on a machine with a disk of its own
         if team.leads and path is not None and len(journal):
-            log.info("Continuing: %d replies are in %s", len(journal), path)
+            log.info("Continuing: %s in %s", counted(len(journal), "reply is", "replies are"), path)
         if team.leads and files.retry_failed:
-            log.info("%d failed requests will be asked again", journal.forget_failures())
+            log.info("%s will be asked again", counted(journal.forget_failures(), "failed request"))
         try:
             yield journal
             team.gather(None)  # the output stands
@@ -287,9 +292,9 @@ def check_answer_keys(bank: TestBank, file: Path) -> None:
     unclear = [question.entry_id for question in questions if checkable_golds(question) is None]
     if unclear:
         log.warning(
-            "%d questions are not asked: their gold answer cannot be compared with text "
+            "%s not asked: the gold answer cannot be compared with text "
             '(such as "all of the above"): %s',
-            len(unclear), _some(unclear),
+            counted(len(unclear), "question is", "questions are"), _some(unclear),
         )  # fmt: skip
 
 

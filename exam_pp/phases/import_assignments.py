@@ -30,6 +30,7 @@ from exam_pp.store.nuggetizer import bank_line
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import write_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -98,18 +99,21 @@ class AssignmentSummary:
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
-        yield f"Imported {self.answers} answers (systems: {len(self.systems)}), {self.graded} assignments."
+        answers, systems = counted(self.answers, "answer"), len(self.systems)
+        yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
             labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
             more = ", ..." if len(self.ungraded) > 5 else ""
-            yield f"{self.ungraded.total()} labels are none of the three and stay ungraded: {labels}{more}"
+            are = counted(self.ungraded.total(), "label is", "labels are")
+            yield f"{are} none of the three, and ungraded: {labels}{more}"
         if self.foreign:
-            yield f"{len(self.foreign)} nuggets are not in the bank, by query and text: the labels stay."
+            are = counted(len(self.foreign), "nugget is", "nuggets are")
+            yield f"{are} not in the bank, by query and text: the labels stay."
         if self.unlike:
             some = ", ".join(self.unlike[:5])
             yield (
-                f"{len(self.unlike)} queries have other nuggets for some answers; the bank has those of all: "
-                f"{some}"
+                f"{counted(len(self.unlike), 'query has', 'queries have')} other nuggets for some answers; "
+                f"the bank has those of all: {some}"
             )
         yield from self.losses.lines()
 

@@ -18,6 +18,7 @@ from exam_pp.store.passages import passages_writer
 from exam_pp.store.squad import read_squad
 from exam_pp.store.tqa import read_tqa
 from exam_pp.test_bank import BankLine, TestBank
+from exam_pp.wording import counted
 
 BankFormat = Literal["tqa", "squad2"]
 
@@ -34,13 +35,15 @@ class ImportedBank:
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
-        passages = f", {self.passages} passages" if self.passages else ""
-        yield f"{self.queries} queries, {self.entries} questions{passages} imported."
+        passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
+        yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'question')}{passages} imported."
         if self.unanswerable:
-            yield f"{self.unanswerable} questions are unanswerable (gold_answers: [])."
+            are = counted(self.unanswerable, "question is", "questions are")
+            yield f"{are} unanswerable (gold_answers: [])."
         if self.not_checkable:
+            have = counted(self.not_checkable, "question has", "questions have")
             yield (
-                f"{self.not_checkable} questions have a gold answer that cannot be compared with text "
+                f"{have} a gold answer that cannot be compared with text "
                 '(such as "all of the above"): prompts with an answer key leave them out.'
             )
 

@@ -23,6 +23,7 @@ from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages import read_passages
 from exam_pp.store.queries import read_queries
 from exam_pp.test_bank import BankLine, Nugget, entry_id
+from exam_pp.wording import counted
 
 Advance = Callable[[int, int | None], None]
 
@@ -74,24 +75,30 @@ class NuggetizeSummary:
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""
         vital = "" if self.for_editing else f", {self.vital} of them vital,"
+        queries = counted(self.queries - len(self.failed), "query")
         yield (
-            f"{self.nuggets} nuggets{vital} for {self.queries - len(self.failed)} queries, from "
-            f"{self.passages} passages in {self.windows.total()} windows ({self.asked} model calls)."
+            f"{counted(self.nuggets, 'nugget')}{vital} for {queries}, from "
+            f"{counted(self.passages, 'passage')} in {counted(self.windows.total(), 'window')} "
+            f"({counted(self.asked, 'model call')})."
         )
         if self.windows["no list"]:
-            yield f"{self.windows['no list']} replies held no list of nuggets: the list before them was kept."
+            replies = counted(self.windows["no list"], "reply", "replies")
+            yield f"{replies} held no list of nuggets: the list before was kept."
         for reason, count in self.errors.most_common():
-            yield f"{count} calls failed ({reason}): the list before them was kept."
+            yield f"{counted(count, 'call')} failed ({reason}): the list before was kept."
         for reason, count in sorted(self.left_out.items()):
-            yield f"{count} listed nuggets were left out: {reason}."
+            yield f"{counted(count, 'listed nugget was', 'listed nuggets were')} left out: {reason}."
         if self.cut:
-            yield f"{self.cut} nuggets beyond the number to keep were cut."
+            cut = counted(self.cut, "nugget")
+            yield f"{cut} beyond the number to keep: cut."
         if self.unlabelled:
-            yield f"{self.unlabelled} nuggets have no importance: their labels could not be read."
+            without = counted(self.unlabelled, "nugget has", "nuggets have")
+            yield f"{without} no importance, as no label could be read."
         if self.shortened:
-            yield f"{self.shortened} windows were too long for the model: their last passages were shortened."
+            long = counted(self.shortened, "window was", "windows were")
+            yield f"{long} too long for the model: the last passages were shortened."
         if self.without_text:
-            yield f"{self.without_text} relevant passages have no text."
+            yield f"Relevant passages without text: {self.without_text}."
         for query_id, reason in self.failed.items():
             yield f"No nuggets for {query_id}: {reason}."
         if self.output != STDIO:

@@ -21,6 +21,7 @@ from exam_pp.store.banks import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.raw_passages import RawGrades, RawPassage, RawQuery
 from exam_pp.test_bank import Entry, TestBank
+from exam_pp.wording import counted
 
 
 @dataclass
@@ -46,12 +47,17 @@ class RereadSummary:
 
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""
-        yield f"{self.read} grades read again: {self.changed} changed, {self.ungraded} are ungraded."
+        yield f"{counted(self.read, 'grade')} read again: {self.changed} changed, {self.ungraded} ungraded."
         others = {source: n for source, n in sorted(self.sources.items()) if source != "number"}
         if others:
             yield "Ratings that are no plain number: " + ", ".join(f"{n} × {s}" for s, n in others.items())
         for (prompt, reason), count in sorted(self.left.items()):
-            yield f"{count} sets of grades with {prompt} stay as they are: {reason}."
+            sets = counted(
+                count,
+                f"set of grades with {prompt} stays as it is",
+                f"sets of grades with {prompt} stay as they are",
+            )
+            yield f"{sets}: {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 

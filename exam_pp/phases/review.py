@@ -23,6 +23,7 @@ from exam_pp.store.edits import file_sha256
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -283,9 +284,8 @@ def _notes(material: _Material, options: ReviewOptions) -> list[str]:
     if foreign:
         notes.append(f"Left out: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
     if material.beyond_limit:
-        notes.append(
-            f"{material.beyond_limit} passages beyond the first {options.limit} of their query are left out."
-        )
+        passages = counted(material.beyond_limit, "passage")
+        notes.append(f"Left out: {passages} beyond the first {options.limit} of a query.")
     for note in notes:
         log.info("%s", note)
     return notes

@@ -9,6 +9,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.phases.selected_grades import PathLike, read_selected, threshold_notes
 from exam_pp.results import SubtopicQrel
+from exam_pp.wording import counted
 
 
 @dataclass
@@ -45,7 +46,8 @@ def subtopic_labels(
     notes = data.notes + threshold_notes(data)
     if placeholders:
         notes.append(
-            f"{placeholders} entries are covered by no passage: placeholders keep them as subtopics."
+            f"{counted(placeholders, 'entry is', 'entries are')} covered by no passage: placeholders keep "
+            f"{'it as a subtopic' if placeholders == 1 else 'them as subtopics'}."
         )
     if any(query.weights for query in data.queries):
         notes.append("Subtopics all count the same: the weights of the bank are not used.")

@@ -18,6 +18,7 @@ from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages import passages_writer, read_passages
 from exam_pp.store.queries import read_queries
 from exam_pp.store.umbrela import JudgeRow, read_judge_rows
+from exam_pp.wording import counted
 
 DEFAULT_MODEL = "umbrela"
 
@@ -43,21 +44,24 @@ class JudgeSummary:
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
-        yield f"Read {self.rows} judgments: {self.graded} passages labelled, {self.ungraded} ungraded."
+        labelled = counted(self.graded, "passage")
+        yield f"Read {counted(self.rows, 'judgment')}: {labelled} labelled, {self.ungraded} ungraded."
         if self.unknown:
-            yield f"{len(self.unknown)} judgments are about no passage of the file ({_lines(self.unknown)})."
+            are = counted(len(self.unknown), "judgment is", "judgments are")
+            yield f"{are} about no passage of the file ({_lines(self.unknown)})."
         if self.repeated:
-            yield f"{self.repeated} judgments repeat another one, and are used once."
+            repeat = counted(self.repeated, "judgment repeats", "judgments repeat")
+            yield f"{repeat} another one: used once."
         if self.contradicting:
-            yield (
-                f"{len(self.contradicting)} judgments contradict an earlier one of the same judge: the last "
-                f"one is used ({_lines(self.contradicting)})."
-            )
+            contradict = counted(len(self.contradicting), "judgment contradicts", "judgments contradict")
+            lines = _lines(self.contradicting)
+            yield f"{contradict} an earlier one of the same judge: the last one is used ({lines})."
         yield from self.losses.lines()
 
 
 def _lines(numbers: Sequence[int]) -> str:
-    return f"lines {', '.join(map(str, numbers[:5]))}{', ...' if len(numbers) > 5 else ''}"
+    words = "line" if len(numbers) == 1 else "lines"
+    return f"{words} {', '.join(map(str, numbers[:5]))}{', ...' if len(numbers) > 5 else ''}"
 
 
 def import_judge_rows(
@@ -186,7 +190,7 @@ def export_judge_rows(
     if not rows:
         raise SelectionError(f"The selected grades in {graded} are not direct grades.")
     write_records(rows, output, inputs=inputs)
-    return [f"Wrote {len(rows)} judgments.", *losses.lines()]
+    return [f"Wrote {counted(len(rows), 'judgment')}.", *losses.lines()]
 
 
 def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:

@@ -29,6 +29,7 @@ from exam_pp.reports.verification.checked import (
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -171,14 +172,14 @@ class _Reading:
     def warn(self) -> None:
         """Say what was left out, and what may count twice."""
         if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
-            log.warning("%d queries have no entry in the bank and are left out.", len(unknown))
+            log.warning("Left out: %s without an entry in the bank.", counted(len(unknown), "query"))
         if self.foreign:
-            log.warning("%d graded ids are no entries of the bank and are left out.", self.foreign)
+            log.warning("Left out: %s not in the bank.", counted(self.foreign, "graded id"))
         if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
             log.warning(
-                "%d queries stand on several lines of %s: a passage on two of them counts twice; "
+                "%s on several lines of %s: a passage on two of them counts twice; "
                 "`exam-pp merge` unites them.",
-                len(several),
+                counted(len(several), "query stands", "queries stand"),
                 self.graded,
             )
 

@@ -11,6 +11,7 @@ import msgspec
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ def read_texts(path: str | Path, wanted: Collection[str]) -> dict[str, str]:
     if not any_line:
         raise DataError("holds no passage texts.", file=str(path))
     if empty:
-        log.warning("%s: %d of the passages have an empty text", path, empty)
+        log.warning("%s: %s an empty text.", path, counted(empty, "passage has", "passages have"))
     return texts
 
 

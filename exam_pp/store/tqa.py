@@ -15,6 +15,7 @@ from exam_pp.errors import DataError
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.validation import data_error, parse_json
 from exam_pp.test_bank import BankLine, Question
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -69,8 +70,8 @@ def read_tqa(path: str | Path) -> Iterator[BankLine]:
             )
     if without_key:
         log.warning(
-            "%s: the answer key of %d questions names no choice; they have no gold answer (first: %s)",
-            path, len(without_key), without_key[0],
+            "%s: the answer key of %s names no choice: no gold answer (first: %s)",
+            path, counted(len(without_key), "question"), without_key[0],
         )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None
     assert [first, second] == PASSAGES, "everything else stays as it is"
     assert list(summary.lines()) == [
         f"3 ratings added as human:ana with the prompt class {RATED}.",
-        "1 of them have a comment.",
+        "1 of them has a comment.",
         "2 of 3 differ from the rating of a model.",
     ]
 

@@ -81,7 +81,7 @@ def test_systems_that_change_places_significantly(before: Grading, after: Gradin
         ["one", 1.0, 0.0, -1.0, pytest.approx(2 * 2 / 2**12), 1.0, 2.0, "▼ 1"],
     ]
     text = " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-    assert "1 pairs of systems change places; 1 of them differ significantly" in text
+    assert "1 pair of systems changes places; 1 of them differ significantly" in text
 
 
 def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:

@@ -23,6 +23,7 @@ from exam_pp.phases.umbrela_rows import export_judge_rows, import_judge_rows
 from exam_pp.store.answers import read_answers
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages
+from exam_pp.wording import counted
 from tests.conftest import passage
 
 WriteJsonl = Callable[[str, list[Any]], Path]
@@ -74,7 +75,7 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
     assert list(grades.entry_ratings().values()) == [2, 1, 0]
     (unread,) = (grades.errors or {}).values()  # type: ignore[union-attr]
     assert unread["response"] == "?"
-    assert "1 labels are none of the three and stay ungraded: '?'" in told
+    assert "1 label is none of the three, and ungraded: '?'" in told
     bank = read_bank(tmp_path / "b.jsonl")
     assert [entry.importance for entry in bank.entries("007").values()] == ["vital", "okay", "okay", "okay"]
     assert json.loads((tmp_path / "q.json").read_text()) == {"007": "text of 007"}
@@ -122,7 +123,7 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
         ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
     ]  # fmt: skip
-    assert "1 nuggets are not in the bank" in told
+    assert "1 nugget is not in the bank" in told
     export_assignments(sources.output, bank, tmp_path / "again.jsonl")
     again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
     assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
@@ -292,7 +293,7 @@ def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJso
     assert (summary.rows, summary.graded, summary.ungraded) == (6, 2, 0)
     told = " ".join(summary.lines())
     assert "3 judgments repeat another one" in told
-    assert "1 judgments contradict an earlier one of the same judge: the last one is used (lines 4)" in told
+    assert "1 judgment contradicts an earlier one of the same judge: the last one is used (line 4)" in told
 
 
 CANDIDATES = {
@@ -385,7 +386,7 @@ def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Pat
     source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
     import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
     told = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
-    assert "No text of 1 queries, left empty: name a file that has it with --queries." in told
+    assert "No text of 1 query, left empty: name a file that has it with --queries." in told
     told = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
     assert not any("No text" in line for line in told), "RAGTIME has no place for it"
     assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []

@@ -135,7 +135,7 @@ def test_long_and_repeated_nuggets_are_left_out() -> None:
     assert summary.left_out == {"too long": 1, "repeated": 1}
     (window,) = line.info["windows"]
     assert window["left_out"] == {"too long": [long], "repeated": ["a  fact".replace("  ", " ")]}
-    assert "1 listed nuggets were left out: too long." in list(summary.lines())
+    assert "1 listed nugget was left out: too long." in list(summary.lines())
 
 
 @pytest.mark.parametrize("bad", ["I am sorry.", "", "[]", '["a", "b', " ".join(["word"] * 13).join('[""]')])
@@ -149,7 +149,7 @@ def test_a_reply_that_is_no_list_keeps_the_list(bad: str) -> None:
     assert texts(line) == ["first", "second"]
     assert summary.windows == {"list": 1, "no list": 1}
     assert [window["outcome"] for window in line.info["windows"]] == ["list", "no list"]
-    assert "1 replies held no list of nuggets: the list before them was kept." in list(summary.lines())
+    assert "1 reply held no list of nuggets: the list before was kept." in list(summary.lines())
 
 
 def test_an_empty_list_before_there_is_any_is_a_list() -> None:

@@ -300,18 +300,18 @@ def secrets(write_jsonl: WriteLines) -> Path:
 @pytest.mark.parametrize(
     ("options", "dropped", "left"),
     [
-        ("--texts", "2 texts, 2 prompts, 1 errors", 5),
-        ("--prompts", "2 prompts, 1 errors", 7),
-        ("--replies", "4 replies, 1 errors", 5),
-        ("--human", "1 sets of grades by people", 9),
-        ("--grades", "4 sets of grades", 2),
-        ("--grades --model human:SECRET", "1 sets of grades", 9),
+        ("--texts", "texts (2), prompts (2), errors (1)", 5),
+        ("--prompts", "prompts (2), errors (1)", 7),
+        ("--replies", "replies (4), errors (1)", 5),
+        ("--human", "sets of grades by people (1)", 9),
+        ("--grades", "sets of grades (4)", 2),
+        ("--grades --model human:SECRET", "sets of grades (1)", 9),
         (
             "--texts --replies --human",
-            "2 texts, 4 replies, 2 prompts, 1 sets of grades by people, 1 errors",
+            "texts (2), replies (4), prompts (2), sets of grades by people (1), errors (1)",
             0,
         ),
-        ("--judgments --rankings", "1 judgments, 1 rankings", 10),
+        ("--judgments --rankings", "judgments (1), rankings (1)", 10),
     ],
 )
 def test_what_is_dropped_is_said(

@@ -174,7 +174,7 @@ def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank
         review(tiny_passages, queries=["q9"])
     page = review(tiny_passages, limit=1)
     assert ratings(page) == {"p1": [5, 0]}
-    assert "1 passages beyond the first 1" in blocks(page)["head"]["notes"][0]
+    assert "1 passage beyond the first 1" in blocks(page)["head"]["notes"][0]
     more = write_jsonl("more.jsonl", [*PASSAGES, ["q7", [passage("p", exam_grades=[rubric({"q7/a": 1})])]]])
     assert blocks(review(more, tiny_bank))["head"]["notes"] == [
         "Left out: 1 query (q7) of the file not in the bank."

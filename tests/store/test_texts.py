@@ -53,7 +53,7 @@ def test_lone_surrogates_become_question_marks(texts_file: Path) -> None:
 def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts_file.write_text('{"id": "a", "text": " "}\n')
     assert read_texts(texts_file, {"a"}) == {"a": " "}
-    assert "1 of the passages have an empty text" in caplog.text
+    assert "1 passage has an empty text" in caplog.text
 
 
 @pytest.mark.parametrize(
