@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.leaderboard_options import SAMPLES, SEED, TOP
-from exam_pp.cli.options import emit_report, format_option, output_option, plot_option
+from exam_pp.cli.options import emit, emit_report, format_option, output_option, plot_option
 
 
 @click.command("correlation")
@@ -33,7 +33,7 @@ from exam_pp.cli.options import emit_report, format_option, output_option, plot_
     help="One row for every query too; both files were written with --per-query.",
 )
 @plot_option("the first measure against the official ranks")
-@format_option()
+@format_option("text", "tsv", "json", "md", "published")
 @output_option()
 def command(
     *,
@@ -51,12 +51,15 @@ def command(
     """How well LEADERBOARD agrees with an official one: one row for every measure.
 
     LEADERBOARD is what `exam-pp evaluate ... --format tsv` (or json) wrote, or any table with a header
-    whose first column names the systems.
+    whose first column names the systems. `--format published` has ρ and τ in the layout of the published
+    tables, with --per-query a line for every query.
     """
     from exam_pp.phases.analyze import correlation, query_correlation
 
     if per_query and intervals is not None:
         raise click.UsageError("--per-query has no --intervals: a query is a single observation.")
+    if form == "published" and intervals is not None:
+        raise click.UsageError("--format published has no place for --intervals.")
     decimals = 6 if form == "tsv" else 3
     if per_query:
         report = query_correlation(leaderboard, official, top=top, decimals=decimals)
@@ -77,4 +80,9 @@ def command(
         scores, ranks = boards(leaderboard, official)
         measure = next(iter(scores))
         write_figure(rank_figure(scores[measure], ranks, measure), plot, [leaderboard, official])
-    emit_report(report, form, output, [leaderboard, official])
+    if form == "published":
+        from exam_pp.phases.published import published_analysis
+
+        emit(published_analysis(report, leaderboard, official), output, [leaderboard, official])
+    else:
+        emit_report(report, form, output, [leaderboard, official])

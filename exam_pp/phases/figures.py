@@ -46,7 +46,11 @@ def leaderboard_figure(evaluation: Evaluation, statistics: Statistics) -> Drawin
     chosen = sorted((row for row in rows if row.metric == metric), key=lambda row: (-row.mean, row.system))
     nothing = SystemUncertainty()
     bars = [plots.Bar(r.system, r.mean, *doubts.get((r.system, metric), nothing)[:2]) for r in chosen]
-    return plots.leaderboard(bars, metric)
+    if all(bar.low is None for bar in bars):
+        return plots.leaderboard(bars, metric)
+    what = "queries" if asked.intervals == "queries" else "queries and entries"
+    label = f"{metric}, with {100 * asked.confidence:g} % intervals (bootstrap over {what})"
+    return plots.leaderboard(bars, label)
 
 
 def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> Drawing:

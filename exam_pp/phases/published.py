@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import approximate_ranks, correlate, ranks_of
@@ -10,8 +12,10 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analyze import official_ranks, one_sided
 from exam_pp.phases.evaluate import Evaluation, PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.reports.render import show
 from exam_pp.results import OVERALL_SYSTEM
 
+_THRESHOLD = re.compile(r"\((?:rel|min_grade)=(-?\d+)\)")
 _COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
 
 
@@ -68,6 +72,29 @@ def published_correlation(evaluation: Evaluation, ranks: Mapping[str, float]) ->
             line += ["" if figure is None else f"{figure:.3f}", "", ""]
         lines.append([*line, *[""] * (1 + is_cover)])
     return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def published_analysis(report: Report, leaderboard: PathLike, official: PathLike) -> str:
+    """The published tables of correlations, from the report of ``correlation`` or ``query_correlation``.
+
+    A preamble and ``method min_rating trec_eval_metric spearman kendall``; of single queries ``qrels query
+    min_rating trec_eval_metric spearman kendall``. The method (or qrels) is the leaderboard's file;
+    the threshold is the one that a measure names, such as RR(rel=4).
+    """
+    table = next(block for block in report.blocks if isinstance(block, Table))
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    single = "query" in table.columns
+    names = ["qrels", "query"] if single else ["method"]
+    lines = [] if single else [f"# rank correlation with {Path(official).name}"]
+    lines.append("\t".join([*names, "min_rating", "trec_eval_metric", "spearman", "kendall"]))
+    for row in rows:
+        found = _THRESHOLD.search(str(row["measure"]))
+        measure = _THRESHOLD.sub("", str(row["measure"]))
+        figures = [show(row[name], 3) for name in ("Spearman", "Kendall tau-b")]
+        query = [str(row["query"])] if single else []
+        stem = Path(leaderboard).name.partition(".")[0]
+        lines.append("\t".join([stem, *query, found[1] if found else "", measure, *figures]))
+    return "\n".join(lines) + "\n"
 
 
 def with_official_ranks(report: Report, evaluation: Evaluation, ranks: Mapping[str, float]) -> Report:

@@ -190,7 +190,8 @@ def compared(
                 linestyle=_LINES[number // len(COLOURS) % len(_LINES)],
             )  # fmt: skip
         axes.set_xticks(range(len(order)), order, rotation=60, ha="right", rotation_mode="anchor", fontsize=7)
-        axes.set_ylabel("score, min–max scaled")
+        bars = any((errors or {}).values())
+        axes.set_ylabel("score, min–max scaled" + (", ± standard error" if bars else ""))
         axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
     return figure

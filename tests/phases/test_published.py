@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import SelectionError
+from exam_pp.phases.analyze import correlation, query_correlation
 from exam_pp.phases.evaluate import Evaluation
-from exam_pp.phases.leaderboards import leaderboard_report
-from exam_pp.phases.published import published_correlation, ranks_for, with_official_ranks
+from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
+from exam_pp.phases.published import published_analysis, published_correlation, ranks_for, with_official_ranks
 from exam_pp.reports.document import Paragraph, Table
+from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 RANKS = {"a": 1.0, "b": 2.0, "c": 3.5}
@@ -60,6 +62,25 @@ def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> No
         "Only in the leaderboard: c, new.",
         "Only in official: elsewhere.",
     ]
+
+
+def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
+    """Their columns, for all queries and for single ones; measures are named without their threshold."""
+    ours = tmp_path / "question-4.tsv"
+    ours.write_text(render(per_query_report(board("RR(rel=4)", "nDCG@10"), ""), "tsv"))
+    official = tmp_path / "official.json"
+    official.write_text('{"a": 1, "b": 3, "c": 2}')
+
+    assert published_analysis(correlation(ours, official), ours, official).splitlines() == [
+        "# rank correlation with official.json",
+        "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
+        "question-4\t4\tRR\t0.500\t0.333",
+        "question-4\t\tnDCG@10\t0.500\t0.333",
+    ]
+    lines = published_analysis(query_correlation(ours, ours), ours, ours).splitlines()
+    assert lines[:2] == [
+        "qrels\tquery\tmin_rating\ttrec_eval_metric\tspearman\tkendall", "question-4\t1\t4\tRR\t1.000\t1.000",
+    ]  # fmt: skip
 
 
 def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
