@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, GradesView, PassageView
 from exam_pp.errors import SelectionError
 from exam_pp.test_bank import EntryKind
+from exam_pp.wording import counted
 
 GradeChoice = Literal["unite", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]
@@ -207,7 +208,7 @@ class GradeSelector:
 
 
 def _listing(keys: Counter[GradeKey]) -> str:
-    return "; ".join(f"{key} ({count} passages)" for key, count in sorted(keys.items()))
+    return "; ".join(f"{key} ({counted(count, 'passage')})" for key, count in sorted(keys.items()))
 
 
 def grader_names(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:

@@ -121,7 +121,7 @@ def test_repeated_nuggets_are_logged_with_where_they_count(
     path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
     with caplog.at_level(logging.WARNING):
         read_bank(path)
-    assert "1 entries repeat the id of another one (first: q/a)" in caplog.text
+    assert "1 entry repeats the id of another one (first: q/a)" in caplog.text
     assert "counts once, but each time in nugget scores" in caplog.text
 
 

@@ -13,6 +13,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.wording import counted
 
 JudgmentSource = Literal["human", "umbrela"]
 
@@ -132,7 +133,8 @@ def _one_judge(selector: GradeSelector, file: str) -> str:
     for key, count in selector.selected.items():
         models[key.model] += count
     if len(models) > 1:
-        listed = ", ".join(f"{model!r} ({count} passages)" for model, count in sorted(models.items()))
+        graded = sorted(models.items())
+        listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
             f"{file} holds UMBRELA labels by several models: choose one with --judge: {listed}."
         )

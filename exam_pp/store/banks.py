@@ -13,6 +13,7 @@ from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.validation import data_error, parse_json
 from exam_pp.test_bank import BankLine, QueryBank, TestBank
+from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +32,8 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
         raise DataError("holds no questions and no nuggets.", file=str(path))
     if bank.duplicates:
         log.warning(
-            "%s: %d entries repeat the id of another one (first: %s): it is graded once, and counts once%s",
-            path, len(bank.duplicates), bank.duplicates[0],
+            "%s: %s the id of another one (first: %s): it is graded once, and counts once%s",
+            path, counted(len(bank.duplicates), "entry repeats", "entries repeat"), bank.duplicates[0],
             ", but each time in nugget scores" if "nugget" in bank.kinds else "",
         )  # fmt: skip
     return bank

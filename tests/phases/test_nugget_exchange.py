@@ -23,7 +23,6 @@ from exam_pp.phases.umbrela_rows import export_judge_rows, import_judge_rows
 from exam_pp.store.answers import read_answers
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages
-from exam_pp.wording import counted
 from tests.conftest import passage
 
 WriteJsonl = Callable[[str, list[Any]], Path]

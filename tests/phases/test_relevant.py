@@ -94,9 +94,7 @@ def test_umbrela_labels() -> None:
 
 def test_umbrela_labels_of_two_models() -> None:
     found = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
-    with pytest.raises(
-        SelectionError, match=r"several models: choose one with --judge: 'one' \(1 passages\)"
-    ):
+    with pytest.raises(SelectionError, match=r"several models: choose one with --judge: 'one' \(1 passage\)"):
         order([found], source="umbrela")
     assert order([found], source="umbrela", judge="two") == {"q": ["b"]}
 
