@@ -38,7 +38,7 @@ def command(
 
     `--format official` writes JSON of system and rank, as `analyze correlation --official` reads it.
     """
-    from exam_pp.phases import evaluate
+    from exam_pp.phases.judgments import judgments
     from exam_pp.phases.leaderboards import official_json
     from exam_pp.phases.score_runs import score_runs
     from exam_pp.store.trec import run_files
@@ -46,7 +46,7 @@ def command(
     if board.form == "official" and board.per_query:
         raise click.UsageError("--format official has no layout for --per-query.")
     evaluation = score_runs(
-        evaluate.judgments(source, queries=queries, facets=facets),
+        judgments(source, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
         min_grade=min_grade,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from exam_pp.grade_filter import GradeFilter
-
 if TYPE_CHECKING:
+    from exam_pp.grade_filter import GradeFilter
     from exam_pp.reports.document import Report
 
 log = logging.getLogger(__name__)
@@ -80,6 +79,7 @@ def grade_filter(
     grade_choice: Any,
 ) -> GradeFilter:
     """The filter that the shared options describe; a prompt is accepted under all its names."""
+    from exam_pp.grade_filter import GradeFilter
     from exam_pp.prompts import PROMPTS
 
     also_called: tuple[str, ...] = ()

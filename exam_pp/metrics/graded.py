@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from exam_pp.data_model import GradesView, PassageView, QueryView
-from exam_pp.grade_filter import GradeSelector
 from exam_pp.metrics.packed import PackedMapping
-from exam_pp.test_bank import Entry, TestBank
+
+if TYPE_CHECKING:
+    from exam_pp.data_model import GradesView, PassageView, QueryView
+    from exam_pp.grade_filter import GradeSelector
+    from exam_pp.test_bank import Entry, TestBank
 
 N = TypeVar("N")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from exam_pp.data_model import QueryView
-from exam_pp.metrics.graded import GradedPassage, GradedQuery
 from exam_pp.results import Qrel
+
+if TYPE_CHECKING:
+    from exam_pp.data_model import QueryView
+    from exam_pp.metrics.graded import GradedPassage, GradedQuery
 
 Label = Literal["max", "count", "binary"]
 Facets = Literal["title", "facet"]

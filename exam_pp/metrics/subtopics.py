@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan, nan
+from typing import TYPE_CHECKING
 
 import ir_measures
 
 from exam_pp.metrics.gains import RunMatrix
-from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.trec import Measure
 from exam_pp.results import Score, SubtopicQrel
+
+if TYPE_CHECKING:
+    from exam_pp.metrics.graded import GradedQuery
 
 PLACEHOLDER = "no-passage-covers-entry-"
 """Start of the id of the passage that stands for those that would cover an entry."""

@@ -11,8 +11,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import min_max_scaled, ranks_of, whole
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analyze import one_sided, scores_by_measure
+from exam_pp.phases.evaluation import PathLike
 from exam_pp.phases.figures import Drawing, compared_figure
-from exam_pp.phases.selected_grades import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks

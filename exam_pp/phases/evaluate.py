@@ -1,4 +1,4 @@
-"""Evaluate: grades to Rubric-Cover and Rubric-Qrels, judgments to qrels.
+"""Evaluate: grades to Rubric-Cover and Rubric-Qrels.
 
 Every function reads files and returns values; nothing is printed. What a reader of the numbers has to
 know (queries left out, entries never asked) travels with them as ``notes``.
@@ -11,27 +11,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.graded import GradedQuery
-from exam_pp.metrics.qrels import Facets, Label, best_qrels, judgment_qrels, rubric_qrels, ungraded_label
+from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
+from exam_pp.phases.evaluation import Evaluation, PathLike, some
 from exam_pp.phases.facets import entries_of_facets
+from exam_pp.phases.judgments import is_passages, judgments
 from exam_pp.phases.selected_grades import (
     DEFAULT_MIN_GRADE,
-    PathLike,
     SelectedGrades,
     read_selected,
-    some,
     threshold_notes,
 )
-from exam_pp.results import Qrel, Score
-from exam_pp.store.files import STDIO, read_lines
-from exam_pp.store.passages import no_collections, read_passages_for_metrics
-from exam_pp.store.queries import read_queries
-from exam_pp.store.trec import read_qrels
+from exam_pp.results import Qrel
+from exam_pp.store.collector import no_collections
 
 MissingQueries = Literal["zero", "skip"]
 __all__ = [
@@ -47,28 +44,6 @@ __all__ = [
     "qrels_of",
     "some",
 ]
-
-
-@dataclass
-class Evaluation:
-    """Scores of systems, per query, and what a reader has to know about them.
-
-    ``worst_case`` and ``best_case`` are the least and the most that the scores could be if everything
-    ungraded had a grade; they are empty where nothing is ungraded or a metric has no bounds, and a score
-    that has a best case alone is its own worst case. ``entry_values`` gives,
-    for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
-    """
-
-    scores: list[Score] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    best_case: list[Score] = field(default_factory=list)
-    worst_case: list[Score] = field(default_factory=list)
-    entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
-
-    @property
-    def systems(self) -> list[str]:
-        """All systems, in order of appearance."""
-        return list(dict.fromkeys(score.system for score in self.scores))
 
 
 @dataclass
@@ -230,35 +205,6 @@ def _ungraded(
             every = query.everything if among is None else among
             unseen[query_id] = ungraded_label(label, data.highest_grade, every)
     return Ungraded(best, unseen)
-
-
-def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Facets = "title") -> list[Qrel]:
-    """Manual judgments, of a graded (or ungraded) passages file or of a qrels file.
-
-    With ``facets="facet"``, those of a passages file are of the judged facets (``query/facet``).
-    """
-    if is_passages(source):
-        found = judgment_qrels(read_passages_for_metrics(source), facets)
-    else:
-        found = read_qrels(source)
-    if not found:
-        raise SelectionError(f"{source} holds no judgments; name a qrels file, or import with --qrels.")
-    if queries is not None:
-        wanted = read_queries(queries)
-        found = [qrel for qrel in found if qrel.query_id in wanted]
-        if not found:
-            raise SelectionError(f"None of the queries in {queries} has judgments in {source}.")
-    return found
-
-
-def is_passages(path: PathLike) -> bool:
-    """Whether a file holds passages (lines of JSON lists), not qrels; standard input does."""
-    if str(path) == STDIO:
-        return True
-    first = next(read_lines(path), None)
-    if first is None:
-        raise DataError("is empty.", file=str(path))
-    return first[1].startswith(b"[")
 
 
 @dataclass

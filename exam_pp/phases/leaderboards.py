@@ -6,7 +6,7 @@ import json
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.evaluation import Evaluation
 from exam_pp.phases.uncertainty import Statistics, SystemUncertainty, Uncertainty, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM

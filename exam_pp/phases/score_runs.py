@@ -11,9 +11,9 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
-from exam_pp.phases.evaluate import Evaluation, PathLike, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, some
 from exam_pp.results import Qrel, SubtopicQrel
-from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.collector import no_collections
 from exam_pp.store.run_columns import read_run_columns
 from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
 
@@ -21,6 +21,7 @@ _HOLE = "\x01 not in the file "
 """Start of the id of an empty place; a control character keeps it apart from the ids of files."""
 
 
+@no_collections()
 def score_runs(
     labels: Iterable[Qrel | SubtopicQrel],
     runs: PathLike,
@@ -72,6 +73,8 @@ def score_rankings(
     for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that cannot be used,
     for a file without rankings, and for ranks beyond 100,000.
     """
+    from exam_pp.store.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+
     # What stands at an empty place is not known: it is no passage that could be graded.
     known = None if ungraded is None else replace(ungraded(), otherwise={})
     scorer = _Scorer(labels, measures, min_grade, known)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.metrics.packed import Chosen
+from exam_pp.phases.evaluation import PathLike, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks import read_bank
-from exam_pp.store.passages import no_collections, read_passages_for_metrics
+from exam_pp.store.collector import no_collections
+from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.queries import read_queries
 from exam_pp.test_bank import TestBank
-
-PathLike = str | Path
 
 DEFAULT_MIN_GRADE = 4
 """The grade from which an entry counts as covered, as in the workbench paper's examples."""
 
 _UNRATED_MIN_GRADE = 1
-_LISTED = 5
 
 
 @dataclass
@@ -129,9 +127,3 @@ def threshold_notes(data: SelectedGrades) -> list[str]:
     if best is None or best >= data.min_grade:
         return []
     return [f"No grade reaches {data.min_grade}; the highest is {best} (see --min-grade)."]
-
-
-def some(names: Sequence[str], one: str, many: str) -> str:
-    """``3 queries (a, b, c)``, with the first few names."""
-    listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{len(names)} {one if len(names) == 1 else many} ({listed})"

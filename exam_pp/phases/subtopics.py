@@ -7,7 +7,8 @@ from typing import Literal
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
-from exam_pp.phases.selected_grades import PathLike, read_selected, threshold_notes
+from exam_pp.phases.evaluation import PathLike
+from exam_pp.phases.selected_grades import read_selected, threshold_notes
 from exam_pp.results import SubtopicQrel
 from exam_pp.wording import counted
 

@@ -25,8 +25,8 @@ from exam_pp.phases.analyze import (
     one_sided,
     shown_interval,
 )
+from exam_pp.phases.evaluation import PathLike
 from exam_pp.phases.score_runs import read_matrix
-from exam_pp.phases.selected_grades import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.evaluation import Evaluation
 from exam_pp.results import OVERALL_SYSTEM
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 
 from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line, parse_object
 from exam_pp.errors import DataError
+from exam_pp.store.collector import no_collections
 from exam_pp.store.fields import PassageFields, QueryFields
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.validation import sentence
@@ -53,18 +53,6 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
 
 NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
 """What the fast decoder raises; the slow one then finds the words, or takes the line."""
-
-
-@contextmanager
-def no_collections() -> Iterator[None]:
-    """In this block the garbage collector waits: what is read and scored is many objects and no garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager

@@ -43,12 +43,15 @@ def read_run_columns(path: str | Path, *, method: MethodName = "stem") -> RunCol
         return None
     query_ids, passage_ids, ranks, scores, tags = columns
     digits = ranks.view(np.uint8)
-    if ((digits - ord("0") > _HIGHEST_DIGIT) & (digits != 0)).any() or not _are_equal(tags):
+    if ((digits - ord("0") > _HIGHEST_DIGIT) & (digits != 0)).any() or (
+        _words(tags) != _words(tags)[0]
+    ).any():
         return None
     values = _numbers(scores)
     if values is None:
         return None
-    starts = np.flatnonzero(np.concatenate([[True], query_ids[1:] != query_ids[:-1]]))
+    words = _words(query_ids)
+    starts = np.flatnonzero(np.concatenate([[True], (words[1:] != words[:-1]).any(axis=1)]))
     system = method_of(Path(path)) if method == "stem" else tags[0].decode()
     return RunColumns(
         system, [query_id.decode() for query_id in query_ids[starts].tolist()], starts, passage_ids, values
@@ -62,17 +65,18 @@ def _columns(data: NDArray[np.uint8]) -> list[NDArray[np.bytes_]] | None:
     separators = np.flatnonzero(data[:-_WIDEST] <= ord(" "))
     if len(separators) % _FIELDS:
         return None
-    found = data[separators].reshape(-1, _FIELDS)
-    if (found[:, -1] != ord("\n")).any() or (
-        (found[:, :-1] != ord(" ")) & (found[:, :-1] != ord("\t"))
-    ).any():
+    found = data[separators]
+    is_blank = (found == ord(" ")) | (found == ord("\t"))
+    is_end = found == ord("\n")
+    lines = len(found) // _FIELDS
+    if not is_end[_FIELDS - 1 :: _FIELDS].all() or np.count_nonzero(is_blank) != lines * (_FIELDS - 1):
         return None
-    ends = separators.reshape(-1, _FIELDS)
-    before = np.concatenate([[-1], ends[:-1, -1]])
+    ends = np.ascontiguousarray(separators.reshape(lines, _FIELDS).T)
+    before = np.concatenate([[-1], ends[-1, :-1]])
     columns = []
     for field in range(_FIELDS):
         starts = before + 1
-        before = ends[:, field]
+        before = ends[field]
         widths = before - starts
         if widths.min() < 1 or widths.max() > _WIDEST:
             return None
@@ -90,14 +94,16 @@ def _cut(data: NDArray[np.uint8], starts: NDArray[np.int64], widths: NDArray[np.
     pieces: NDArray[np.bytes_] = at_every_byte[starts]
     # Whole words at once: the masks of all widths, then the mask of every piece.
     masks = np.where(np.arange(width) < np.arange(width + 1)[:, None], 255, 0).astype(np.uint8)
-    words = pieces.view(np.uint64).reshape(len(pieces), -1)
-    words &= np.take(masks.view(np.uint64), widths, axis=0)
+    words = _words(pieces)
+    lowest, highest = widths.min(), widths.max()
+    words &= np.take(masks.view(np.uint64), lowest if lowest == highest else widths, axis=0)
     return pieces
 
 
-def _are_equal(texts: NDArray[np.bytes_]) -> bool:
-    words = texts.view(f"u{_WORD}").reshape(len(texts), -1)  # compared faster than texts
-    return bool((words == words[0]).all())
+def _words(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
+    """A row of words for each text; they are compared faster than texts."""
+    words: NDArray[np.uint64] = texts.view(f"u{_WORD}").reshape(len(texts), -1)
+    return words
 
 
 def _numbers(texts: NDArray[np.bytes_]) -> NDArray[np.float64] | None:
@@ -134,12 +140,12 @@ def _decimals(texts: NDArray[np.bytes_]) -> NDArray[np.float64] | None:
     for row in range(1, len(points)):
         points[row] += points[row - 1]
     number = is_digit.sum(axis=0, dtype=np.uint8)
-    plain = (is_digit | is_point | (characters == 0)).all() and points[-1].max() <= 1
-    if not plain or number.max() > _EXACT_DIGITS or (number == negative).any():
+    plain = np.count_nonzero(is_digit) + np.count_nonzero(is_point) == np.count_nonzero(characters)
+    if not plain or points[-1].max() > 1 or number.max() > _EXACT_DIGITS or (number == negative).any():
         return None
     # As if every text had 15 digits; those behind a point stand one place further to the right.
     whole = np.zeros(len(texts))
-    for place, row in enumerate(np.where(is_digit, digits * (1 + 9 * points), np.uint8(0))):
+    for place, row in enumerate(digits * is_digit * (1 + 9 * points)):
         whole += row * 10.0 ** (_EXACT_DIGITS - 1 - place)
     before_point = (is_digit & (points == 0)).sum(axis=0, dtype=np.uint8)
     values: NDArray[np.float64] = whole / (10.0 ** np.arange(_EXACT_DIGITS, -1, -1))[before_point]

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS
+from exam_pp.store.collector import no_collections
 from exam_pp.store.fields import JudgmentFields
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages import NOT_TAKEN, no_collections, parse_query
+from exam_pp.store.passages import NOT_TAKEN, parse_query
 from exam_pp.store.sql_tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
@@ -114,13 +115,17 @@ class _Pair(NamedTuple):
 class GradedRows:
     """Turns graded files into rows of the ``wanted`` tables, which ``emit`` takes.
 
+    Before the rows of a line, ``expect`` gets the number of its bytes.
     ``queries`` and ``repeated`` hold the query ids that were seen, and those that a file has on several
     lines (with the file). Sets of grades are numbered over all files.
     """
 
-    def __init__(self, wanted: Collection[TableName], emit: Emit) -> None:
+    def __init__(
+        self, wanted: Collection[TableName], emit: Emit, expect: Callable[[int], None] = lambda _size: None
+    ) -> None:
         self._wanted = frozenset(wanted)
         self._emit = emit
+        self._expect = expect
         self._grade_set = 0
         self.queries: dict[str, None] = {}
         self.repeated: set[tuple[str, str]] = set()
@@ -134,6 +139,7 @@ class GradedRows:
         file = shown_path(path)
         in_this_file: set[str] = set()
         for number, line in read_lines(path):
+            self._expect(len(line))
             query_id, passages = _decode(line, path, number)
             if query_id in in_this_file:
                 self.repeated.add((file, query_id))

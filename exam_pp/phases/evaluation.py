@@ -1,0 +1,45 @@
+"""Scores of systems with what a reader has to know about them: what all ways of evaluating give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exam_pp.results import Score
+
+if TYPE_CHECKING:
+    from exam_pp.metrics.entry_values import EntryValues
+
+PathLike = str | Path
+
+_LISTED = 5
+
+
+@dataclass
+class Evaluation:
+    """Scores of systems, per query, and what a reader has to know about them.
+
+    ``worst_case`` and ``best_case`` are the least and the most that the scores could be if everything
+    ungraded had a grade; they are empty where nothing is ungraded or a metric has no bounds, and a score
+    that has a best case alone is its own worst case. ``entry_values`` gives,
+    for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
+    """
+
+    scores: list[Score] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    best_case: list[Score] = field(default_factory=list)
+    worst_case: list[Score] = field(default_factory=list)
+    entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """All systems, in order of appearance."""
+        return list(dict.fromkeys(score.system for score in self.scores))
+
+
+def some(names: Sequence[str], one: str, many: str) -> str:
+    """``3 queries (a, b, c)``, with the first few names."""
+    listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+    return f"{len(names)} {one if len(names) == 1 else many} ({listed})"
