@@ -49,7 +49,7 @@ def leaderboard_figure(evaluation: Evaluation, statistics: Statistics) -> Drawin
     if all(bar.low is None for bar in bars):
         return plots.leaderboard(bars, metric)
     what = "queries" if asked.intervals == "queries" else "queries and entries"
-    label = f"{metric}, with {100 * asked.confidence:g} % intervals (bootstrap over {what})"
+    label = f"{metric}\n{100 * asked.confidence:g} % intervals (bootstrap over {what})"
     return plots.leaderboard(bars, label)
 
 
