@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, FILE, SAMPLES, SEED, TOP, measures_option
+from exam_pp.cli.leaderboard_options import BANK, FILE, QUERIES, SAMPLES, SEED, TOP, measures_option
 from exam_pp.cli.options import (
     GRADED,
     emit,
@@ -26,6 +26,7 @@ from exam_pp.cli.options import (
     "--official", type=FILE, required=True, help="Official ranks (JSON or TSV), or a leaderboard of scores."
 )
 @BANK
+@QUERIES
 @click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
 @measures_option("nDCG@10")
 @click.option(
@@ -51,6 +52,7 @@ def command(
     graded: Path,
     official: Path,
     bank: Path | None,
+    queries: Path | None,
     runs: Path | None,
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
@@ -77,6 +79,7 @@ def command(
         runs=runs,
         bank=bank,
         grade_filter=grade_filter(**criteria),
+        queries=queries,
         measures=measures or ("nDCG@10",),
         min_grades=min_grades or DEFAULT_MIN_GRADES,
         cutoff=cutoff,
@@ -85,7 +88,7 @@ def command(
         samples=samples,
         seed=seed,
     )
-    inputs = [graded, official, bank]
+    inputs = [graded, official, bank, queries]
     if plot is not None:
         from exam_pp.phases.figures import sweep_figure, write_figure
 

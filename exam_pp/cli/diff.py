@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import FILE
+from exam_pp.cli.leaderboard_options import CUTOFF, FILE
 from exam_pp.cli.options import emit_report, filter_options, format_option, grade_filter, output_option
 
 
@@ -23,6 +23,8 @@ from exam_pp.cli.options import emit_report, filter_options, format_option, grad
 @click.option(
     "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
 )
+@click.option("--min-grade", type=int, help="Grade from which systems cover an entry. [default: as evaluate]")
+@CUTOFF
 @filter_options
 @format_option("text", "tsv", "json", "md", "latex")
 @output_option()
@@ -36,6 +38,8 @@ def command(
     prompt_class_after: str | None,
     labels: bool,
     label_rule: str | None,
+    min_grade: int | None,
+    cutoff: int,
     form: str,
     output: Path,
     **criteria: Any,
@@ -59,5 +63,9 @@ def command(
     )
     sides = Grading(before, chosen, bank), Grading(after, other, bank_after or bank)
     found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
-    report = labels_report(found.labels) if labels else diff_report(*sides, found)
+    report = (
+        labels_report(found.labels)
+        if labels
+        else diff_report(*sides, found, min_grade=min_grade, cutoff=cutoff)
+    )
     emit_report(report, form, output, [before, after, bank, bank_after])

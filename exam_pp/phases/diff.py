@@ -97,8 +97,13 @@ def _ratings(grading: Grading) -> Ratings:
     return ratings
 
 
-def diff_report(before: Grading, after: Grading, found: Difference) -> Report:
-    """Transition matrix, the entries that moved most, labels by transition, and systems."""
+def diff_report(
+    before: Grading, after: Grading, found: Difference, *, min_grade: int | None = None, cutoff: int = 20
+) -> Report:
+    """Transition matrix, the entries that moved most, labels by transition, and systems by Rubric-Cover.
+
+    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluate.cover`.
+    """
     same = sum(count for (old, new), count in found.transitions.items() if old == new)
     total = sum(found.transitions.values())
     summary = (
@@ -114,7 +119,7 @@ def diff_report(before: Grading, after: Grading, found: Difference) -> Report:
     ]
     if changes:
         blocks.append(_matrix(changes, "Labels that change: before (rows) and after (columns)"))
-    systems = _systems(before, after)
+    systems = _systems(before, after, min_grade, cutoff)
     return Report("Two gradings compared", [*blocks, *systems])
 
 
@@ -149,13 +154,16 @@ def labels_report(changes: Iterable[LabelChange]) -> Report:
     return Report("Labels that change", [Table(LabelChange._fields, [list(change) for change in changes])])
 
 
-def _systems(before: Grading, after: Grading) -> list[Table | Paragraph]:
+def _systems(before: Grading, after: Grading, min_grade: int | None, cutoff: int) -> list[Table | Paragraph]:
     """Rubric-Cover of both sides: who changes rank, and whether more than chance."""
     from exam_pp.metrics.correlation import ranks_of, whole  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.significance import holm, paired_test  # noqa: PLC0415
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415
 
-    sides = [cover(side.file, bank=side.bank, grade_filter=side.grade_filter) for side in (before, after)]
+    sides = [
+        cover(side.file, bank=side.bank, grade_filter=side.grade_filter, min_grade=min_grade, cutoff=cutoff)
+        for side in (before, after)
+    ]
     matrices = [next(iter(score_matrices(side.scores).values())) for side in sides]
     scores = [m.by_system() for m in matrices]
     systems = [s for s in matrices[0].systems if s in scores[1] and s != OVERALL_SYSTEM]

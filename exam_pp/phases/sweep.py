@@ -31,6 +31,7 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages_for_metrics
+from exam_pp.store.queries import read_queries
 from exam_pp.store.trec import MethodName
 
 DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
@@ -59,6 +60,7 @@ def sweep(
     runs: PathLike | None = None,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
+    queries: PathLike | None = None,
     measures: Sequence[str] = ("nDCG@10",),
     min_grades: Sequence[int] = DEFAULT_MIN_GRADES,
     cutoff: int = 20,
@@ -72,13 +74,14 @@ def sweep(
 
     For every model and prompt class of the file that the filter lets pass, and every threshold: Rubric-Qrels
     (label ``max``) with the measures, where there are ``runs``, and Rubric-Cover and its normalised form,
-    where the file holds rankings. Every file is read once. With a bank, its queries and entries count.
+    where the file holds rankings. Every file is read once. With a bank, its queries and entries count, with
+    ``queries`` only those of that file.
     ``intervals`` are 95 % bootstrap intervals over queries or systems, with the same draws for all settings.
     Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
     """
     ranks, _ = official_ranks(official)
     parse_measures(measures)
-    files = dict(_graded_files(graded, bank, grade_filter or GradeFilter()))
+    files = dict(_graded_files(graded, bank, grade_filter or GradeFilter(), queries))
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     if runs is not None:
         boards |= _qrels_boards(files, runs, measures, min_grades, method)
@@ -108,11 +111,14 @@ def sweep(
 
 
 def _graded_files(
-    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter
+    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
     """For every model and prompt class its grades, with the queries that have any."""
     bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(read_passages_for_metrics(graded))
+    wanted = set(read_queries(queries)) if queries is not None else None
+    lines = [line for line in read_passages_for_metrics(graded) if wanted is None or line.query_id in wanted]
+    if wanted is not None and not lines:
+        raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     found = GradeSelector(criteria)
     for line in lines:
         for passage in line.passages:

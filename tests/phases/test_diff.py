@@ -118,6 +118,14 @@ def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
         diff(before, Grading(tiny_passages))
 
 
+def test_systems_at_another_threshold(before: Grading, after: Grading) -> None:
+    """From grade 1 on, the first system covers one of two entries afterwards."""
+    report = diff_report(before, after, diff(before, after), min_grade=1, cutoff=3)
+    (table,) = [t for title, t in tables_of(report).items() if "Cover(min_grade=1)@3" in title]
+
+    assert {row[0]: tuple(row[1:3]) for row in table.rows} == {"one": (1.0, 0.5), "two": (0.0, 0.5)}
+
+
 def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[str]) -> None:
     main(["diff", str(before.file), str(after.file), "--labels", "--format", "tsv"])
     lines = capsys.readouterr().out.splitlines()

@@ -139,6 +139,19 @@ def test_official_scores_are_ranked_and_who_is_elsewhere_is_listed(graded: Path,
     assert f"Only in {official}: absent." in notes
 
 
+def test_only_some_queries(graded: Path, official: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q2\twords\n")
+    line = graded.read_text().splitlines()[1]
+    alone = tmp_path / "alone.jsonl"
+    alone.write_text(line + "\n")
+
+    assert sweep(graded, official, queries=queries) == sweep(alone, official)
+    queries.write_text("q9\twords\n")
+    with pytest.raises(SelectionError, match="None of the queries"):
+        sweep(graded, official, queries=queries)
+
+
 def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> None:
     settings = sweep(graded, official, runs=runs, measures=["nDCG@10"])
     without = [setting for setting in settings if setting.min_grade is None]
