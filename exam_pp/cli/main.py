@@ -103,6 +103,10 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), words) for name, (_, words) in commands.items()])
 
 
+_OF_NAMES = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
+"""What is wrong with a name, or with the folders on the way, before anything is opened."""
+
+
 class _OneLine(logging.Formatter):
     """Messages hold ids and file names, which may hold anything."""
 
@@ -150,9 +154,12 @@ def main(arguments: list[str] | None = None) -> None:
         _forget_stdout()
         sys.exit(error.exit_code)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+        if error.filename is not None and error.errno in _OF_NAMES:
+            click.echo(f"exam-pp: {in_one_line(str(error.filename))}: {error.strerror}.", err=True)
+        elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+            click.echo(f"exam-pp: Standard output cannot be written: {error.strerror}.", err=True)
+        else:
             raise
-        click.echo(f"exam-pp: Standard output cannot be written: {error.strerror}.", err=True)
         _forget_stdout()
         sys.exit(1)
 

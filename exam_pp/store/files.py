@@ -305,6 +305,14 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     target = Path(path)
     if str(path) == STDIO:
         return target
+    try:
+        _check_target(target, inputs)
+    except OSError as error:  # such as a name that is too long
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
+    return target
+
+
+def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file with -o.")
     if not target.parent.is_dir():
@@ -314,7 +322,6 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     for source in inputs:
         if str(source) != STDIO and target.exists() and Path(source).exists() and target.samefile(source):
             raise OutputError(f"{target} is also an input; name another file with -o.")
-    return target
 
 
 def make_folder(path: str | Path) -> Path:

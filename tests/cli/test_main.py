@@ -62,3 +62,12 @@ def test_ids_and_keys_of_a_file_write_no_lines_and_command_no_terminal(
     assert "\x1b" not in shown
     assert err.count("\n") == 1
     assert "tokens_cut.\\n\\x1b[2J" in err
+
+
+@pytest.mark.parametrize("command", ["validate", "convert -o out --to bank", "merge -o out", "bank lint"])
+def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), "n" * 300])
+    assert stop.value.code == 1
+    shown = capsys.readouterr()
+    assert "File name too long" in shown.out + shown.err

@@ -327,3 +327,8 @@ def test_safe_names_stay_in_their_folder(identifier: str) -> None:
     assert not name.startswith(".")
     assert name
     assert unquote(name) == (identifier or "%")
+
+
+def test_a_name_that_is_too_long_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written: File name too long"):
+        check_output(tmp_path / ("n" * 300))
