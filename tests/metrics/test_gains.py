@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, supports
+from exam_pp.metrics.passage_numbers import as_ids
 from exam_pp.metrics.trec import TrecEval, parse_measures
-from exam_pp.results import Qrel, Score
+from exam_pp.results import Qrel, RunColumns, Score
 
 NAMES = [
     "nDCG", "nDCG@1", "nDCG@10", "AP", "AP@3", "AP(rel=2)", "AP(rel=3)@5", "P@1", "P@5", "P(rel=2)@10", "R@2",
@@ -39,6 +43,17 @@ def matrix(systems: dict[str, dict[str, dict[str, float]]]) -> RunMatrix:
     return found
 
 
+Line = tuple[str, str, float]
+
+
+def columns(system: str, lines: list[Line]) -> RunColumns:
+    """Of the lines of a file, whose queries may come again."""
+    blocks = [(query, list(of_query)) for query, of_query in groupby(lines, key=lambda line: line[0])]
+    starts = np.cumsum([0, *(len(block) for _, block in blocks)], dtype=np.int64)[:-1]
+    ids = as_ids([passage for _, passage, _ in lines])
+    return RunColumns(system, [query for query, _ in blocks], starts, ids, np.array([s for _, _, s in lines]))
+
+
 def by_library(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> list[Score]:
     return [score for system, run in systems.items() for score in TrecEval(MEASURES, labels)(system, run)]
 
@@ -64,6 +79,60 @@ def test_equals_ir_measures(systems: dict[str, dict[str, dict[str, float]]], lab
 
     assert ours.keys() == theirs.keys()
     assert ours == pytest.approx(theirs, abs=1e-12, rel=0)
+
+
+systems_as_lines = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from(["1", "01", "q", "elsewhere"]), passages, scores),
+        min_size=1,
+        unique_by=lambda line: line[:2],
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(systems_as_lines, qrels)
+def test_columns_are_scored_as_rankings_are(files: list[list[Line]], labels: list[Qrel]) -> None:
+    """Blocks of a query that come again, ties (in single precision), passages of several systems."""
+    wanted = {"1", "01", "q"}
+    by_columns, by_names = RunMatrix(), RunMatrix()
+    for number, lines in enumerate(files):
+        assert by_columns.add_columns(columns(str(number), lines), wanted)
+        run: dict[str, dict[str, float]] = {}
+        for query, passage, score in lines:
+            if query in wanted:
+                run.setdefault(query, {})[passage] = score
+        by_names.add(str(number), run)
+
+    for system in by_names.systems:
+        found, expected = by_columns.run(system), by_names.run(system)
+        assert {query: list(places) for query, places in found.items()} == {
+            query: list(places) for query, places in expected.items()
+        }
+    assert list(run_scores(by_columns, labels, MEASURES)) == list(run_scores(by_names, labels, MEASURES))
+
+
+@given(systems_as_lines, st.data())
+def test_columns_with_a_passage_twice_are_refused_as_a_whole(
+    files: list[list[Line]], data: st.DataObject
+) -> None:
+    """In one block or in two, with equal scores or others, of a wanted query or of another."""
+    wanted = {"1", "01", "q"}
+    runs = RunMatrix()
+    for number, lines in enumerate(files[1:]):
+        assert runs.add_columns(columns(str(number), lines), wanted)
+    before = [runs.run(system) for system in runs.systems]
+    query, passage, _ = data.draw(st.sampled_from(files[0]))
+    place = data.draw(st.integers(0, len(files[0])))
+    broken = [*files[0][:place], (query, passage, data.draw(scores)), *files[0][place:]]
+
+    assert not runs.add_columns(columns("broken", broken), wanted)
+    assert [runs.run(system) for system in runs.systems] == before
+    assert runs.add_columns(columns("whole", files[0]), wanted)
+    alone = RunMatrix()
+    alone.add_columns(columns("whole", files[0]), wanted)
+    assert runs.run("whole") == alone.run("whole")
 
 
 def test_a_query_whose_labels_are_all_negative_scores_0() -> None:

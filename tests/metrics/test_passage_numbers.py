@@ -37,6 +37,26 @@ def test_passages_that_occur_twice_are_not_added() -> None:
     assert len(numbers) == 0
 
 
+@given(batches, st.lists(passages, min_size=1))
+def test_what_is_refused_leaves_no_trace(
+    added: list[list[tuple[int, str]]], refused: list[tuple[int, str]]
+) -> None:
+    numbers, other = PassageNumbers(), PassageNumbers()
+    for batch in added:
+        other.add(*columns([*refused, refused[0]]))
+        assert other.add_distinct(*columns(batch)).tolist() == numbers.add_distinct(*columns(batch)).tolist()
+    assert other.find(*columns(refused)).tolist() == numbers.find(*columns(refused)).tolist()
+
+
+def test_numbers_stay_when_the_table_grows() -> None:
+    numbers = PassageNumbers()
+    batches = [[(query, f"passage {i}") for i in range(900)] for query in range(6)]
+    found = [numbers.add_distinct(*columns(batch)).tolist() for batch in batches]
+    assert sorted(number for batch in found for number in batch) == list(range(5400))
+    assert [numbers.find(*columns(batch)).tolist() for batch in batches] == found
+    assert [numbers.add_distinct(*columns(batch[::-1])).tolist()[::-1] for batch in batches] == found
+
+
 def test_equal_hashes_of_different_passages() -> None:
     class Weak(PassageNumbers):
         def _hashed(self, queries: Ints, ids: Ids) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
