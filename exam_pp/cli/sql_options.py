@@ -42,7 +42,7 @@ def limit_options(function: F) -> F:
     options = [
         click.option(
             "--memory-limit",
-            default="1GB",
+            default="512MB",
             show_default=True,
             help="Memory for DuckDB, such as 4GB; beyond it, it writes to temporary files (see TMPDIR).",
         ),

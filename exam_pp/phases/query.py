@@ -158,7 +158,7 @@ def fill(filler: Filler, sources: SqlSources, wanted: Collection[TableName]) -> 
         for path in sources.banks:
             _fill_bank(filler, path, wanted, queries)
     if {"queries", *OF_GRADED_FILES} & set(wanted):
-        rows = GradedRows(wanted, filler.add)
+        rows = GradedRows(wanted, filler.add, filler.expect)
         for path in sources.graded:
             rows.read(path)
         for file, query_id in sorted(rows.repeated):

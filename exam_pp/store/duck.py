@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,14 +19,21 @@ from exam_pp.store.sql_tables import TABLES, Row, SqlType, SqlValue, Table, Tabl
 if TYPE_CHECKING:
     import duckdb
 
-DEFAULT_MEMORY = "1GB"
-_BATCH = 20_000
+DEFAULT_MEMORY = "512MB"
+_BATCH = 10_000
 """Rows of a table that are collected before DuckDB gets them; bounds our own memory."""
+_WAITING = 2**23
+"""Rows of so many bytes of JSON are no longer collected, however few they are."""
+_FILLING = 2**25
+"""What DuckDB gets at least while tables are filled: more would only hold pages that it has written."""
+_FILLING_SHARE = 16
+_PER_BYTE = 4
+"""So many times a line of JSON its rows need in DuckDB."""
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE are SELECT; PIVOT is MULTI (in DuckDB
 1.2 to 1.4 it was several statements, and would be refused)."""
 _TABLES_IN_TEXTS = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
-_SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _MAGIC = b"DUCK"
 
 
@@ -33,6 +41,7 @@ _MAGIC = b"DUCK"
 class Limits:
     """What DuckDB may use. Beyond ``memory`` it writes to disk, beside the database.
 
+    While tables are filled it gets a sixteenth of that (32 MB of the default), or more for long lines.
     Raises :class:`QueryError` for a memory that is no size.
     """
 
@@ -42,6 +51,20 @@ class Limits:
     def __post_init__(self) -> None:
         if not _SIZE.fullmatch(self.memory):
             raise QueryError(f"The memory limit {self.memory!r} is no size such as 500MB or 4GB.")
+
+    @property
+    def bytes(self) -> int:
+        """The memory in bytes."""
+        match = _SIZE.fullmatch(self.memory)
+        assert match is not None, "checked before"
+        number, unit, binary = match.groups()
+        return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
+
+    @property
+    def while_filling(self) -> Limits:
+        """The limits of a connection that only takes rows: more memory, or threads, would not be of use."""
+        share = max(_FILLING, self.bytes // _FILLING_SHARE)
+        return Limits(_shown(min(self.bytes, share)), threads=1)
 
     def config(self) -> dict[str, str | bool | int | float | list[str]]:
         """As DuckDB is told."""
@@ -63,10 +86,10 @@ def is_database(path: str | Path) -> bool:
 @contextmanager
 def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
     """A database with all tables, empty; filled inside the block, and complete on disk after it."""
-    with _connect(path, limits) as connection:
+    with _connect(path, limits.while_filling) as connection:
         _create_tables(connection)
         connection.execute("BEGIN")
-        filler = Filler(connection)
+        filler = Filler(connection, limits.while_filling.bytes, limits.bytes)
         yield filler
         filler.flush()
         connection.execute("COMMIT")
@@ -102,6 +125,9 @@ class Filler:
     """Takes rows and hands them to DuckDB in batches, table by table."""
 
     connection: duckdb.DuckDBPyConnection
+    memory: int
+    most_memory: int
+    _waiting: int = 0
     _rows: dict[TableName, list[Row]] = field(default_factory=lambda: {name: [] for name in TABLES})
 
     def add(self, table: TableName, row: Row) -> None:
@@ -110,6 +136,17 @@ class Filler:
         rows.append(row)
         if len(rows) >= _BATCH:
             self._insert(table)
+
+    def expect(self, size: int) -> None:
+        """Prepare for the rows of a line of JSON that has so many bytes."""
+        self._waiting += size
+        if self._waiting > _WAITING:
+            self.flush()
+            self._waiting = size
+        needed = min(_PER_BYTE * size, self.most_memory)
+        if needed > self.memory:
+            self.memory = needed
+            self.connection.execute(f"SET memory_limit = '{_shown(needed)}'")
 
     def flush(self) -> None:
         """Insert what is still waiting."""
@@ -135,6 +172,7 @@ class Filler:
         self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - table names are ours
         self.connection.unregister("batch")
         rows.clear()
+        gc.collect(0)  # nanoarrow leaves cycles, and whoever reads many lines keeps the collector waiting
 
 
 def _arrow(table: Table, rows: Sequence[Row]) -> Any:
@@ -316,6 +354,10 @@ def sentence(error: Exception) -> str:
             else (f"There is no table {match[1]}; the tables are {', '.join(TABLES)}")
         )
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _shown(size: int) -> str:
+    return f"{size // 1000}KB"
 
 
 def _quoted(text: str) -> str:

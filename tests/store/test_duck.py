@@ -195,6 +195,38 @@ def test_memory_is_limited_by_duckdb(tmp_path: Path) -> None:
         list(reader.run("SELECT list(repeat('x', 100) || i) FROM range(10000000) AS t(i)"))
 
 
+def test_memory_for_filling_grows_with_the_lines_up_to_the_limit(tmp_path: Path) -> None:
+    with new_database(tmp_path / "x.duckdb", Limits("1GB", 2)) as filler:
+        assert filler.memory == 10**9 // 16
+        filler.expect(1000)
+        assert filler.memory == 10**9 // 16
+        filler.expect(100 * 2**20)
+        filler.expect(10)
+        assert filler.memory == 400 * 2**20
+        filler.expect(2**30)
+        assert filler.memory == 10**9
+    assert Limits("2 GiB").bytes == 2 * 2**30
+    assert Limits("20MB").while_filling.bytes == 20_000_000
+
+
+def test_rows_of_long_lines_do_not_wait_for_others(tmp_path: Path) -> None:
+    with new_database(tmp_path / "x.duckdb", Limits()) as filler:
+        for number in range(4):
+            filler.expect(5 * 2**20)
+            assert filler.connection.execute("SELECT count(*) FROM passages").fetchall() == [(number,)]
+            filler.add("passages", ("f", f"q{number}", "p", "text", number + 1, 1))
+
+
+def test_a_text_larger_than_the_memory_for_filling(tmp_path: Path) -> None:
+    text = "word " * 8_000_000
+    path = tmp_path / "x.duckdb"
+    with new_database(path, Limits()) as filler:
+        filler.expect(len(text))
+        filler.add("passages", ("f", "q", "p", text, 1, 1))
+    with open_database(path, Limits()) as reader:
+        assert list(reader.run("SELECT length(passage_text) FROM passages")) == [(len(text),)]
+
+
 def test_a_number_that_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with (
