@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan, nan
+from subprocess import CalledProcessError
 from typing import Any
 
 import ir_measures
@@ -12,7 +13,7 @@ import numpy as np
 from ir_measures.measures import registry as known_measures
 from numpy.typing import NDArray
 
-from exam_pp.errors import MissingExtraError, UnknownNameError
+from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
 from exam_pp.metrics.passage_numbers import as_ids
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
@@ -23,6 +24,7 @@ Measure = Any
 """A measure of ir-measures, which has no types."""
 
 
+_HIGHEST_OF_GDEVAL = 4
 _SUBTOPIC_MEASURES = frozenset(
     ["alpha_DCG", "alpha_nDCG", "AP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"]
 )
@@ -62,8 +64,9 @@ def _parse(name: str) -> list[Measure]:
         except (ValueError, KeyError):
             raise UnknownNameError(_unknown(name)) from None
     for measure in measures:
-        if measure.params.get("cutoff", 1) < 1:  # trec_eval's code would end the process
-            raise UnknownNameError(f"The measure {name!r} has a cutoff below 1.")
+        for parameter, words in (("cutoff", "a cutoff"), ("rel", "a relevance level")):
+            if measure.params.get(parameter, 1) < 1:  # a cutoff of 0 ends the process, in trec_eval's code
+                raise UnknownNameError(f"The measure {name!r} has {words} below 1.")
         if measure.NAME in _SUBTOPIC_MEASURES:
             _check_subtopic_measure(measure, name)
         elif not ir_measures.DefaultPipeline.supports(measure):
@@ -105,7 +108,7 @@ def _with_level(measure: Measure, min_grade: int | None) -> Measure:
     if min_grade is None or not takes_level(measure):
         return measure
     levelled = measure(rel=min_grade)
-    if not ir_measures.DefaultPipeline.supports(levelled):
+    if min_grade < 1 or not ir_measures.DefaultPipeline.supports(levelled):
         raise UnknownNameError(
             f"The measure {measure} cannot be computed at a relevance level of {min_grade}."
         )
@@ -155,7 +158,8 @@ class TrecEval:
 
     Every query of the qrels counts; one that a run lacks has the measure's value for an empty ranking
     (0 for nearly all). Queries outside the qrels are ignored. Passages are ordered by score, then by
-    descending passage id, whatever the run's ranks say.
+    descending passage id, whatever the run's ranks say. Raises :class:`SelectionError` for labels that a
+    measure does not take.
     """
 
     def __init__(self, measures: Sequence[Measure], qrels: Iterable[Qrel]) -> None:
@@ -167,6 +171,7 @@ class TrecEval:
         others = [measure for measure in self.measures if measure not in trec_eval]
         # trec_eval may loop for ever over a query whose labels are all negative; nothing is relevant there.
         safe = {q: of if max(of.values()) >= 0 else dict.fromkeys(of, 0) for q, of in self._qrels.items()}
+        self._check_labels(others)
         self._trec_eval = ir_measures.evaluator(trec_eval, safe) if trec_eval else None
         self._others = ir_measures.evaluator(others, self._qrels) if others else None
 
@@ -194,6 +199,15 @@ class TrecEval:
             if not isinstance(totals[measure], ir_measures.MeanAgg):
                 yield Score(system, ALL_QUERIES, str(measure), totals[measure].result())
 
+    def _check_labels(self, measures: Iterable[Measure]) -> None:
+        best = max((max(of_query.values()) for of_query in self._qrels.values()), default=0)
+        if best > _HIGHEST_OF_GDEVAL:
+            for measure in filter(ir_measures.gdeval.supports, measures):
+                raise SelectionError(
+                    f"{measure} is computed by gdeval, which takes labels up to {_HIGHEST_OF_GDEVAL}; these "
+                    f"reach {best}."
+                )
+
     def _values(self, run: Run) -> Iterator[Any]:
         if self._trec_eval is not None:
             # An empty ranking, not a missing one: its query is counted in NumQ and NumRel.
@@ -201,9 +215,14 @@ class TrecEval:
                 {query_id: run.get(query_id, {}) for query_id in self._qrels}
             )
         if self._others is not None:
-            yield from self._others.iter_calc(
-                {query_id: _ranks_as_scores(run[query_id]) for query_id in self._qrels if query_id in run}
-            )
+            ranked = {q: _ranks_as_scores(run[q]) for q in self._qrels if q in run}
+            try:
+                yield from self._others.iter_calc(ranked)
+            except (ArithmeticError, ValueError, CalledProcessError) as error:
+                names = ", ".join(str(m) for m in self.measures if not ir_measures.pytrec_eval.supports(m))
+                raise SelectionError(
+                    f"The library ir-measures cannot compute {names} on these labels and runs: {error}."
+                ) from error
 
 
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ir_measures
 import pytest
 
-from exam_pp.errors import UnknownNameError
+from exam_pp.errors import SelectionError, UnknownNameError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.trec import TrecEval, parse_measures, trec_eval_names
 from exam_pp.phases.evaluate import Evaluation
@@ -136,6 +137,32 @@ def test_names_of_trec_eval() -> None:
     assert trec_eval_names(["P@5", "P(rel=2)@5"]) == {"P@5": "P@5", "P(rel=2)@5": "P(rel=2)@5"}
 
 
+def test_a_threshold_below_one_is_no_relevance_level() -> None:
+    """trec_eval has none: passages without a label would be relevant."""
+    for level in (0, -2):
+        with pytest.raises(UnknownNameError, match=f"RR cannot be computed at a relevance level of {level}"):
+            parse_measures(["RR"], level)
+    assert [str(measure) for measure in parse_measures(["nDCG@10"], 0)] == ["nDCG@10"]
+
+
+@pytest.mark.parametrize("measure", ["ERR@20", "nDCG(dcg='exp-log2')@5"])
+def test_labels_beyond_gdeval_s_are_one_sentence(measure: str) -> None:
+    """gdeval.pl ends with an error for labels above 4; grades of rubrics reach 5."""
+    if not ir_measures.gdeval.is_available():
+        pytest.skip("no perl")
+    with pytest.raises(SelectionError, match="gdeval, which takes labels up to 4; these reach 5"):
+        TrecEval(parse_measures([measure]), [Qrel("1", "a", 5)])
+    (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 4)])("run", {"1": {"a": 1.0}})
+    assert score.value > 0.9
+
+
+def test_what_the_library_cannot_compute_is_one_sentence() -> None:
+    """Accuracy divides by the number of passages that are not relevant."""
+    scorer = TrecEval(parse_measures(["Accuracy@3"]), [Qrel("1", "a", 1)])
+    with pytest.raises(SelectionError, match="cannot compute Accuracy@3"):
+        list(scorer("run", {"1": {"a": 1.0}}))
+
+
 def test_queries_that_a_run_lacks_count_zero() -> None:
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
     scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
@@ -174,6 +201,7 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
         ("", "Examples"),
         ("P@0", "cutoff below 1"),
         ("P_0", "cutoff below 1"),
+        ("RR(rel=0)", "relevance level below 1"),
         ("ndcg_cut_-1", "No measure"),
         ("RR(rel=a)", "No measure"),
         ("nDCG@10 AP", "No measure"),
