@@ -36,12 +36,14 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
             given[key] = score.value
         else:
             values.setdefault(key, []).append(score.value)
-    return [
-        Standing(*key, given[key], None, len(column))
-        if key in given
-        else Standing(*key, exact_mean(column), standard_error(column), len(column))
-        for key, column in values.items()
-    ]
+    rows = []
+    for key, column in values.items():
+        if key in given:
+            rows.append(Standing(*key, given[key], None, len(column)))
+        else:
+            mean = exact_mean(column)
+            rows.append(Standing(*key, mean, _standard_error(column, mean), len(column)))
+    return rows
 
 
 def exact_mean(values: list[float]) -> float:
@@ -71,8 +73,11 @@ def _share(value: float) -> tuple[int, int] | None:
 
 def standard_error(values: list[float]) -> float | None:
     """Standard deviation (ddof 1) divided by √n; None for fewer than two values."""
+    return _standard_error(values, exact_mean(values)) if values else None
+
+
+def _standard_error(values: list[float], mean: float) -> float | None:
     if len(values) < 2:
         return None
-    mean = exact_mean(values)
-    variance = fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    variance = fsum([(value - mean) ** 2 for value in values]) / (len(values) - 1)
     return sqrt(variance / len(values))
