@@ -25,7 +25,7 @@ from exam_pp.store.bank_csv import read_bank_csv
 from exam_pp.store.banks import read_bank
 from exam_pp.store.candidates import read_candidates
 from exam_pp.store.edits import file_sha256, read_edits
-from exam_pp.store.files import atomic_output, is_stream, read_lines
+from exam_pp.store.files import atomic_output, is_stream, read_bytes, read_lines
 from exam_pp.store.genq import read_genq
 from exam_pp.store.kinds import FileKind
 from exam_pp.store.leaderboards import read_ranks
@@ -33,6 +33,7 @@ from exam_pp.store.nugget_assignments import read_assignments
 from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.store.queries import read_queries
+from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.squad import read_squad
 from exam_pp.store.tqa import read_tqa
@@ -77,6 +78,33 @@ def read_in_spite_of_errors(
                 return []
 
 
+def check_repeated_keys(path: Path, findings: Findings) -> None:
+    """Note JSON objects with a key twice, of which readers see the last alone.
+
+    What is no JSON is passed over, and a stream, which cannot be read a second time.
+    """
+    if is_stream(path):
+        return
+
+    def note(line: int | None, value: bytes) -> bool:
+        try:
+            twice = repeated_key(value)
+        except (ValueError, RecursionError):
+            return False
+        if twice is not None:
+            words = f"the key {twice!r} stands twice in one object"
+            findings.add("duplicate-key", str(path), line, "", words)
+        return True
+
+    lines = read_lines(path)
+    first = next(lines, (0, b""))
+    if first[1][:1] not in (b"{", b"["):
+        return
+    if note(*first) or not note(None, bytes(read_bytes(path))):  # one document of many lines, or JSON lines
+        for number, value in lines:
+            note(number, value)
+
+
 def _write_without(path: Path, bad: set[int], copy: Path) -> None:
     """A copy in which the bad lines, and those that were blank, are blank."""
     with atomic_output(copy) as stream:
@@ -90,6 +118,7 @@ def _write_without(path: Path, bad: set[int], copy: Path) -> None:
 def check_bank(path: Path, findings: Findings) -> str:
     """Check a test bank: every line and field, then what `exam-pp bank lint` looks for."""
     file = str(path)
+    check_repeated_keys(path, findings)
     lines: list[BankLine] = []
     places: dict[tuple[str, str], int] = {}
     query_lines: dict[str, int] = {}
@@ -134,6 +163,7 @@ def _bank_line(text: bytes, file: str, number: int, findings: Findings) -> BankL
 def check_edits(path: Path, findings: Findings, banks: Mapping[Path, TestBank]) -> str:
     """Check an edits file; with banks, also whether it is about one of them."""
     file = str(path)
+    check_repeated_keys(path, findings)
     try:
         edits = read_edits(path)
     except DataError as error:
@@ -244,6 +274,7 @@ _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
 def check_by_reading(path: Path, kind: FileKind, findings: Findings) -> str:
     """Check a file by reading it, past every line that cannot be read."""
     read, noun = _READERS[kind]
+    check_repeated_keys(path, findings)
     found = read_in_spite_of_errors(path, read, findings, kind)
     return counted(len(found), noun)
 

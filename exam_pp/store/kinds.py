@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -143,9 +143,9 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
 
 def _of_mapping(values: list[Any]) -> FileKind | None:
     """Of a JSON object whose keys are ids."""
-    if values and all(isinstance(value, str) for value in values):
+    if _nearly_all(isinstance(value, str) for value in values):
         return "queries-json"
-    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if _nearly_all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return "official-json"
     facets = [facet for value in values if isinstance(value, dict) for facet in value.values()]
     if facets and all(isinstance(facet, dict) and "questions" in facet for facet in facets):
@@ -154,18 +154,20 @@ def _of_mapping(values: list[Any]) -> FileKind | None:
 
 
 def _of_lines(lines: list[str]) -> FileKind | None:
+    """Of lines of fields, which some lines may lack: what is wrong with these, a reader says."""
+    if any("\0" in line for line in lines):
+        return None
     if is_trec_eval(lines):
         return "trec-eval"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
-    if all(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
+    if _most(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
         return "run"
     body = fields[1:] if len(fields) > 1 else fields
-    if all(len(row) == 4 for row in fields):
-        if all(_is_whole(row[3]) and _is_whole(row[1]) for row in fields):
-            return "qrels"
-        if "measure" not in fields[0] or "system" not in fields[0]:
-            return _of_evaluation(fields[0], body)
+    if _most(len(row) == 4 and _is_whole(row[3]) and _is_whole(row[1]) for row in fields):
+        return "qrels"
+    if all(len(row) == 4 for row in fields) and not {"measure", "system"} <= set(fields[0]):
+        return _of_evaluation(fields[0], body)
     separator = "\t" if "\t" in lines[0] else ","
     rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
     header = rows[0]
@@ -173,9 +175,9 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return "bank-csv"
     if header[:2] == ["method", "ExamCover"]:
         return "published-cover"
-    pairs = all(len(row) == 2 and all(row) for row in rows)
-    numbers = all(_is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
-    if pairs and numbers and (_is_number(header[1]) or "rank" in header[1].lower()):
+    pairs = _most(len(row) == 2 and all(row) for row in rows)
+    numbers = _most(_is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
+    if pairs and numbers and len(header) == 2 and (_is_number(header[1]) or "rank" in header[1].lower()):
         return "official-tsv"
     if _is_leaderboard(header, rows[1:]):
         return "leaderboard"
@@ -191,9 +193,20 @@ def _is_leaderboard(header: list[str], rows: list[list[str]]) -> bool:
     return (
         bool(words & _SYSTEMS)
         and len(header) > 1
-        and bool(rows)
-        and all(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
+        and _most(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
     )
+
+
+def _most(fit: Iterable[bool]) -> bool:
+    """Whether more than half of some lines fit."""
+    fits = list(fit)
+    return 2 * sum(fits) > len(fits)
+
+
+def _nearly_all(fit: Iterable[bool]) -> bool:
+    """Whether nine of ten values of a document fit: an object with a name and a number is no such file."""
+    fits = list(fit)
+    return bool(fits) and 10 * sum(fits) >= 9 * len(fits)
 
 
 def _of_evaluation(header: list[str], body: list[list[str]]) -> FileKind | None:

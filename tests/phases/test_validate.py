@@ -96,6 +96,22 @@ def test_a_key_twice(tmp_path: Path) -> None:
     assert words(path, "duplicate-key") == "query q: the key 'exam_grades' stands twice in one object"
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('{"q1": "one", "q1": "two"}', 1),
+        ('{"bm25": 1,\n "bm25": 2}', None),
+        ('{"query_id": "q", "query_id": "r", "query_text": "x"}\n', 1),
+        ('{"query_id": "q", "items": [], "items": []}\n', 1),
+        ('{"format": "exam_pp.edits.v1", "ratings": [], "bank": [], "bank": []}', 1),
+    ],
+)
+def test_a_key_twice_in_small_files(content: str, line: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert ("duplicate-key", line) in found(path)
+
+
 def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [passage("p2")]]])
     assert found(path) == [("duplicate-query", 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ FOREIGN = {
     "a page": "<html><body>words</body></html>\n",
     "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
     "nothing": "",
+    "bytes": "a\tb\0\nc\td\n",
 }
 OURS = {
     "system\tcover\nbm25\t0.5\n": "leaderboard",
@@ -44,7 +46,16 @@ def test_files_of_others_are_not_guessed_at(content: str, tmp_path: Path) -> Non
         kind_of(path, "--from")
 
 
-@pytest.mark.parametrize(("content", "kind"), OURS.items())
+DAMAGED = {
+    "q Q0 p 1 2.0 t\nq Q0 r x 1.0 t\nbroken\nq Q0 s 3 1.0 t\nq Q0 u 3 1.0 t\n": "run",
+    "q 0 p 1\nq 0 r x\nq 0 s 1\n": "qrels",
+    "q1\tone\nq2\nq3\tthree\n": "queries-tsv",
+    "system\tcover\nbm25\t0.5\ndense\t0.6\nx\ty\n": "leaderboard",
+    json.dumps({f"s{n}": n for n in range(12)} | {"t": "two"}): "official-json",
+}
+
+
+@pytest.mark.parametrize(("content", "kind"), (OURS | DAMAGED).items())
 def test_files_of_ours_are_known(content: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(content)
