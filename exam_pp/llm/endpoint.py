@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from email.utils import parsedate_to_datetime
 from itertools import islice
 from time import time
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from exam_pp import __version__
@@ -23,7 +23,7 @@ from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
-from exam_pp.messages import Completion, Request
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +67,13 @@ class _AttemptError(Exception):
         self.delay = delay
 
 
+class _Outcome(NamedTuple):
+    """``refused``: the endpoint is there, but gave this request no reply."""
+
+    completion: Completion
+    refused: bool = False
+
+
 class EndpointLLM:
     """Chat completions with ``concurrency`` calls at a time, each tried again with growing delays.
 
@@ -83,28 +90,27 @@ class EndpointLLM:
         self._options = options
         self._openai = openai
         self._url = options.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        if urlsplit(self._url).scheme not in ("http", "https") or not urlsplit(self._url).hostname:
-            raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {self._url!r}.")
-        if "@" in urlsplit(self._url).netloc:
-            raise ModelError(f"Put no credentials into --base-url: the key is read from {KEY}.")
+        _check_url(self._url)
+        self._key = _read_key()
         self._is_openai = urlsplit(self._url).hostname == "api.openai.com"
-        if self._is_openai and not os.environ.get(KEY):
+        if self._is_openai and not self._key:
             raise ModelError(f"Name an endpoint with --base-url, or set {KEY} to use api.openai.com.")
         for library in ("httpx", "httpx2"):  # they log every call, with its whole URL
             logging.getLogger(library).setLevel(logging.WARNING)
         self._gives_logprobs = True
         self._failed_in_a_row = 0
-        self._ever_answered = False
+        self._refused_passage: str | None = None
+        self._ever_reached = self._ever_answered = False
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies as far as it can be known from here; credentials are no part of it."""
         url = urlsplit(self._url)
-        port = f":{url.port}" if url.port else ""
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
-            "base_url": f"{url.scheme}://{url.hostname}{port}{url.path}",
+            "base_url": f"{url.scheme}://{url.netloc}{url.path}",
             "temperature": 0,
+            "max_new_tokens": DEFAULT_MAX_NEW_TOKENS,
             "exam_pp": __version__,
         }
 
@@ -121,7 +127,7 @@ class EndpointLLM:
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
         stopped = threading.Event()
-        running: dict[Future[Completion], int] = {}
+        running: dict[Future[_Outcome], int] = {}
         with self._client() as client, ThreadPoolExecutor(self._options.concurrency, "endpoint") as pool:
             try:
                 while True:
@@ -130,9 +136,9 @@ class EndpointLLM:
                     if not running:
                         return
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        completion = future.result()
-                        self._watch(completion)
-                        yield running.pop(future), completion
+                        index, outcome = running.pop(future), future.result()
+                        self._watch(requests[index], outcome)
+                        yield index, outcome.completion
             finally:
                 stopped.set()  # threads that wait for their next attempt end at once
 
@@ -140,21 +146,32 @@ class EndpointLLM:
         # A local server often wants no key, but the client insists on one.
         return self._openai.OpenAI(
             base_url=self._url,
-            api_key=os.environ.get(KEY) or "none",
+            api_key=self._key or "none",
             timeout=self._options.timeout,
             max_retries=0,
         )
 
-    def _watch(self, completion: Completion) -> None:
-        """Raise when nothing has been answered for long: asking on would only lose time."""
-        self._failed_in_a_row = 0 if completion.error is None else self._failed_in_a_row + 1
+    def _watch(self, request: Request, outcome: _Outcome) -> None:
+        """Raise when nothing has been answered for long: asking on would only lose time.
+
+        A refusal is about the request if others are answered. If none is yet, it counts once a passage: one
+        that is too long is refused for every entry, but an endpoint that refuses all does not like our calls.
+        """
+        reason = outcome.completion.error
+        self._ever_answered = self._ever_answered or reason is None
+        if outcome.refused and not self._ever_answered:
+            passage = "".join(part.text for part in request.parts if part.may_be_cut)
+            self._failed_in_a_row += passage != self._refused_passage
+            self._refused_passage = passage
+        else:
+            self._failed_in_a_row = 0 if reason is None or outcome.refused else self._failed_in_a_row + 1
         if self._failed_in_a_row >= max(GIVE_UP_AFTER, self._options.concurrency):
-            raise self._stop(f"has failed {self._failed_in_a_row} times in a row ({completion.error})")
+            raise self._stop(f"has failed {self._failed_in_a_row} times in a row ({reason})")
 
     def _stop(self, what: str) -> ModelError:
         return ModelError(f"The endpoint {self.provenance()['base_url']} {what}.")
 
-    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Completion:
+    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> _Outcome:
         """The reply to one request, tried again as long as that makes sense."""
         delay, reason = FIRST_DELAY, "stopped"
         for attempt in range(ATTEMPTS):
@@ -171,9 +188,11 @@ class EndpointLLM:
                 stopped.wait(min(LONGEST_RETRY_AFTER, max(pause, failure.delay or 0.0)))
                 delay = min(2 * delay, LONGEST_DELAY)
                 continue
-            self._ever_answered = True
-            return completion
-        return Completion(error=f"the endpoint failed {ATTEMPTS} times, the last time with: {reason}")
+            self._ever_reached = True
+            return _Outcome(completion, refused=completion.error is not None)
+        return _Outcome(
+            Completion(error=f"the endpoint failed {ATTEMPTS} times, the last time with: {reason}")
+        )
 
     def _attempt(self, client: Any, request: Request) -> Completion:
         api = self._openai
@@ -186,7 +205,8 @@ class EndpointLLM:
             return self._refused(client, request, error, wants_logprobs)
         except api.APIConnectionError as error:
             reason = self._hide_key(str(error.__cause__ or error))
-            if not self._ever_answered:
+            # One that breaks off is another matter than none at all: somebody is there.
+            if not self._ever_reached and type(error.__cause__).__name__ == "ConnectError":
                 raise self._stop(f"cannot be reached ({reason}): is the server running?") from None
             raise _AttemptError(f"connection failed ({reason})") from error
         except (api.APIError, ValueError, TypeError) as error:  # a body that is no JSON, or no object
@@ -225,9 +245,32 @@ class EndpointLLM:
 
     def _hide_key(self, text: str) -> str:
         """Servers may quote what they were sent."""
-        if key := os.environ.get(KEY):
-            text = text.replace(key, "***")
+        if self._key:
+            text = text.replace(self._key, "***")
         return " ".join(text.split())[:300]
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        fits = False
+    if not fits:
+        raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {url!r}.")
+    if "@" in parts.netloc:
+        raise ModelError(f"Put no credentials into --base-url: the key is read from {KEY}.")
+
+
+def _read_key() -> str:
+    """The key, without the line break that a key from a file ends with; empty if there is none.
+
+    What no header can hold is refused here: the client's error would quote it.
+    """
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ModelError(f"The key in {KEY} holds characters that no key has: set it again.")
+    return key
 
 
 def _message(error: Any) -> str:
@@ -280,13 +323,13 @@ def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
         mass = dict.fromkeys(labels, 0.0)
         seen = 0.0
         for token in first.top_logprobs:
-            probability = math.exp(min(0.0, float(token.logprob)))
+            probability = math.exp(min(float(token.logprob), 0.0))  # in this order NaN stays NaN
             seen += probability
             if token.token.strip() in mass:
                 mass[token.token.strip()] += probability
     except (AttributeError, TypeError, ValueError, StopIteration):
         return ()
     total = math.fsum(mass.values())
-    if total <= 0 or (0.0 in mass.values() and max(0.0, 1 - seen) > UNSEEN_SHARE * total):
+    if not total > 0 or (0.0 in mass.values() and max(0.0, 1 - seen) > UNSEEN_SHARE * total):
         return ()
     return tuple(math.log(p) if p > 0 else NEGLIGIBLE_LOGPROB for p in mass.values())

@@ -97,17 +97,19 @@ def test_label_likelihoods_come_from_the_first_token() -> None:
                 return completion("4", {"4": math.log(0.9998), "5": math.log(0.0001)})
             case "unlisted":
                 return completion("4", {"4": math.log(0.6), "5": math.log(0.2)})
+            case "not a number":
+                return completion("4", {"4": math.nan, "5": -1.0})
             case "text":
                 return completion("The answer", {"The": -0.5, "4": -1.0})
             case _:
                 return completion("4")
 
     with serve(behave) as server:
-        names = ["all", "unlisted but negligible", "unlisted", "text", "none"]
+        names = ["all", "unlisted but negligible", "unlisted", "not a number", "text", "none"]
         replies = ask(server.url, [request(name, LABELS) for name in names])
     found = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
     assert found == [
-        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [],
+        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [],
     ]  # fmt: skip
 
 
@@ -207,6 +209,43 @@ def test_a_server_that_is_not_there() -> None:
         ask(url, [request("a")])
 
 
+@pytest.mark.parametrize("url", ["http://localhost:99999/v1", "http://localhost:abc/v1", "http://:80/v1"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(ModelError, match="--base-url must be a URL"):
+        load_llm(options(url))
+
+
+@pytest.mark.parametrize("answered_before", [0, 3])
+@pytest.mark.parametrize("answer", [failure(400, "maximum context length is 2048 tokens"), completion(None)])
+def test_a_passage_that_is_refused_for_every_entry_stops_nothing(answer: Any, answered_before: int) -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return answer if "long" in body["messages"][0]["content"] else rating(body)
+
+    def entry(number: int, passage: str) -> Request:
+        return Request((Part(f"Question {number}. "), Part(passage, "context", may_be_cut=True)), (), 7)
+
+    requests = [entry(n, "short") for n in range(answered_before)]
+    requests += [entry(n, "long " * 9) for n in range(50)] + [entry(60, "short")]
+    with serve(behave) as server:
+        replies = ask(server.url, requests)
+    assert [reply.error is None for reply in replies] == [True] * answered_before + [False] * 50 + [True]
+
+
+def test_an_endpoint_that_refuses_everything_is_not_asked_everything() -> None:
+    with serve(lambda _body, _count: failure(400, "max_tokens is not supported")) as server:
+        with pytest.raises(ModelError, match=r"failed 20 times in a row .*not supported"):
+            ask(server.url, [request(str(number)) for number in range(500)], concurrency=2)
+        assert len(server.bodies) <= 24
+
+
+def test_a_connection_that_breaks_off_is_tried_again() -> None:
+    def behave(body: dict[str, Any], count: int) -> Any:
+        return (200, b"no gzip", {"content_encoding": "gzip"}) if count == 1 else rating(body)
+
+    with serve(behave) as server:
+        assert all(reply.error is None for reply in ask(server.url, [request("a"), request("b")]))
+
+
 def test_a_dead_endpoint_does_not_waste_the_night() -> None:
     alive = threading.Event()
     alive.set()
@@ -235,6 +274,22 @@ def test_the_key_is_written_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     everything = f"{caught.value} {llm.provenance()} {reply} {llm!r} {caplog.text}"
     assert SECRET not in everything
     assert "hunter2" not in everything
+
+
+def test_a_key_from_a_file_ends_with_a_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", f"{SECRET}\n")
+    with serve(lambda body, count: failure(500, SECRET) if count == 1 else rating(body)) as server:
+        assert ask(server.url, [request("a")])[0].error is None
+        assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
+
+
+@pytest.mark.parametrize("key", ["sk-sécret", "sk-\nsecret", "sk-\x01secret"])
+def test_a_key_that_cannot_be_sent_is_not_quoted(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelError, match="holds characters that no key has") as caught:
+        load_llm(options("http://localhost:1/v1"))
+    assert key not in str(caught.value)
+    assert "cret" not in str(caught.value)
 
 
 def faulty(chance: random.Random, lock: threading.Lock) -> Callable[[dict[str, Any], int], Any]:
