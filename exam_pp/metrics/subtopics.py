@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stderr
+from io import StringIO
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -53,7 +55,8 @@ def subtopic_scores(
     lines = [ir_measures.Qrel(q.query_id, q.passage_id, q.relevance, q.subtopic) for q in qrels]
     query_ids = list(dict.fromkeys(line.query_id for line in lines))
     # One evaluator each: ir-measures' adapter gives the run to the first of several levels alone.
-    evaluators = [ir_measures.evaluator([measure], lines) for measure in measures]
+    with redirect_stderr(StringIO()):  # of banks with one entry it says that they are probably wrong
+        evaluators = [ir_measures.evaluator([measure], lines) for measure in measures]
     for system in runs.systems:
         run = runs.run(system)
         for measure, evaluator in zip(measures, evaluators, strict=True):

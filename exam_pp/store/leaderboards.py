@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -20,7 +21,9 @@ def read_ranks(path: str | Path) -> dict[str, float]:
     """
     lines = list(read_text_lines(path))
     if lines and lines[0][1].startswith("{"):
-        ranks = _json(parse_json("\n".join(text for _, text in lines), path), path)
+        text = "\n".join(text for _, text in lines)
+        ranks = _json(parse_json(text, path), path)
+        _check_names(json.loads(text, object_pairs_hook=list), path)
     else:
         ranks = _table(lines, path)
     if not ranks:
@@ -39,6 +42,13 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
         except OverflowError:
             raise DataError("the rank is too large.", file=str(path), field=system) from None
     return ranks
+
+
+def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
+    """JSON readers keep the last of several equal names without a word."""
+    for system, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path))
 
 
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:

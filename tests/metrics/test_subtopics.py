@@ -44,6 +44,15 @@ def runs(ranks: dict[str, int]) -> RunMatrix:
     return matrix
 
 
+def test_a_bank_of_one_entry_is_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """The library writes that the results are probably not valid."""
+    (score,) = subtopic_scores(
+        runs({"p": 1}), [SubtopicQrel("q", "1", "p", 5)], parse_measures(["alpha_nDCG@20"], subtopics=True)
+    )
+    assert score.value == 1.0
+    assert not capsys.readouterr().err
+
+
 def test_every_entry_is_a_subtopic_and_one_that_nobody_covers_has_a_placeholder() -> None:
     file = graded({"p1": {"a": 5, "b": 1}, "p2": {"b": 3}}, {"p1": 1, "p2": 2})
 

@@ -30,6 +30,7 @@ def test_shapes(tmp_path: Path, content: str) -> None:
         ('{"a": true}', "a: the rank True is not a number."),
         ('{"a": NaN}', "a: the rank nan is not a number."),
         ('{"a": 1', "is not valid JSON"),
+        ('{"a": 1, "b": 2, "a": 3}', "the system 'a' occurs twice."),
         ("a\t1\nb\n", "line 2: has no second column."),
         ("a\t1\nb\tsecond\n", "line 2, rank: 'second' is not a number."),
         ("a\t1\nb\tinf\n", "line 2, rank: 'inf' is not a finite number."),
