@@ -12,6 +12,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.prompts.answer_key import checkable_golds, is_correct
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
+from exam_pp.prompts.thoughts import without_thoughts
 from exam_pp.test_bank import Entry
 
 MAX_NEW_TOKENS = 16
@@ -110,8 +111,8 @@ class AnswerVerifier:
 
 
 def answers_of(grades: RubricGrades, entries: dict[str, Entry]) -> Iterator[tuple[Entry, str]]:
-    """The stored answers to questions whose key can be compared with text."""
+    """The stored answers to questions whose key can be compared with text, without what was thought aloud."""
     for entry_id, answer in grades.answers:
         entry = entries.get(entry_id)
         if entry is not None and entry.gold_answers is not None and checkable_golds(entry) is not None:
-            yield entry, answer
+            yield entry, without_thoughts(answer) or ""

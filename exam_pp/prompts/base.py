@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from exam_pp.data_model import RatingSource
 from exam_pp.messages import Part, Request
+from exam_pp.prompts.thoughts import without_thoughts
 from exam_pp.registry import Registry
 from exam_pp.test_bank import Entry, EntryKind
 
@@ -20,6 +21,8 @@ Kind = Literal[
 ]
 Unparsed = Literal["default", "ungraded", "published"]
 """What a reply that is no number becomes: the papers' defaults, nothing, or the published code's rule."""
+
+STILL_THINKING = "the reply ended before the model had thought it through"
 
 CUT_SLOT = "context"
 """The placeholder of the passage: the only text that is ever shortened."""
@@ -51,8 +54,11 @@ class ReadingRule:
     read: Reader
 
     def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
-        """Read a reply."""
-        return self.read(reply, entry, unparsed)
+        """Read a reply, but not what the model thought aloud before it."""
+        said = without_thoughts(reply)
+        if said is None:
+            return Verdict(None, False, reason=STILL_THINKING)
+        return self.read(said, entry, unparsed)
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,10 @@ def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
     """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
     span = r"\d\s*(?:[-–]|to)\s*\d"
     scale = rf"(?:\s*\(\s*{span}\s*\)|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
-    connector = rf"{scale}[*_\"']*(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
+    connector = rf"{scale}[*_\"']*+(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
     outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
     return re.compile(
-        rf"\b{names}[*_\"']*{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
+        rf"\b{names}[*_\"']*+{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
         re.IGNORECASE,
     )
 

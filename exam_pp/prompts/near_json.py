@@ -1,0 +1,108 @@
+"""JSON and Python literals as models write them: among other words, with slips, or cut off at the end."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+_FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(\s*[\]}])")
+# Python would join the two strings.
+_MISSING_COMMA = re.compile(r"([\"'])(\s+)(?=\1)")
+_COMMENT = re.compile(r"^\s*(?://|#).*$", re.MULTILINE)
+_BRACED_LIST = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*)\}(?!\s*:)")
+_QUOTES = str.maketrans("“”„‟", '""""')
+_BRACKET = re.compile(r"[\[{]")
+_MOST_TRIES = 100
+"""At how many brackets of a reply a value is looked for: prose has few, and a broken reply may have many."""
+
+
+def json_values(reply: str) -> Iterator[Any]:
+    """The values that a reply may mean, the likeliest first: in fences (all of them), else in the open."""
+    if fenced := [value for text in _FENCE.findall(reply) for value in _spans(text)[:1]]:
+        yield fenced if len(fenced) > 1 else fenced[0]
+    yield from _spans(reply)
+
+
+def json_pieces(reply: str) -> Iterator[Any]:
+    """The JSON values that stand one after the other, whatever is between them."""
+    decoder = json.JSONDecoder(strict=False)
+    position = 0
+    for _ in range(_MOST_TRIES):
+        bracket = _BRACKET.search(reply, position)
+        if bracket is None:
+            return
+        try:
+            value, position = decoder.raw_decode(reply, bracket.start())
+            yield value
+        except (ValueError, RecursionError):
+            position = bracket.end()
+
+
+def parsed(text: str) -> Any:
+    """The value of nearly-JSON or of a Python literal, or None."""
+    plain = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub("", text.translate(_QUOTES)))
+    plain = _MISSING_COMMA.sub(r"\1,\2", plain)
+    for candidate in (text, plain):
+        try:
+            return json.loads(candidate, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    for candidate in (_BRACED_LIST.sub(r"[\1]", plain), plain):  # a set would lose the order
+        try:
+            return ast.literal_eval(candidate)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            continue
+    return None
+
+
+def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
+    """The complete strings of a list that is no valid JSON, each with the key before it, if any.
+
+    ``quote`` is the mark around strings; models forget to escape it, so it ends one only where a list could
+    go on.
+    """
+    text = text.translate(_QUOTES)
+    pattern = _string(quote)
+    key: str | None = None
+    position = 0
+    while (start := text.find(quote, position)) >= 0:
+        if "}" in text[position:start]:
+            key = None
+        match = pattern.match(text, start)
+        if match is None:  # cut off, or never closed on its line
+            line_end = text.find("\n", start)
+            if line_end < 0:
+                return
+            position = line_end
+        elif match["colon"]:
+            key, position = _unescaped(match[1]), match.end()
+        else:
+            yield key, _unescaped(match[1])
+            position = match.end()
+
+
+@lru_cache(maxsize=2)
+def _string(quote: str) -> re.Pattern[str]:
+    ends = rf"[ \t]*(?:[,\]}}\n]|\Z|:\s*[{quote}\[{{\d])|[ \t]+{quote}"
+    return re.compile(
+        rf"{quote}((?:[^{quote}\\\n]|\\.|{quote}(?!{ends}))*+){quote}(?P<colon>\s*:(?=\s*[{quote}\[{{\d]))?"
+    )
+
+
+def _spans(text: str) -> list[Any]:
+    """The values from the first bracket to the last one, for both kinds of brackets."""
+    spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
+    found = [parsed(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
+    return [value for value in found if value is not None]
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text.replace("\\'", "'")
