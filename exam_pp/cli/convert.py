@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import emit, format_option
+from exam_pp.cli.options import METHOD_NAME, emit, format_option
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +31,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     help="What of an answer becomes a passage.",
 )
 @click.option("--measure", help="Of several measures, the one that official ranks are made of.")
-@click.option(
-    "--method-name",
-    type=click.Choice(["stem", "tag"]),
-    default="stem",
-    show_default=True,
-    help="Name a run's system by its file, or by the tag in its lines.",
-)
+@METHOD_NAME
 @click.option("--contexts", type=_FILE, help="With squad2: a passages file with the paragraphs.")
 @click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
 @format_option("text", "md", "tsv", "json")

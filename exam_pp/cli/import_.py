@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import output_option
+from exam_pp.cli.options import METHOD_NAME, output_option
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +55,7 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
     show_default=True,
     help="What of an answer is one passage; a paragraph has at most about 400 words.",
 )
-@click.option(
-    "--method-name",
-    type=click.Choice(["stem", "tag"]),
-    default="stem",
-    show_default=True,
-    help="Name a run's system by its file, or by the tag in its lines.",
-)
+@METHOD_NAME
 @click.option("--skip-missing-texts", is_flag=True, help="Drop passages without a text instead of refusing.")
 @click.option(
     "--candidates",

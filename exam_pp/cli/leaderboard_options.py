@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.options import emit, emit_report, format_option, log_notes, output_option, plot_option
+from exam_pp.cli.options import (
+    METHOD_NAME,
+    emit,
+    emit_report,
+    format_option,
+    log_notes,
+    output_option,
+    plot_option,
+)
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluate import Evaluation
@@ -65,13 +73,7 @@ def run_options(*, required: bool) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         for option in (
-            click.option(
-                "--method-name",
-                type=click.Choice(["stem", "tag"]),
-                default="stem",
-                show_default=True,
-                help="Name a run's system by its file, or by the tag in its lines.",
-            ),
+            METHOD_NAME,
             measures_option("nDCG@10"),
             click.option(
                 "--runs",

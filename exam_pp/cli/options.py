@@ -20,6 +20,14 @@ ReportFormat = Literal["text", "tsv", "json", "md"]
 PASSAGES = click.argument("passages", type=click.Path(path_type=Path, allow_dash=True))
 GRADED = click.argument("graded", type=click.Path(path_type=Path, allow_dash=True))
 
+METHOD_NAME = click.option(
+    "--method-name",
+    type=click.Choice(["stem", "tag"]),
+    default="stem",
+    show_default=True,
+    help="Name a run's system by its file, or by the tag in its lines.",
+)
+
 
 def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
     """``-o FILE``; the default is standard output."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.options import METHOD_NAME
+
 if TYPE_CHECKING:
     from exam_pp.phases.query import SqlSources
     from exam_pp.store.duck import Limits
@@ -24,13 +26,7 @@ def source_options(function: F) -> F:
         click.option("--runs", multiple=True, type=_FILE, help="Run file or folder of them, for `runs`."),
         click.option("--scores", multiple=True, type=_FILE, help="Leaderboard, for `scores`."),
         click.option("--queries", multiple=True, type=_FILE, help="Query texts, for `queries`."),
-        click.option(
-            "--method-name",
-            type=click.Choice(["stem", "tag"]),
-            default="stem",
-            show_default=True,
-            help="Name a run's system by its file, or by the tag in its lines.",
-        ),
+        METHOD_NAME,
     ]
     for option in reversed(options):
         function = option(function)
