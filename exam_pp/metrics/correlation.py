@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -174,13 +175,13 @@ def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Int
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:
     """Ranks for systems without an official one: that of the ranked system just above them by score.
 
-    A system above all ranked ones gets the best official rank.
+    A system above all ranked ones gets the best official rank, one level with ranked ones the worst of theirs.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, table 4 (≈).
     """
     found: dict[str, float] = {}
     last = min(ranks.values())
-    for system in sorted(scores, key=lambda name: (-scores[name], name)):
+    for system in sorted(scores, key=lambda name: (-scores[name], ranks.get(name, inf), name)):
         if system in ranks:
             last = ranks[system]
         else:

@@ -137,6 +137,12 @@ def test_systems_without_official_rank_get_that_of_the_system_above() -> None:
     assert approximate_ranks(scores, ranks) == {"GPT4-question": 1, "GPT3.5-wiki": 27, "GPT4-wiki": 44}
 
 
+def test_an_approximate_rank_among_ties_is_the_worst_of_theirs() -> None:
+    scores = {"a new one": 0.5, "first": 0.5, "second": 0.5, "last": 0.1}
+
+    assert approximate_ranks(scores, {"second": 2, "first": 1, "last": 3}) == {"a new one": 2}
+
+
 def test_min_max() -> None:
     assert min_max_scaled({"a": 2, "b": 4, "c": 3}) == {"a": 0.0, "b": 1.0, "c": 0.5}
     assert min_max_scaled({"a": 2, "b": 2}) == {"a": 0.0, "b": 0.0}

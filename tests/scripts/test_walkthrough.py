@@ -27,6 +27,7 @@ def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp
     runs.mkdir()
     (runs / "one.run").write_text("q1 Q0 p1 1 2 t\nq1 Q0 p2 2 1 t\n007 Q0 p3 1 1 t\n")
     (runs / "bm25.run").write_text("q1 Q0 p2 1 2 t\n")
+    (runs / "new.run").write_text("007 Q0 p3 1 1 t\n")
     official = tmp_path / "official.json"
     official.write_text('{"one": 1, "bm25": 2}')
     out = tmp_path / "out"
@@ -48,5 +49,9 @@ def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp
         "dl20-uncovered-passages.txt": "Missing in the test bank",
         "dl20-grid-display.txt": "Grid",
     }
+    board = (out / f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv").read_text()
+    assert {line.split("\t")[0]: line.split("\t")[4] for line in board.splitlines()[1:-2]} == {
+        "bm25": "2", "new": "≈2", "one": "1"
+    }  # fmt: skip
     qrels = (out / f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels").read_text()
     assert qrels == "q1 0 p1 1\nq1 0 p2 1\n007 0 p3 0\n"
