@@ -15,7 +15,7 @@ STOREYS = {
     "phases": 4,
     "graders": 3,
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
-    **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits"), 1),
+    **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
     **dict.fromkeys(("errors", "registry", "stopwords", "wording", "words"), 0),
 }
 # The storey on which rooms must not know each other; elsewhere modules of one storey build on each other.

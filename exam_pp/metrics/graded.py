@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from exam_pp.metrics.packed import PackedMapping
+from exam_pp.packed import PackedMapping
 
 if TYPE_CHECKING:
     from exam_pp.data_model import GradesView, PassageView, QueryView

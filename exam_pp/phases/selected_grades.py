@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
-from exam_pp.metrics.packed import Chosen
+from exam_pp.packed import Chosen
 from exam_pp.phases.evaluation import PathLike, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks import read_bank

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from exam_pp.errors import OutputError
 from exam_pp.metrics import packed
 from exam_pp.metrics.graded import GradedPassage, GradedQuery
-from exam_pp.metrics.packed import Chosen, PackedMapping
+from exam_pp.packed import Chosen, PackedMapping
 
 numbers = st.integers(-(2**70), 2**70)
 masks = st.integers(0, 2**90)
