@@ -236,17 +236,19 @@ def run_scores(runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measur
     gains = runs.gains(qrels)
     matrices = {measure: gains.values(measure).tolist() for measure in measures if supports(measure)}
     others = [measure for measure in measures if measure not in matrices]
+    names = {measure: str(measure) for measure in measures}  # slow to make
     library = TrecEval(others, qrels) if others else None
     for row, system in enumerate(runs.systems):
         found: dict[str, list[Score]] = {}
         for score in library(system, runs.run(system)) if library else ():
             found.setdefault(score.metric, []).append(score)
         for measure in measures:
+            name = names[measure]
             if measure in matrices:
                 values = zip(gains.query_ids, matrices[measure][row], strict=True)
-                yield from (Score(system, query_id, str(measure), value) for query_id, value in values)
+                yield from [Score(system, query_id, name, value) for query_id, value in values]
             else:
-                yield from found.get(str(measure), ())
+                yield from found.get(name, ())
 
 
 def score_bounds(
@@ -266,14 +268,13 @@ def score_bounds(
         depth = measure.params.get("cutoff")
         if depth not in at_best:
             at_best[depth] = runs.gains(qrels, ungraded=ungraded, depth=depth)
+        name = str(measure)
         both = np.stack([plain.values(measure), at_best[depth].values(measure)])
         if np.array_equal(both[0], both[1]):
             continue
         for bound, values in ((low, both.min(axis=0)), (high, both.max(axis=0))):
             for system, row in zip(runs.systems, values.tolist(), strict=True):
-                bound += [
-                    Score(system, q, str(measure), v) for q, v in zip(plain.query_ids, row, strict=True)
-                ]
+                bound += [Score(system, q, name, v) for q, v in zip(plain.query_ids, row, strict=True)]
     return low, high
 
 
