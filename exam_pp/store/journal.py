@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -40,33 +41,46 @@ class Journal:
     """Replies by request key; the first reply of a key stays.
 
     One process writes a journal at a time: a second one gets an :class:`OutputError`. ``path`` None
-    keeps the journal in memory, where nothing can be written next to the output.
+    keeps the journal in memory, where nothing can be written next to the output. Whatever the file refuses
+    is an :class:`OutputError`, at once or when the damaged part of it is read.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        try:
+        with self._access():
             self._db = sqlite3.connect(
                 ":memory:" if path is None else path, timeout=1.0, isolation_level=None
             )
-            # The lock is held for the life of the connection, so that a second run cannot interleave.
-            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._refuse_other_databases()
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
-            )
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            raise OutputError(_reason(path, error)) from error
+        try:
+            with self._access():
+                self._prepare()
+        except OutputError:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        # The lock is held for the life of the connection, so that a second run cannot interleave.
+        self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._refuse_other_databases()
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
+        )
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _access(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, *_UNREADABLE) as error:
+            raise OutputError(_reason(self.path, error)) from error
 
     def _refuse_other_databases(self) -> None:
         """A journal is deleted at the end: somebody's database must not be taken for one."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables - {"replies"}:
-            self._db.close()
             raise sqlite3.DatabaseError("it holds other tables")
 
     def __enter__(self) -> Journal:
@@ -78,46 +92,50 @@ class Journal:
         self.close()
 
     def __len__(self) -> int:
-        count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
+        with self._access():
+            count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
 
     def get(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The known replies among ``keys``."""
         found: dict[str, Completion] = {}
-        for key in keys:
-            row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-            if row is not None:
-                found[key] = _decode(row[0])
+        with self._access():
+            for key in keys:
+                row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+                if row is not None:
+                    found[key] = _decode(row[0])
         return found
 
     def everything(self) -> dict[str, Completion]:
         """All replies."""
-        return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
+        with self._access():
+            return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
 
     def add(self, replies: Mapping[str, Completion]) -> None:
         """Append the replies of one batch, all or none; keys that are known keep their first reply."""
         self._insert([(key, _encode(reply)) for key, reply in replies.items()])
 
     def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
-        try:
+        with self._access():
             self._db.execute("BEGIN")
             self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?)", rows)
             self._db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise OutputError(_reason(self.path, error)) from error
 
     def take_over(self, other: Path) -> int:
         """Add what another journal holds and delete that one; returns how many replies it held."""
         with Journal(other) as source:
-            rows = source._db.execute("SELECT key, reply FROM replies").fetchall()
-            self._insert(rows)
+            replies = source.everything()
+            self.add(replies)
             source.remove()
-        return len(rows)
+        return len(replies)
 
     def forget_failures(self) -> int:
         """Remove replies that are errors, so that they are asked again; returns how many."""
-        cursor = self._db.execute("DELETE FROM replies WHERE json_extract(reply, '$.error') IS NOT NULL")
-        return cursor.rowcount
+        # SQLite's own functions for JSON know no infinite numbers, which likelihoods may be.
+        failed = [(key,) for key, reply in self.everything().items() if reply.error is not None]
+        with self._access():
+            self._db.executemany("DELETE FROM replies WHERE key = ?", failed)
+        return len(failed)
 
     def close(self) -> None:
         """Close the file; the journal stays for the next run."""
@@ -131,7 +149,16 @@ class Journal:
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 
-def _reason(path: Path | None, error: sqlite3.Error) -> str:
+_UNREADABLE = (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError)
+"""What a stored reply raises that is none."""
+
+
+def _reason(path: Path | None, error: Exception) -> str:
+    if isinstance(error, _UNREADABLE) or "malformed" in str(error) or "decode" in str(error):
+        return (
+            f"The journal {path} is damaged ({error}): remove it, and what it held is asked again, or name "
+            "another --journal."
+        )
     if "locked" in str(error):
         return f"{path} is in use by another grading of the same output; wait for it or name another -o."
     if isinstance(error, sqlite3.OperationalError):

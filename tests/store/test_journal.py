@@ -46,10 +46,40 @@ def test_the_first_reply_stays(tmp_path: Path) -> None:
 
 
 def test_failures_are_forgotten_on_request() -> None:
+    impossible = Completion("4", label_logprobs=(-math.inf, -1.0))
     with Journal(None) as journal:
-        journal.add({"good": Completion("4"), "bad": Completion(error="out of memory")})
+        journal.add({"good": Completion("4"), "bad": Completion(error="out of memory"), "sure": impossible})
         assert journal.forget_failures() == 1
-        assert set(journal.get(["good", "bad"])) == {"good"}
+        assert journal.everything() == {"good": Completion("4"), "sure": impossible}
+
+
+@pytest.mark.parametrize("replies", [1, 3000])
+def test_a_damaged_journal_is_one_sentence_and_stays(tmp_path: Path, replies: int) -> None:
+    path = tmp_path / "j"
+    keys = [f"key {number}" for number in range(replies)]
+    with Journal(path) as journal:
+        journal.add({key: Completion("a reply " * 20) for key in keys})
+    whole = path.read_bytes()
+    damaged = whole.replace(b'"text"', b"'text'") if replies == 1 else whole[:4096] + bytes(len(whole) - 4096)
+    path.write_bytes(damaged)
+    sentence = r"journal .*/j is damaged .* remove it"
+    with Journal(path) as journal:
+        for read in (lambda: journal.get(keys), journal.everything, journal.forget_failures):
+            with pytest.raises(OutputError, match=sentence):
+                read()
+    with Journal(None) as journal, pytest.raises(OutputError, match=sentence):
+        journal.take_over(path)
+    assert path.read_bytes() == damaged
+
+
+def test_half_a_journal_is_refused_and_not_kept_open(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path) as journal:
+        journal.add({f"key {number}": Completion("a reply " * 20) for number in range(300)})
+    path.write_bytes(path.read_bytes()[: 4096 * 3])
+    for _ in range(2):
+        with pytest.raises(OutputError, match="is damaged"):
+            Journal(path)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
