@@ -148,8 +148,3 @@ class PassageFields(msgspec.Struct, gc=False, frozen=True):
 class QueryFields(msgspec.Struct, gc=False, frozen=True):
     query_id: str
     passages: list[PassageFields]
-
-
-class HeadFields(msgspec.Struct, gc=False, frozen=True):
-    paragraph_id: str
-    text: str

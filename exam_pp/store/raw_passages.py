@@ -6,6 +6,7 @@ keys included, and costs neither time nor memory.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,7 @@ from exam_pp.data_model import (
     RubricGrades,
 )
 from exam_pp.errors import DataError
-from exam_pp.store.fields import HeadFields, PassageFields
+from exam_pp.store.fields import PassageFields
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages import NOT_TAKEN, check_ids, parse_query
 from exam_pp.store.raw_json import (
@@ -45,9 +46,15 @@ from exam_pp.store.validation import data_error
 
 AnyGrades = RubricGrades | DirectGrade
 
+
+class _Head(msgspec.Struct, gc=False, frozen=True):
+    paragraph_id: str | int
+    text: str
+
+
 _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
-_ID = msgspec.json.Decoder(str)
-_HEAD = msgspec.json.Decoder(HeadFields)
+_ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is read as its digits
+_HEAD = msgspec.json.Decoder(_Head)
 _VIEW = msgspec.json.Decoder(PassageFields)
 _KINDS: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
 """The keys of a passage under which sets of grades stand, in the order of ``grade_sets``."""
@@ -87,10 +94,10 @@ def _read(line: _Line) -> RawQuery:
         if not line.data.isascii():
             line.data.decode("utf-8")  # parts that are not decoded are not checked
         raw_id, raw_passages = _LINE.decode(line.data)
-        query_id = _ID.decode(raw_id)
+        query_id = str(_ID.decode(raw_id))
         heads = [(raw, _HEAD.decode(raw)) for raw in raw_passages]
         passages = [
-            RawPassage(line, position, raw, head.paragraph_id, head.text)
+            RawPassage(line, position, raw, str(head.paragraph_id), head.text)
             for position, (raw, head) in enumerate(heads)
         ]
         return RawQuery(query_id, passages, _Original(line.data, raw_id, tuple(passages)))
@@ -100,7 +107,17 @@ def _read(line: _Line) -> RawQuery:
         RawPassage(line, position, dump(passage), passage.passage_id, passage.text)
         for position, passage in enumerate(query.passages)
     ]
-    return RawQuery(query.query_id, passages)
+    if not _is_unicode(line.data):  # what reading replaced is written so
+        return RawQuery(query.query_id, passages)
+    return RawQuery(query.query_id, passages, _Original(line.data, text_of(query.query_id), tuple(passages)))
+
+
+def _is_unicode(line: bytes) -> bool:
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def dump(record: Record) -> bytes:

@@ -133,6 +133,29 @@ def test_lines_that_only_python_reads() -> None:
     assert [grades.model for grades in query.passages[0].grade_sets()] == ["new"]
 
 
+@pytest.mark.parametrize(
+    "passage_line",
+    [
+        '{"z":1.50, "paragraph_id": 7, "text":"t\\u00e9"}',  # ids that are numbers are read as texts
+        '{"z":1.50, "paragraph_id": "p", "text":"t", "x": NaN}',
+        '{"z":1.50, "paragraph_id": 7.5, "text":"t"}',
+    ],
+)
+def test_what_is_read_with_some_trouble_keeps_its_bytes_too(passage_line: str) -> None:
+    for query_id in ('"q"', "12"):
+        line = f'[ {query_id}, [{passage_line}, {{"paragraph_id":"other" , "text": "t"}}]]'
+        query = raw(line)
+        assert query.query_id == query_id.strip('"')
+        assert query.dump() == line.encode()
+    query.passages[1].set_text("new")
+    assert '"z":1.5' in query.dump().decode()
+
+
+def test_what_reading_replaced_is_written_so() -> None:
+    query = raw('["q", [{"paragraph_id": "p", "text": "\\ud800"}]]')
+    assert json.loads(query.dump()) == ["q", [{"paragraph_id": "p", "text": "?"}]]
+
+
 def test_what_is_wrong_is_said_where_it_is_looked_at(write_jsonl: Write) -> None:
     bad = write_jsonl("p.jsonl", [["q", []], ["r", [passage("p"), passage("s", exam_grades=[{"llm": "m"}])]]])
     (_, query) = read_raw_passages(bad)
