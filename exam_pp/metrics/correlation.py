@@ -175,7 +175,8 @@ def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Int
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:
     """Ranks for systems without an official one: that of the ranked system just above them by score.
 
-    A system above all ranked ones gets the best official rank, one level with ranked ones the worst of theirs.
+    A system above all ranked ones gets the best official rank, one level with ranked ones the worst of
+    theirs.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, table 4 (≈).
     """

@@ -168,7 +168,7 @@ def _table(passages: Sequence[RatedPassage], labelling: Labelling, layout: Layou
         tables = _two_by_two(passages, labels, row.labels, layout.columns[box].labels)
         kappas.append(cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]))
         found = kappa_interval(tables, samples=_SAMPLES, seed=seed)
-        interval = "" if found is None else f"[{found.low:z.2f}, {found.high:z.2f}]"
+        interval = "" if found is None else f"[{found.low:z.2}, {found.high:z.2}]"
         rows.append([row.name, *counts, len(inside), kappas[-1], interval])
     best = max((kappa for kappa in kappas if kappa is not None), default=None)
     kappa_column = len(layout.columns) + 2

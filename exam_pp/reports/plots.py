@@ -142,9 +142,9 @@ def against_length(points: Mapping[str, tuple[float, float]], front: Sequence[st
 
 
 def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
-    axes.margins(0.12, 0.08)  # names stay inside the frame
     if len(points) > _MOST_NAMED:
         return
+    axes.margins(0.12, 0.08)  # names stay inside the frame
     for number, (name, x, y) in enumerate(sorted(points, key=lambda point: point[1:])):
         above = number % 2 == 0
         axes.annotate(
