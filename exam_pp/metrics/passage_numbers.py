@@ -69,7 +69,7 @@ class PassageNumbers:
         width = max(ids.dtype, self._ids.dtype, key=lambda dtype: dtype.itemsize)
         ids, self._ids = ids.astype(width, copy=False), self._ids.astype(width, copy=False)
         places = self._places(queries, ids)
-        numbers = self._table[places].astype(np.int64)
+        numbers = self._table.take(places).astype(np.int64)
         rest = np.flatnonzero(~self._are(numbers, queries, ids))
         while len(rest):
             if add:
@@ -87,8 +87,8 @@ class PassageNumbers:
         """Whether these are the passages with these numbers; words are compared faster than ids."""
         if not self._count:
             return np.zeros(len(numbers), np.bool_)
-        same: NDArray[np.bool_] = (numbers != _NONE) & (self._queries[numbers] == queries)
-        for there, here in zip(_words(self._ids[numbers]).T, _words(ids).T, strict=True):
+        same: NDArray[np.bool_] = (numbers != _NONE) & (self._queries.take(numbers) == queries)
+        for there, here in zip(_words(self._ids.take(numbers)).T, _words(ids).T, strict=True):
             same &= there == here
         return same
 
@@ -101,13 +101,13 @@ class PassageNumbers:
         return numbers
 
     def _make_room(self, new: int) -> None:
-        """For so many more passages; a table that is half empty has few places that several want."""
+        """For so many more passages; a table that is nearly empty has few places that several want."""
         size = len(self._table)
-        while size < 2 * (self._count + new):
+        while size < 4 * (self._count + new):
             size *= 2
         if size == len(self._table) and len(self._ids) >= self._count + new:
             return
-        self._queries, self._ids = np.resize(self._queries, size // 2), np.resize(self._ids, size // 2)
+        self._queries, self._ids = np.resize(self._queries, size // 4), np.resize(self._ids, size // 4)
         self._table = np.full(size, _NONE, np.int32)
         places = self._places(self._queries[: self._count], self.ids)
         rest = np.arange(self._count)
