@@ -149,7 +149,7 @@ def test_holes_are_filled_and_people_stand(labelled: Path, tmp_path: Path) -> No
     assert "3 judgments" in filled.notes[0]
     assert "2 holes filled" in filled.notes[0]
     assert "2 judged passages have a grade too" in filled.notes[1]
-    assert "labels of 1 queries" in filled.notes[2]
+    assert "labels of 1 query not in" in filled.notes[2]
     with pytest.raises(SelectionError, match="No query with grades"):
         fill_holes(existing, [Qrel("new", "y", 1)])
 
