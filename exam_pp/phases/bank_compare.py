@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
-from exam_pp.phases.bank_edit import HISTORY
+from exam_pp.phases.bank_edit import HISTORY, records_of
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
@@ -33,8 +33,7 @@ def differences(old: TestBank, new: TestBank) -> list[Difference]:
     renamed = {
         (line.query_id, str(record.get("id"))): str(record["new_id"])
         for line in new.lines
-        if isinstance(line.info, dict)
-        for record in line.info.get(HISTORY, ())
+        for record in records_of(line, HISTORY)
         if isinstance(record, dict) and record.get("op") == "reword" and record.get("new_id")
     }
     found = []
@@ -132,7 +131,7 @@ def _united(first: BankLine, second: BankLine, fresh: Sequence[Entry]) -> BankLi
         info = (
             first.info if isinstance(first.info, dict) else {} if first.info is None else {"info": first.info}
         )
-        update["info"] = {**info, "merged": [*info.get("merged", []), second.info]}
+        update["info"] = {**info, "merged": [*records_of(first, "merged"), second.info]}
     return first.model_copy(update=update)
 
 

@@ -41,7 +41,13 @@ def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
     if not records:
         return line
     info = line.info if isinstance(line.info, dict) else {} if line.info is None else {"info": line.info}
-    return line.model_copy(update={"info": {**info, HISTORY: [*info.get(HISTORY, []), *records]}})
+    return line.model_copy(update={"info": {**info, HISTORY: [*records_of(line, HISTORY), *records]}})
+
+
+def records_of(line: BankLine, key: str) -> list[Any]:
+    """The list under ``key`` of the line's ``info``; what another tool wrote there is one record."""
+    found = line.info.get(key) if isinstance(line.info, dict) else None
+    return found if isinstance(found, list) else [] if found is None else [found]
 
 
 def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
@@ -109,14 +115,16 @@ class _Working:
         self.lines[at] = add_history(self.lines[at], [record])
 
     def _find(self, edit: BankEdit) -> tuple[int, int]:
-        key = str(edit.entry_id)
-        while (edit.query_id, key) in self._renamed:
-            key = self._renamed[edit.query_id, key]
-        for at, line in enumerate(self.lines):
-            if line.query_id == edit.query_id:
-                for position, item in enumerate(line.items):
-                    if item.entry_id == key:
-                        return at, position
+        key: str | None = str(edit.entry_id)
+        followed: set[str] = set()
+        while key is not None and key not in followed:
+            for at, line in enumerate(self.lines):
+                if line.query_id == edit.query_id:
+                    for position, item in enumerate(line.items):
+                        if item.entry_id == key:
+                            return at, position
+            followed.add(key)  # words may have come back to what they were
+            key = self._renamed.get((edit.query_id, key))
         if all(line.query_id != edit.query_id for line in self.lines):
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}")
         raise _DoesNotFitError(f"the query {edit.query_id!r} has no entry {edit.entry_id!r}")

@@ -58,7 +58,7 @@ def _entry_table(query: QueryBank) -> Table:
 def _golds(entry: Entry) -> str | None:
     if entry.gold_answers is None:
         return None
-    return " | ".join(entry.gold_answers) or "(unanswerable)"
+    return " | ".join(entry.gold_answers) if entry.gold_answers else "(unanswerable)"
 
 
 def stats_report(bank: Path) -> Report:

@@ -17,6 +17,7 @@ from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.ask import Answerer
+from exam_pp.phases.bank_compare import differences
 from exam_pp.phases.bank_edit import apply_edits, split_bank
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grade
 from exam_pp.prompts import PROMPTS
@@ -24,7 +25,7 @@ from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.edits import file_sha256, read_edits, write_edits
 from exam_pp.store.journal import Journal
 from exam_pp.store.passages import passages_writer, read_passages
-from exam_pp.test_bank import BankLine, entry_id
+from exam_pp.test_bank import BankLine, TestBank, entry_id
 
 WriteLines = Callable[[str, list[Any]], Path]
 
@@ -78,6 +79,36 @@ def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
     assert line.info["gpt_model"] == "gpt-4"
     assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
     assert len(lines[0].items) == 2, "the input stays as it is"
+
+
+def test_words_that_come_back(tiny_bank: Path) -> None:
+    """Old ids are followed to the new words, but an id that is there is meant itself."""
+    first, second = read_bank(tiny_bank).lines[0].items[:2]
+    named = entry_id("q1", "Which text is this?")
+    line, _ = edited(
+        tiny_bank,
+        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
+        {"op": "reword", "id": named, "text": "What is it?"},
+        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
+        {"op": "weight", "id": first.entry_id, "value": 2},
+        {"op": "reword", "id": second.entry_id, "text": "What is it?"},
+        {"op": "weight", "id": entry_id("q1", "What is it?"), "value": 3},
+    )
+    assert [(item.text, item.weight) for item in line.items[:2]] == [
+        ("Which text is this?", 2.0),
+        ("What is it?", 3.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, []), ("imported", ["imported"]), ({"by": "x"}, [{"by": "x"}]), ([1], [1])]
+)
+def test_a_history_of_another_tool(tiny_bank: Path, before: Any, after: list[Any]) -> None:
+    lines = read_bank(tiny_bank).lines
+    lines = [line.model_copy(update={"info": {"history": before}}) for line in lines]
+    line, _ = apply_edits(lines, edits({"op": "remove", "id": "q1/b"}))
+    assert [*after, line.info["history"][-1]] == line.info["history"]
+    assert not differences(TestBank.from_lines(lines), TestBank.from_lines(lines))
 
 
 @pytest.mark.parametrize(
