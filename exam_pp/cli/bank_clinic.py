@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import NumberRange
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 @click.option("--closed-book", type=_PATH, help="Grades without a passage, of `exam-pp bank closed-book`.")
 @click.option(
     "--everybody",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
     help="Pass rate from which an entry is covered by everybody.",
@@ -60,14 +61,14 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 )
 @click.option(
     "--mostly",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.5,
     show_default=True,
     help="Share of non-relevant passages, of the judged ones that pass, that is a sign.",
 )
 @click.option(
     "--discrimination",
-    type=click.FloatRange(-1, 1),
+    type=NumberRange(-1, 1),
     default=0.1,
     show_default=True,
     help="Correlation with the other entries that is a sign, or below.",

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.ranges import NumberRange
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
 @_BANK
 @click.option(
     "--secret",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     required=True,
     help="Share of each query's entries that stays secret, such as 0.3.",
 )

@@ -19,6 +19,7 @@ from exam_pp.cli.options import (
     output_option,
     plot_option,
 )
+from exam_pp.cli.ranges import NumberRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluate import Evaluation
@@ -193,7 +194,7 @@ def leaderboard_options(
         ),
         click.option(
             "--confidence",
-            type=click.FloatRange(0.5, 1, max_open=True),
+            type=NumberRange(0.5, 1, max_open=True),
             default=0.95,
             show_default=True,
             help="Of intervals; tests use 1 minus it as α.",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.ranges import NumberRange
+
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
 
@@ -51,7 +53,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         click.option("--base-url", help="Endpoint for the pipeline openai, e.g. http://localhost:8000/v1."),
         click.option(
             "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
+            type=NumberRange(min=0, min_open=True),
             default=120.0,
             show_default=True,
             help="Seconds that an endpoint may take for a reply.",

@@ -1,0 +1,19 @@
+"""Numbers as options."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers; "nan", which is neither inside nor outside of any, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; fails with a usage error."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number

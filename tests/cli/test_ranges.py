@@ -1,0 +1,24 @@
+"""Numbers as options: what is no number is a usage error."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.cli.main import main
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bank split BANK --secret nan -o a.jsonl --secret-output b.jsonl",
+        "bank clinic GRADED --bank BANK --everybody nan",
+        "bank clinic GRADED --bank BANK --discrimination NaN",
+        "evaluate cover GRADED --confidence nan",
+        "grade GRADED -o out.jsonl --bank BANK --prompt-class X --model m --timeout nan",
+    ],
+)
+def test_not_a_number(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(command.split())
+    assert stop.value.code == 2
+    assert "is not a number" in capsys.readouterr().err
