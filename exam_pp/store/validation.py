@@ -37,7 +37,8 @@ def sentence(error: Any) -> str:
         return "is missing."
     if error["type"] == "json_invalid":
         return f"is not valid JSON ({error['ctx']['error']})."
-    return f"{error['msg'][:1].lower()}{error['msg'][1:]}."
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}."
 
 
 def parse_json(
