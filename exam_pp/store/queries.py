@@ -45,6 +45,8 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     for line, query in _parse(path):
         if query.query_id in queries:
             raise DataError(f"the query id {query.query_id!r} occurs twice.", file=str(path), line=line)
+        if not query.query_id.strip():
+            raise DataError("a query has no id.", file=str(path), line=line)
         if not query.query_text.strip():
             raise DataError(f"the query {query.query_id!r} has no text.", file=str(path), line=line)
         queries[query.query_id] = query
@@ -93,10 +95,17 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         return [(number, _tsv(text, path, number)) for number, text in lines]
     if '"query_id"' in first:
         return [(number, parse_record(Query, text, path, number)) for number, text in lines]
-    mapping = parse_json("\n".join(text for _, text in lines), path)
-    if not isinstance(mapping, dict) or not all(isinstance(text, str) for text in mapping.values()):
+    pairs = _pairs("\n".join(text for _, text in lines), path)
+    return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
+
+
+def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
+    """The keys and values of a JSON object, a key as often as it is there."""
+    mapping = parse_json(text, path)
+    if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
         raise DataError("is not a JSON object of query id to query text.", file=str(path))
-    return [(None, Query(query_id=key, query_text=text)) for key, text in mapping.items()]
+    pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
+    return pairs
 
 
 def _of_ir_datasets(name: str) -> list[Query]:
@@ -121,5 +130,5 @@ def _text_of(query: Any) -> str:
 def _tsv(text: str, path: str | Path, number: int) -> Query:
     query_id, tab, query_text = text.partition("\t")
     if not tab:
-        raise DataError("has no tab between query id and text.", file=str(path), line=number)
+        raise DataError("has no query id with a tab and a text after it.", file=str(path), line=number)
     return Query(query_id=query_id.strip(), query_text=query_text.strip())

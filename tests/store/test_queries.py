@@ -38,8 +38,11 @@ def test_facets(demo_data: Path) -> None:
     ("content", "words"),
     [
         ("", "holds no queries."),
-        ("q1 no tab\n", "line 1: has no tab between query id and text."),
+        ("q1 no tab\n", "line 1: has no query id with a tab and a text after it."),
         ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
+        ("q1\t\n", "line 1: has no query id with a tab and a text after it."),
+        ('{"q1": "a", "q1": "b"}', "the query id 'q1' occurs twice."),
+        ('{"": "a"}', "a query has no id."),
         ('{"q1": "  "}', "the query 'q1' has no text."),
         ('{"q1": 3}', "is not a JSON object of query id to query text."),
         ('{"q1": "a"', "is not valid JSON"),
