@@ -9,9 +9,11 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.assignment import AssignmentGrader
 from exam_pp.graders.base import Grader
 from exam_pp.graders.direct import DirectGrader
-from exam_pp.graders.labelling import REPAIRS
+from exam_pp.graders.labelling import MAX_NEW_TOKENS, REPAIRS
 from exam_pp.graders.rubric import RubricGrader
+from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.prompts.base import Prompt, Unparsed
+from exam_pp.prompts.nuggets import is_listwise
 
 
 def make_grader(
@@ -28,6 +30,7 @@ def make_grader(
     are asked for again. Raises :class:`SelectionError` for a prompt
     that grades no passages.
     """
+    options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else DEFAULT_MAX_NEW_TOKENS)
     if prompt.kind == "direct":
         return DirectGrader(prompt, model, options, unparsed, soft)
     if prompt.kind in ("question", "nugget"):
@@ -37,3 +40,9 @@ def make_grader(
     users = {"verification": "verify-answers", "generate": "generate", "nuggetize": "nuggetize"}
     hint = f"; `exam-pp {users[prompt.kind]}` uses it" if prompt.kind in users else ""
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")
+
+
+def _recorded(options: dict[str, Any], asked: int) -> dict[str, Any]:
+    """What is recorded: how long a reply could be is a matter of the model and of what is asked."""
+    possible = options.get("max_new_tokens")
+    return options if possible is None else options | {"max_new_tokens": min(possible, asked)}

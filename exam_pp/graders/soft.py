@@ -22,8 +22,11 @@ class SoftGrade(NamedTuple):
 
 
 def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
-    """The soft grade of log-probabilities of labels 0, 1, 2 ...; None where there are none."""
-    if len(label_logprobs) < 2:
+    """The soft grade of log-probabilities of labels 0, 1, 2 ...; None where there are none.
+
+    Impossible labels (−inf) are fine; a model that has overflown (NaN, +inf) says nothing about any.
+    """
+    if len(label_logprobs) < 2 or any(map(math.isnan, label_logprobs)):
         return None
     top = max(label_logprobs)
     if not math.isfinite(top):

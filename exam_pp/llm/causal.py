@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from exam_pp import __version__
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.chat import CausalEncoder
+from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
 from exam_pp.llm.conversion import is_wanted, start
 from exam_pp.llm.encoding import Encoded
@@ -99,8 +99,10 @@ class DecoderLLM(BatchedLLM[Encoded]):
             "pipeline": self._options.pipeline,
             **self.engine_provenance(),
             "prompt_format": "chat" if self._encoder.is_chat else "plain",
+            **({"prompt_date": PROMPT_DATE.isoformat()} if self._encoder.names_date else {}),
             "num_beams": self._options.beams,
             "do_sample": False,
+            "max_new_tokens": self._encoder.most_new_tokens,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +13,10 @@ from exam_pp.llm.encoding import PromptEncoder, clean
 from exam_pp.messages import Part, Request
 
 _MARK = "the reply of the assistant"
+
+PROMPT_DATE = date(2024, 7, 26)
+"""The day that templates which name one get to know: replies must not change overnight. It is the one that
+Llama's templates name where they are told none."""
 
 
 def as_messages(parts: Iterable[Part]) -> list[dict[str, str]]:
@@ -36,13 +41,20 @@ class CausalEncoder(PromptEncoder):
         self._context = context
         self._special = _special_tokens(tokenizer)
         self.is_chat = bool(getattr(tokenizer, "chat_template", None))
+        self._template = _undated(tokenizer.get_chat_template()) if self.is_chat else ""
+        self.names_date = self._template.startswith(_FIXED_DATE)
         super().__init__(tokenizer, max_tokens or context)
         self._joins = False
         self.stops = frozenset([*stops, *self._turn_end()])
 
     def new_tokens(self, request: Request) -> int:
         """How long the reply may be."""
-        return min(request.max_new_tokens, self._context // 2)
+        return min(request.max_new_tokens, self.most_new_tokens)
+
+    @property
+    def most_new_tokens(self) -> int:
+        """How long any reply may be."""
+        return self._context // 2
 
     def line_ends(self) -> frozenset[int]:
         """The tokens that are nothing but line breaks."""
@@ -100,7 +112,12 @@ class CausalEncoder(PromptEncoder):
 
     def _apply(self, messages: list[dict[str, str]], **options: Any) -> str:
         text: str = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False, **options
+            messages,
+            chat_template=self._template,
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=False,
+            **options,
         )
         return text
 
@@ -116,6 +133,20 @@ class CausalEncoder(PromptEncoder):
         after = text[text.rindex(_MARK) + len(_MARK) :] if _MARK in text else ""
         ids = self._tokenizer(after.lstrip(), add_special_tokens=False)["input_ids"][:1]
         return [i for i in ids if i in self._tokenizer.all_special_ids or i in _added(self._tokenizer)]
+
+
+# Templates ask transformers' strftime_now for the date. Here a macro answers instead.
+_FIXED_DATE = "".join(
+    [
+        "{%- macro strftime_now(format) -%}{{ format",
+        *(f'|replace("%{code}", "{PROMPT_DATE.strftime("%" + code)}")' for code in "YymdBbAaHIMSpj"),
+        " }}{%- endmacro %}\n",
+    ]
+)
+
+
+def _undated(template: str) -> str:
+    return _FIXED_DATE + template if "strftime_now" in template else template
 
 
 def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.messages import Completion, Request
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,9 @@ LONGEST_RETRY_AFTER = 300.0
 
 GIVE_UP_AFTER = 20
 """So many requests in a row without a reply, each tried to the end, and the endpoint counts as dead."""
+
+LONGEST_REPLY = 4096
+"""Tokens; requests ask for less."""
 
 TOP_LOGPROBS = 20
 UNSEEN_SHARE = 1e-3
@@ -110,7 +113,7 @@ class EndpointLLM:
             "engine": "openai",
             "base_url": f"{url.scheme}://{url.netloc}{url.path}",
             "temperature": 0,
-            "max_new_tokens": DEFAULT_MAX_NEW_TOKENS,
+            "max_new_tokens": LONGEST_REPLY,
             "exam_pp": __version__,
         }
 
@@ -220,7 +223,9 @@ class EndpointLLM:
             "messages": [message | {"content": clean(message["content"])} for message in messages],
             "temperature": 0,
             # The newer name is the only one for some of OpenAI's models, and unknown to many servers.
-            "max_completion_tokens" if self._is_openai else "max_tokens": request.max_new_tokens,
+            "max_completion_tokens" if self._is_openai else "max_tokens": min(
+                request.max_new_tokens, LONGEST_REPLY
+            ),
         }
         if wants_logprobs:
             arguments |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}

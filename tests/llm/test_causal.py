@@ -40,7 +40,7 @@ def as_request(prompt: str, labels: tuple[str, ...] = (), **more: Any) -> Reques
     """The prompt; an instruction that it begins with is a part of its own, as in a grading prompt."""
     instruction = INSTRUCTION if prompt.startswith(INSTRUCTION) else ""
     start, space, rest = prompt[len(instruction) :].partition(" ")
-    parts = (Part(instruction or start + space), Part(rest, "context", may_be_cut=True))
+    parts: tuple[Part, ...] = (Part(instruction or start + space), Part(rest, "context", may_be_cut=True))
     if instruction:
         parts = (parts[0], Part(start + space, "question"), parts[1])
     return Request(parts, labels, **{"max_new_tokens": 24, **more})
@@ -246,6 +246,27 @@ def test_roles_become_messages_and_passages_cannot_end_a_turn(causal_checkpoints
     assert encoded.ids.count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
 
 
+def test_the_day_of_the_grading_is_no_part_of_a_prompt(
+    causal_checkpoints: dict[str, Path], tmp_path: Path
+) -> None:
+    """Templates such as Llama 3.2's write today's date into every prompt."""
+    model, tokenizer = load(causal_checkpoints["chat"])
+    model.save_pretrained(tmp_path)
+    plain = tokenizer.chat_template
+    tokenizer.chat_template = (
+        "{%- if not date_string is defined %}\n"
+        '    {%- set date_string = strftime_now("%d %b %Y") %}\n{%- endif %}\n'
+        'Today Date: {{ date_string }} {{ strftime_now("%Y-%m-%d") }}\n' + plain
+    )
+    tokenizer.save_pretrained(tmp_path)
+    llm: Any = load_llm(options(tmp_path))
+    (encoded,) = llm.encode([as_request("a b c")])
+    assert tokenizer.decode(encoded.ids).startswith(
+        "Today Date: 26 Jul 2024 2024-07-26\n<|im_start|>user\na b c"
+    )
+    assert llm.provenance()["prompt_date"] == "2024-07-26"
+
+
 def test_a_chat_prompt_needs_a_template(causal_checkpoints: dict[str, Path]) -> None:
     llm = load_llm(options(causal_checkpoints["plain"]))
     with pytest.raises(ModelError, match=r"role 'system', but the model .* has no chat template"):
@@ -273,6 +294,8 @@ def test_out_of_memory_halves_the_batch(
 def test_provenance_tells_what_decides_a_reply(causal_checkpoints: dict[str, Path]) -> None:
     chat = load_llm(options(causal_checkpoints["chat"])).provenance()
     assert (chat["prompt_format"], chat["num_beams"], chat["do_sample"]) == ("chat", 1, False)
+    assert chat["max_new_tokens"] == CONTEXT // 2
+    assert "prompt_date" not in chat
     plain = load_llm(options(causal_checkpoints["plain"])).provenance()
     assert plain["prompt_format"] == "plain"
     assert plain["checkpoint_hash"] != chat["checkpoint_hash"]
