@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +14,7 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
 from exam_pp.phases.evaluation import Evaluation, PathLike, some
-from exam_pp.results import Qrel, SubtopicQrel
+from exam_pp.results import Qrel, RunColumns, SubtopicQrel
 from exam_pp.store.collector import no_collections
 from exam_pp.store.run_columns import read_run_columns
 from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
@@ -169,8 +171,7 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
     wanted = set(query_ids)
     origin: dict[str, Path] = {}
     matrix = RunMatrix()
-    for path in run_files(runs):
-        columns = read_run_columns(path, method=method)
+    for path, columns in _read_ahead(run_files(runs), method):
         if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
             origin[columns.system] = path
             continue
@@ -186,3 +187,16 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
             origin[system] = path
             matrix.add(system, {query_id: places for query_id, places in run.items() if query_id in wanted})
     return matrix
+
+
+def _read_ahead(paths: Iterable[Path], method: MethodName) -> Iterator[tuple[Path, RunColumns | None]]:
+    """The runs in order; while one is looked at, another thread reads the next, which numpy lets it."""
+    waiting: deque[tuple[Path, Future[RunColumns | None]]] = deque()
+    with ThreadPoolExecutor(1) as reader:
+        for path in paths:
+            waiting.append((path, reader.submit(read_run_columns, path, method=method)))
+            if len(waiting) > 1:
+                first, columns = waiting.popleft()
+                yield first, columns.result()
+        for last, columns in waiting:
+            yield last, columns.result()
