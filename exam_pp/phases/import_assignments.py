@@ -22,6 +22,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.phases.losses import Losses
+from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
@@ -121,9 +122,10 @@ class AssignmentSummary:
 def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
     """Write graded passages, and the nuggets as a bank where asked for.
 
-    Nuggets are joined by query and text. A label outside the vocabulary leaves the nugget ungraded, and is
-    kept. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice, or whose text differs
-    from the one in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
+    Nuggets are joined by query and text. Labels are read as in replies ("Not Support" is one); a label
+    outside the vocabulary leaves the nugget ungraded, and is kept. Raises
+    :class:`~exam_pp.errors.DataError` for an answer that occurs twice, or whose text differs from the one in
+    ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
     """
     outputs = [sources.output, sources.bank_output, sources.queries_output]
     for output in outputs:
@@ -210,8 +212,8 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
         elif ids.from_bank:
             summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
-        if is_label(label):
-            labels.append((nugget_id, label))
+        if is_label(plain := plain_label(label)):
+            labels.append((nugget_id, plain))
         else:
             errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
             summary.ungraded[label] += 1

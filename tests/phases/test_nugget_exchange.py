@@ -33,7 +33,7 @@ def read_json(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
-def assignment(run: str, query_id: str, labels: str, **keys: Any) -> dict[str, Any]:
+def assignment(run: str, query_id: str, labels: str | list[str], **keys: Any) -> dict[str, Any]:
     """A line of AutoNuggetizer; labels S, P, N or anything else, importance vital then okay."""
     names = {"S": "support", "P": "partial_support", "N": "not_support"}
     return {
@@ -78,6 +78,20 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
     bank = read_bank(tmp_path / "b.jsonl")
     assert [entry.importance for entry in bank.entries("007").values()] == ["vital", "okay", "okay", "okay"]
     assert json.loads((tmp_path / "q.json").read_text()) == {"007": "text of 007"}
+
+
+def test_labels_that_people_write(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """As the paper's tables spell them."""
+    source = write_jsonl(
+        "a.jsonl", [assignment("r", "1", ["Support", "Partial Support", "not-support", "partly"])]
+    )
+    told = " ".join(import_assignments(AssignmentSources([source], tmp_path / "g.jsonl")).lines())
+    ((found,),) = (query.passages for query in read_passages(tmp_path / "g.jsonl"))
+    (grades,) = found.rubric_grades or ()
+    assert [label for _, label in grades.nugget_labels() or ()] == [
+        "support", "partial_support", "not_support"
+    ]  # fmt: skip
+    assert "1 label is none of the three, and ungraded: 'partly'" in told
 
 
 def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
