@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.answer_units import Unit
 
 # Importing a module of formats registers them.
-from exam_pp.phases.conversion import answers, banks, nuggets, passages, scores, trec
+from exam_pp.phases.conversion import answers, banks, nuggets, passages, ragelo, scores, trec
 from exam_pp.phases.conversion.base import FORMATS, Content, FileFormat, Source, Target
 from exam_pp.phases.conversion.bridges import BRIDGES, BridgeOptions
 from exam_pp.phases.losses import Losses
@@ -22,7 +22,7 @@ from exam_pp.store.passages import read_passages
 from exam_pp.store.trec import MethodName, run_files
 
 __all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
-_REGISTERED = (answers, banks, nuggets, passages, scores, trec)
+_REGISTERED = (answers, banks, nuggets, passages, ragelo, scores, trec)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,15 @@ from exam_pp.store.nugget_assignments import read_assignments
 from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.store.queries import read_queries
+from exam_pp.store.ragelo import (
+    ANSWERS,
+    DOCUMENTS,
+    QUERIES,
+    answers_of,
+    passages_of,
+    queries_of,
+    read_cells,
+)
 from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.squad import read_squad
@@ -266,6 +275,9 @@ _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     "umbrela": (read_judge_rows, "judgment"),
     "candidates": (read_candidates, "query"),
     "autojudge-bank": (read_autojudge, "query"),
+    "ragelo-queries": (lambda path: queries_of(read_cells(path, QUERIES), path), "query"),
+    "ragelo-documents": (lambda path: passages_of(read_cells(path, DOCUMENTS, ["agent"]), path), "query"),
+    "ragelo-answers": (lambda path: answers_of(read_cells(path, ANSWERS), path), "answer"),
     "tqa": (read_tqa, "lesson"),
     "squad2": (read_squad, "paragraph"),
 }

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,32 +71,49 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
     write_text(path, _BOM + stream.getvalue(), inputs=inputs)
 
 
+def unused_cells(path: str | Path) -> Counter[str]:
+    """How many cells the columns hold that :func:`read_bank_csv` ignores, by the column's name.
+
+    Those behind the last column have the name ``""``.
+    """
+    unused: Counter[str] = Counter()
+    for _, record in _records(path):
+        filled = (name for name, cell in record.items() if "".join(cell or ""))  # one, or those behind
+        unused.update(name or "" for name in filled if name not in COLUMNS)
+    return unused
+
+
 def read_bank_csv(path: str | Path) -> list[Row]:
     """The rows of a CSV that :func:`write_bank_csv` wrote and a spreadsheet may have edited.
 
     Columns may come in any order, unknown ones are ignored; the separator is a comma, semicolon or tab.
     Raises :class:`DataError` for missing columns, and for rows without query id or text.
     """
+    rows = []
+    for line, record in _records(path):
+        cells = {name: _unguarded(record.get(name) or "") for name in COLUMNS}
+        for name in _REQUIRED:
+            if not cells[name].strip():
+                raise DataError("is empty.", file=str(path), line=line, field=name)
+        rows.append(Row(**cells, line=line))
+    return rows
+
+
+def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows that are not blank by the names of their columns, with the lines where they end."""
     content = read_text(path).removeprefix(_BOM)
     header = content.split("\n", 1)[0]
     separator = max(",;\t", key=header.count)
-    rows = []
     try:
         reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
         names = reader.fieldnames or []
         if missing := [name for name in _REQUIRED if name not in names]:
             raise DataError(f"has no column {missing[0]!r}.", file=str(path), line=1)
         for record in reader:
-            if not any(cell for cell in record.values()):
-                continue
-            cells = {name: _unguarded(record.get(name) or "") for name in COLUMNS}
-            for name in _REQUIRED:
-                if not cells[name].strip():
-                    raise DataError("is empty.", file=str(path), line=reader.line_num, field=name)
-            rows.append(Row(**cells, line=reader.line_num))
+            if any(record.values()):
+                yield reader.line_num, record
     except csv.Error as error:
         raise DataError(f"is not a CSV file ({error}).", file=str(path)) from error
-    return rows
 
 
 def _guarded(cell: str) -> str:

@@ -22,6 +22,7 @@ FileKind = Literal[
     "leaderboard", "scores-jsonl", "published-cover", "trec-eval", "autojudge-eval", "autojudge-tot",
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
     "nuggetizer-assignments", "nuggetizer-metrics", "umbrela", "candidates",
+    "ragelo-queries", "ragelo-documents", "ragelo-answers",
 ]  # fmt: skip
 
 _DOCUMENTS = ("queries-json", "official-json", "genq")
@@ -173,6 +174,8 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     header = rows[0]
     if {"query_id", "text"} <= set(header):
         return "bank-csv"
+    if kind := _of_ragelo(set(header)):
+        return kind
     if header[:2] == ["method", "ExamCover"]:
         return "published-cover"
     pairs = _most(len(row) == 2 and all(row) for row in rows)
@@ -182,6 +185,14 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     if _is_leaderboard(header, rows[1:]):
         return "leaderboard"
     return "queries-tsv" if pairs and not numbers and separator == "\t" else None
+
+
+def _of_ragelo(header: set[str]) -> FileKind | None:
+    if header == {"qid", "query"}:
+        return "ragelo-queries"
+    if {"qid", "did", "document"} <= header:
+        return "ragelo-documents"
+    return "ragelo-answers" if header == {"qid", "agent", "answer"} else None
 
 
 def _is_leaderboard(header: list[str], rows: list[list[str]]) -> bool:

@@ -8,12 +8,13 @@ from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.bank_formats import bank_of_csv, is_stale
-from exam_pp.phases.conversion.base import Target, add_format, reading
-from exam_pp.phases.conversion.unsaid import bank_losses, used
+from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.conversion.unsaid import bank_losses, uncounted, used
 from exam_pp.phases.losses import Losses
 from exam_pp.store.autojudge import read_autojudge, write_autojudge
-from exam_pp.store.bank_csv import write_bank_csv
+from exam_pp.store.bank_csv import unused_cells, write_bank_csv
 from exam_pp.store.banks import read_bank, write_bank
+from exam_pp.store.files import is_stream
 from exam_pp.store.genq import genq_text, genq_words, read_genq, write_genq
 from exam_pp.store.nuggetizer import read_nuggetizer, write_nuggetizer
 from exam_pp.store.squad import read_squad, squad_title, write_squad
@@ -37,6 +38,15 @@ def _of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list
 
 def _write_jsonl_bank(lines: Iterable[BankLine], target: Target) -> None:
     write_bank(lines, target.path, inputs=target.inputs)
+
+
+def _read_csv(source: Source) -> list[BankLine]:
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        for name, count in unused_cells(source.path).items():
+            source.losses.add(f"values of {name!r}" if name else "cells without a column", count)
+    return bank_of_csv(source.path)
 
 
 def _write_csv(lines: Iterable[BankLine], target: Target) -> None:
@@ -154,7 +164,7 @@ _SQUAD = {"data": used("title", paragraphs={"qas": _SQUAD_QA})}
 add_format(
     "bank", "bank", "test bank, JSON lines", reading(lambda path: read_bank(path).lines), _write_jsonl_bank
 )
-add_format("bank-csv", "bank", "test bank as a spreadsheet", reading(bank_of_csv), _write_csv)
+add_format("bank-csv", "bank", "test bank as a spreadsheet", _read_csv, _write_csv)
 add_format(
     "genq", "bank", "question banks by facet, first shape",
     reading(read_genq, {"*": {"*": used("title facet questions")}}), _write_genq,

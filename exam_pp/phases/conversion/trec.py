@@ -9,7 +9,7 @@ from typing import Literal
 
 from exam_pp.errors import DataError
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
-from exam_pp.phases.conversion.unsaid import uncounted
+from exam_pp.phases.conversion.unsaid import query_losses, uncounted
 from exam_pp.phases.export import write_runs
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import is_stream, read_lines, read_text
@@ -37,8 +37,7 @@ def _write_queries(queries: Iterable[Query], target: Target, form: Literal["json
     queries = list(queries)
     if form != "jsonl":
         for query in queries:
-            target.losses.add("facets", len(query.facets or ()))
-            target.losses.keys(query.model_extra)
+            query_losses(query, target.losses)
             if form == "tsv":
                 changed = " ".join(query.query_text.split()) != query.query_text
                 target.losses.add("white space in texts", changed)

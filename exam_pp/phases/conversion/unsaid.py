@@ -11,6 +11,7 @@ from exam_pp.data_model import QueryPassages, Record
 from exam_pp.phases.losses import Losses
 from exam_pp.store.answers import Answer
 from exam_pp.store.files import is_stream, read_lines, read_text
+from exam_pp.store.queries import Query
 from exam_pp.test_bank import BankLine, Entry
 
 Used = Mapping[str, Any]
@@ -145,6 +146,12 @@ def passage_losses(query: QueryPassages, keeps: Collection[str], losses: Losses)
         kept += passage.rankings if "places in rankings" in keeps else []
         for record in kept:
             losses.keys(record.model_extra)
+
+
+def query_losses(query: Query, losses: Losses) -> None:
+    """Note what of a query a format of ids and texts leaves out."""
+    losses.add("facets", len(query.facets or ()))
+    losses.keys(query.model_extra)
 
 
 def answer_losses(answer: Answer, keeps: Collection[str], losses: Losses) -> None:
