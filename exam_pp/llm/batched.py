@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ class BatchedLLM(ABC, Generic[E]):
         self.name = name
         self._batch_tokens = batch_tokens
         self._parallel = parallel
+        self._too_large = math.inf
         self._planned: tuple[Sequence[Request], list[E]] = ((), [])
 
     @abstractmethod
@@ -66,10 +68,11 @@ class BatchedLLM(ABC, Generic[E]):
         """Answer batch by batch; with a parallel engine, a few batches ahead."""
         encoded = self._encoded(requests)
         running: deque[tuple[Batch, Callable[[], list[Completion]]]] = deque()
-        for batch in self.batches(requests) if batches is None else batches:
-            running.append((batch, self._start(requests, encoded, batch)))
-            if len(running) > self._parallel:
-                yield from self._finish(requests, encoded, *running.popleft())
+        for planned in self.batches(requests) if batches is None else batches:
+            for batch in self._parts(encoded, planned):
+                running.append((batch, self._start(requests, encoded, batch)))
+                if len(running) > self._parallel:
+                    yield from self._finish(requests, encoded, *running.popleft())
         while running:
             yield from self._finish(requests, encoded, *running.popleft())
 
@@ -103,15 +106,32 @@ class BatchedLLM(ABC, Generic[E]):
     def _halves(
         self, requests: Sequence[Request], encoded: list[E], batch: Batch
     ) -> Iterator[tuple[int, Completion]]:
-        """Out of memory is no reason to stop: the batch is tried again in two halves."""
+        """Out of memory is no reason to stop: the batch is tried again in two halves.
+
+        Later batches of its size are halved before they are tried, as they would fail with their work half done.
+        """
         _free_memory()
         if len(batch) == 1:
             yield batch[0], Completion(error="out of memory, even in a batch of its own")
             return
         log.warning("Out of memory with a batch of %d prompts: halving it", len(batch))
+        self._too_large = min(self._too_large, _size(encoded, batch))
+        for half in self._parts(encoded, batch):
+            yield from self._finish(requests, encoded, half, self._start(requests, encoded, half))
+
+    def _parts(self, encoded: list[E], batch: Batch) -> Iterator[Batch]:
+        """The batch, or pieces of it that are smaller than what has not fitted the memory so far."""
+        if len(batch) == 1 or _size(encoded, batch) < self._too_large:
+            yield batch
+            return
         middle = (len(batch) + 1) // 2
         for half in (batch[:middle], batch[middle:]):
-            yield from self._finish(requests, encoded, half, self._start(requests, encoded, half))
+            yield from self._parts(encoded, half)
+
+
+def _size(encoded: Sequence[Encoded], batch: Batch) -> int:
+    """Padded tokens."""
+    return len(batch) * max(len(encoded[index].ids) for index in batch)
 
 
 def _wait(wait: Callable[[], list[Completion]]) -> list[Completion] | None:
