@@ -205,7 +205,9 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
     """The labels as grades, in the order of the file; a repeated nugget has a label each time."""
     labels: list[tuple[str, str]] = []
     errors: dict[str, Any] = {}
-    found = ids.of(line.qid, [nugget.text for nugget in line.nuggets])
+    found = list(ids.of(line.qid, [nugget.text for nugget in line.nuggets]))
+    times = Counter(nugget_id for nugget_id, _ in found)
+    in_order: list[tuple[str, str]] = []
     for nugget, (nugget_id, known) in zip(line.nuggets, found, strict=True):
         if known:
             summary.matched += 1
@@ -214,11 +216,15 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
         label = nugget.assignment or ""
         if is_label(plain := plain_label(label)):
             labels.append((nugget_id, plain))
+            in_order.append((nugget_id, plain))
         else:
+            if times[nugget_id] > 1:  # else the label of another one of them would count for it
+                in_order.append((nugget_id, label))
             errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
             summary.ungraded[label] += 1
     summary.graded += len(labels)
-    return RubricGrades(**_grade_keys(labels, errors, grader))
+    assignments = [NuggetAssignment(nugget_id=key, assignment=label) for key, label in in_order]
+    return RubricGrades(**_grade_keys(labels, errors, grader), assignments=assignments)
 
 
 def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
@@ -238,9 +244,6 @@ def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], gr
         "self_ratings": [
             SelfRating(nugget_id=nugget_id, self_rating=ASSIGNMENT_RATINGS[label], **source)
             for nugget_id, label in labels
-        ],
-        "assignments": [
-            NuggetAssignment(nugget_id=nugget_id, assignment=label) for nugget_id, label in labels
         ],
         "relevance_label": max(ratings.values(), default=0),
     }

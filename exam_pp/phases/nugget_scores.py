@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -27,8 +28,8 @@ from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
 _LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
 
-Labels = dict[str, list[str]]
-"""Nugget id to its labels: one, or one for every time that a bank repeats the nugget."""
+Labels = dict[str, list[str | None]]
+"""Nugget id to its labels: one, or one for every time that a bank repeats the nugget (None: ungraded)."""
 
 
 @dataclass
@@ -141,15 +142,22 @@ def _labels(passage: PassageView, criteria: GradeFilter, answers: _Answers) -> d
     return found
 
 
-def assigned_labels(grades: GradesView) -> list[tuple[str, str]] | None:
+def assigned_labels(grades: GradesView) -> list[tuple[str, str | None]] | None:
     """Nugget id and label of grades that assign nuggets, else None.
+
+    Of a nugget that repeats, an unknown label is None in its place.
 
     Ratings of an assignment prompt without labels beside them are labels too: that is how a person's
     corrections may be written.
     """
     pairs = grades.nugget_labels()
     if pairs is not None:
-        return [(nugget_id, label) for nugget_id, label in pairs if is_label(label)]
+        times = Counter(nugget_id for nugget_id, _ in pairs)
+        return [
+            (nugget_id, label if is_label(label) else None)
+            for nugget_id, label in pairs
+            if is_label(label) or times[nugget_id] > 1
+        ]
     name = grades.prompt_class
     if name is None or name not in PROMPTS or PROMPTS.get(name).kind != "assignment":
         return None
@@ -160,9 +168,14 @@ def better_labels(one: Labels, other: Labels) -> Labels:
     """The better label of each nugget, for answers in several passages."""
     united = dict(one)
     for nugget_id, labels in other.items():
-        pairs = zip_longest(united.get(nugget_id, ()), labels, fillvalue="not_support")
-        united[nugget_id] = [max(pair, key=ASSIGNMENT_RATINGS.__getitem__) for pair in pairs]
+        united[nugget_id] = [
+            max(pair, key=_rating) for pair in zip_longest(united.get(nugget_id, ()), labels)
+        ]
     return united
+
+
+def _rating(label: str | None) -> int:
+    return -1 if label is None else ASSIGNMENT_RATINGS[label]
 
 
 def _check_selection(answers: _Answers, graded: PathLike, criteria: GradeFilter) -> None:

@@ -19,6 +19,7 @@ from exam_pp.phases.export_answers import AnswerFormat, export_answers
 from exam_pp.phases.export_assignments import export_assignments
 from exam_pp.phases.import_ import ImportSources, import_passages
 from exam_pp.phases.import_assignments import AssignmentSources, import_assignments
+from exam_pp.phases.nugget_scores import nugget_evaluations
 from exam_pp.phases.umbrela_rows import export_judge_rows, import_judge_rows
 from exam_pp.store.answers import read_answers
 from exam_pp.store.banks import read_bank
@@ -92,6 +93,22 @@ def test_labels_that_people_write(write_jsonl: WriteJsonl, tmp_path: Path) -> No
         "support", "partial_support", "not_support"
     ]  # fmt: skip
     assert "1 label is none of the three, and ungraded: 'partly'" in told
+
+
+def test_a_nugget_that_repeats_has_each_label_in_its_place(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """The support of one is not that of the other, whose label is unknown."""
+    line = assignment("r", "1", ["?", "S", "N"])
+    for nugget in line["nuggets"][:2]:
+        nugget |= {"text": "the same", "importance": "vital"}
+    sources = AssignmentSources(
+        [write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl"
+    )
+    import_assignments(sources)
+    (scores,) = nugget_evaluations(sources.output, tmp_path / "b.jsonl").values()
+    assert {row.metric: row.value for row in scores.scores}["V_strict"] == 0.5
+    assert {row.metric: row.value for row in scores.best_case}["V_strict"] == 1.0
+    export_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
+    assert read_json(tmp_path / "o.jsonl") == [line]
 
 
 def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
