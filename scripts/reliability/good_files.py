@@ -142,6 +142,9 @@ GOOD: dict[str, str] = {
          "claim_bank": {}}
     ),
     "bank.csv": "query_id,query_text,kind,id,text,weight\nq1,a query,question,q1/a,What is a?,1.0\n",
+    "ragelo_queries.csv": "qid,query\nq1, a query\n007,another\n",
+    "ragelo_documents.csv": 'qid,did,document,agent\nq1,p1,"Text, of p1.",one\nq1,p2,Text of p2.,\n',
+    "ragelo_answers.csv": 'qid,agent,answer\nq1, one,"A, says [0]."\nq1,two,B.\n',
     "prompt.toml": 'name = "Mine"\nkind = "question"\ntemplate = "{question} {context}"\nscale = 5\n'
     'reading = "rating"\n',
 }  # fmt: skip
@@ -207,6 +210,10 @@ _CONVERSIONS = (
     ("queries.tsv", "queries-tsv", "queries-jsonl"),
     ("topics.xml", "topics", "queries-json"),
     ("runs/a.run", "run", "run"),
+    ("ragelo_queries.csv", "ragelo-queries", "queries-jsonl"),
+    ("ragelo_documents.csv", "ragelo-documents", "graded"),
+    ("ragelo_answers.csv", "ragelo-answers", "rag25"),
+    ("bank.csv", "bank-csv", "bank"),
 )
 
 TARGETS: tuple[Target, ...] = (
