@@ -32,7 +32,8 @@ def test_lint(write_jsonl: WriteLines) -> None:
         entry("rooted in  blues."),
         entry("Country music"),
         entry("Elvis", entry_id("q1", "Presley")),
-        entry("Evolved from rhythm and blues", importance="high"),
+        entry("Evolved from rhythm and blues"),
+        entry("Chuck Berry", importance="high"),
         entry("Bill Haley", "q1/x"),
         entry("Bill Haley", "q1/x"),
         entry(" ", "q1/y"),
@@ -49,6 +50,15 @@ def test_lint(write_jsonl: WriteLines) -> None:
         ("error", "q1", "the text is empty"),
         ("error", "q1", "the id occurs 2 times"),
     ]
+
+
+@pytest.mark.parametrize(("info", "importance"), [({"nuggetizer": {}}, {}), (None, {"importance": "vital"})])
+def test_nuggets_of_autonuggetizer_are_longer(
+    info: Any, importance: dict[str, str], write_jsonl: WriteLines
+) -> None:
+    items = [entry("Evolved from rhythm and blues", **importance), entry("a " * 13, **importance)]
+    bank = write_jsonl("bank.jsonl", [line(*items, info=info)])
+    assert [p.problem for p in lint(read_bank(bank))] == ["has more than 12 words"]
 
 
 def test_lint_tells_by_its_exit_code(
