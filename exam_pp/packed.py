@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 from weakref import finalize
 
 from exam_pp.errors import OutputError
@@ -70,3 +70,28 @@ class Chosen(Generic[V]):
 
     def __len__(self) -> int:
         return len(self.keys)
+
+
+class Remade(Sequence[V]):
+    """Values that are made anew whenever somebody goes through them, and never kept.
+
+    What is large is to be gone through in order: its length, or an item, takes as long as all of it.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[V]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[V]:
+        return iter(self._make())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> V: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[V]: ...
+
+    def __getitem__(self, index: int | slice) -> V | list[V]:
+        return list(self)[index]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp import packed
 from exam_pp.errors import OutputError
-from exam_pp.metrics import packed
 from exam_pp.metrics.graded import GradedPassage, GradedQuery
 from exam_pp.packed import Chosen, PackedMapping
 

@@ -125,8 +125,8 @@ def plot_option(what: str) -> Callable[[F], F]:
     return click.option("--plot", type=click.Path(path_type=Path), help=f"Also draw {what} (.png or .svg).")
 
 
-def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a finished text to the output, atomically."""
+def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a finished text, or its parts, to the output, atomically."""
     from exam_pp.store.files import write_text
 
     write_text(output, text, inputs=[path for path in inputs if path is not None])
@@ -135,11 +135,11 @@ def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; what TSV has no room for goes to standard error."""
     from exam_pp.reports.document import Paragraph
-    from exam_pp.reports.render import render
+    from exam_pp.reports.render import rendered
 
     if form == "tsv":
         log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
-    emit(render(report, form), output, inputs)
+    emit(rendered(report, form), output, inputs)
 
 
 def log_notes(notes: Iterable[str]) -> None:

@@ -226,10 +226,10 @@ def _write(
     **filters: Any,
 ) -> None:
     from exam_pp.phases.verify import Shown, verify
-    from exam_pp.reports.render import render
+    from exam_pp.reports.render import rendered
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])
     shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in ("tsv", "json"))
     page = verify(graded, report, grade_filter(**filters), bank=bank, shown=shown)
-    emit(render(page, form), output, inputs=[graded, bank])
+    emit(rendered(page, form), output, inputs=[graded, bank])

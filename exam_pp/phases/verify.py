@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.packed import Remade
 from exam_pp.phases.evaluate import DEFAULT_MIN_GRADE
 from exam_pp.phases.merge import unite_passages
 from exam_pp.phases.rating_scale import rating_scale
@@ -85,7 +87,7 @@ def verify(
     if shown.flat:
         log.info("%s", report.summary())
         return Report(title, [report.table()])
-    return Report(title, [Paragraph(report.summary()), *report.pages()])
+    return Report(title, Remade(lambda: chain([Paragraph(report.summary())], report.blocks())))
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import count
 from typing import TypeGuard
@@ -44,20 +44,27 @@ _SECTIONS = 4
 """From so many sections on, a page starts with links to them."""
 
 
-def page(report: Report) -> str:
-    """The page as text, ending with a line end."""
-    blocks = [f"<h1>{escape(report.title)}</h1>"] if report.title else []
+def page(report: Report) -> Iterator[str]:
+    """The page as text in parts, ending with a line end."""
+    yield _HEAD.format(title=escape(report.title or "exam-pp"))
+    for number, block in enumerate(_blocks(report)):
+        yield f"\n{block}" if number else block
+    yield "\n</body>\n</html>\n"
+
+
+def _blocks(report: Report) -> Iterator[str]:
+    if report.title:
+        yield f"<h1>{escape(report.title)}</h1>"
     sections = [block for block in report.blocks if _is_section(block)]
     if len(sections) >= _SECTIONS:
         links = [f'<li><a href="#s{n}">{escape(block.text)}</a></li>' for n, block in enumerate(sections, 1)]
-        blocks.append("\n".join(["<nav><ul>", *links, "</ul></nav>"]))
+        yield "\n".join(["<nav><ul>", *links, "</ul></nav>"])
     numbers = count(1)
-    blocks += [
-        f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>' if _is_section(block) else _block(block)
-        for block in report.blocks
-    ]
-    head = _HEAD.format(title=escape(report.title or "exam-pp"))
-    return head + "\n".join(blocks) + "\n</body>\n</html>\n"
+    for block in report.blocks:
+        if _is_section(block):
+            yield f'<h2 id="s{next(numbers)}">{escape(block.text)}</h2>'
+        else:
+            yield _block(block)
 
 
 def _is_section(block: Block) -> TypeGuard[Heading]:

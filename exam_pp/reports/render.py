@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.registry import Registry
 from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 
-Renderer = Callable[[Report], str]
+Renderer = Callable[[Report], str | Iterable[str]]
+"""Makes a report a text, or the parts of one."""
 RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
 
 _WIDTH = 100
@@ -20,7 +22,13 @@ _CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if ch
 
 def render(report: Report, form: str) -> str:
     """The report in the named format, ending with a line end."""
-    return RENDERERS.get(form)(report)
+    return "".join(rendered(report, form))
+
+
+def rendered(report: Report, form: str) -> Iterable[str]:
+    """As :func:`render`, in parts as they are made: for reports that are longer than the memory."""
+    found = RENDERERS.get(form)(report)
+    return [found] if isinstance(found, str) else found
 
 
 def show(cell: Cell, decimals: int) -> str:
@@ -32,11 +40,15 @@ def show(cell: Cell, decimals: int) -> str:
 
 def shown_row(table: Table, row: int) -> list[str]:
     """The cells of a row as :func:`show` shows them, some columns with two significant digits."""
+    return _shown_cells(table, table.rows[row])
+
+
+def _shown_cells(table: Table, cells: Sequence[Cell]) -> list[str]:
     return [
         f"{cell:z.2}"
         if column in table.significant and isinstance(cell, float)
         else show(cell, table.decimals)
-        for column, cell in enumerate(table.rows[row])
+        for column, cell in enumerate(cells)
     ]
 
 
@@ -50,11 +62,17 @@ def one_line(cell: str) -> str:
     return " ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell
 
 
-def text(report: Report) -> str:
+def text(report: Report) -> Iterator[str]:
     """For terminals and plain files."""
-    blocks = [report.title] if report.title else []
-    blocks += [_text_block(block) for block in report.blocks]
-    return harmless("\n\n".join(blocks)) + "\n"
+    title = [report.title] if report.title else []
+    return _spaced(chain(title, map(_text_block, report.blocks)))
+
+
+def _spaced(blocks: Iterable[str]) -> Iterator[str]:
+    """The blocks with an empty line between them."""
+    for number, block in enumerate(blocks):
+        yield harmless(f"\n\n{block}" if number else block)
+    yield "\n"
 
 
 def _text_block(block: Block) -> str:
@@ -101,33 +119,34 @@ def _align(cell: str, width: int, numeric: bool) -> str:
     return cell.rjust(width) if numeric else cell.ljust(width)
 
 
-def tsv(report: Report) -> str:
+def tsv(report: Report) -> Iterator[str]:
     """The report's tables, tab separated, one header line each.
 
     Several tables have a blank line between them, and their titles as lines that start with ``#``.
     """
     tables = [block for block in report.blocks if isinstance(block, Table)]
-    titled = len(tables) > 1
-    return "\n".join(
-        (f"# {table.title}\n" if titled and table.title else "")
-        + "".join(_tsv_row(row) for row in _shown(table))
-        for table in tables
-    )
+    for number, table in enumerate(tables):
+        if number:
+            yield "\n"
+        if len(tables) > 1 and table.title:
+            yield f"# {table.title}\n"
+        yield from map(_tsv_row, _shown(table))
 
 
-def _shown(table: Table) -> list[list[str]]:
-    return [list(table.columns), *(shown_row(table, row) for row in range(len(table.rows)))]
+def _shown(table: Table) -> Iterator[list[str]]:
+    yield list(table.columns)
+    for cells in table.rows:
+        yield _shown_cells(table, cells)
 
 
 def _tsv_row(row: list[str]) -> str:
     return "\t".join(map(one_line, row)) + "\n"
 
 
-def markdown(report: Report) -> str:
+def markdown(report: Report) -> Iterator[str]:
     """For issues, wikis and papers in progress."""
-    blocks = [f"# {_markdown_words(report.title)}"] if report.title else []
-    blocks += [_markdown_block(block) for block in report.blocks]
-    return harmless("\n\n".join(blocks)) + "\n"
+    title = [f"# {_markdown_words(report.title)}"] if report.title else []
+    return _spaced(chain(title, map(_markdown_block, report.blocks)))
 
 
 def _markdown_block(block: Block) -> str:
@@ -164,16 +183,35 @@ def _markdown_cell(cell: str) -> str:
     return " ".join(_markdown_words(cell.replace("\\", "\\\\").replace("|", "\\|")).split())
 
 
-def json_document(report: Report) -> str:
+def json_document(report: Report) -> Iterator[str]:
     """The tables as JSON, floats unrounded: for scripts."""
-    tables = [
-        {"title": block.title, "rows": [dict(zip(block.columns, row, strict=True)) for row in block.rows]}
-        for block in report.blocks
-        if isinstance(block, Table)
-    ]
     notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
-    document = {"title": report.title, "notes": notes, "tables": tables}
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    tables = (_json_table(block) for block in report.blocks if isinstance(block, Table))
+    yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(notes, depth=2)},\n  "tables": '
+    yield from _json_list(tables, depth=2)
+    yield "\n}\n"
+
+
+def _json_table(table: Table) -> Iterator[str]:
+    rows = ([_json(dict(zip(table.columns, row, strict=True)), depth=8)] for row in table.rows)
+    yield f'{{\n      "title": {_json(table.title)},\n      "rows": '
+    yield from _json_list(rows, depth=6)
+    yield "\n    }"
+
+
+def _json_list(items: Iterable[Iterable[str]], depth: int) -> Iterator[str]:
+    """A list as ``json.dumps`` lays it out, item by item; ``depth`` is how far its line is indented."""
+    empty = True
+    for item in items:
+        yield f"{'[' if empty else ','}\n{' ' * (depth + 2)}"
+        yield from item
+        empty = False
+    yield "[]" if empty else f"\n{' ' * depth}]"
+
+
+def _json(value: object, depth: int = 0) -> str:
+    # No text holds a line end of its own in JSON.
+    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n" + " " * depth)
 
 
 def _latex() -> Renderer:

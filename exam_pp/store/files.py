@@ -344,10 +344,11 @@ def safe_name(identifier: str) -> str:
     return "%2E" + name[1:] if name.startswith(".") else name or "%"
 
 
-def write_text(path: str | Path, text: str, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a whole small text file, atomically."""
+def write_text(path: str | Path, text: str | Iterable[str], *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write a text, or the parts of one as they come, atomically."""
     with atomic_output(path, inputs=inputs) as stream:
-        stream.write(text.encode("utf-8"))
+        for part in [text] if isinstance(text, str) else text:
+            stream.write(part.encode("utf-8"))
 
 
 def _sync_folder(folder: Path) -> None:

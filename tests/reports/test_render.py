@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.reports.document import Block, Heading, Link, Paragraph, Quote, Report, Table
-from exam_pp.reports.render import RENDERERS, render, show
+from exam_pp.packed import Remade
+from exam_pp.reports.document import Block, Cell, Heading, Link, Paragraph, Quote, Report, Table
+from exam_pp.reports.render import RENDERERS, render, rendered, show
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
 REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])
@@ -98,3 +100,50 @@ def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str
 def test_a_cell_of_several_lines_is_one_row() -> None:
     table = Table(("passage", "rating"), [("one\ntwo\tthree", 4)])
     assert render(Report("", [table]), "text").splitlines()[2:] == ["one two three       4"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(max_size=5),
+            st.lists(
+                st.tuples(
+                    st.none() | st.text(max_size=8) | st.integers(),
+                    st.floats(allow_nan=False, allow_infinity=False),
+                ),
+                max_size=3,
+            ),
+        ),
+        max_size=3,
+    ),
+    st.lists(st.text(max_size=8), max_size=2),
+)
+def test_json_in_parts_is_the_json_of_the_whole(
+    tables: list[tuple[str, list[tuple[Cell, float]]]], notes: list[str]
+) -> None:
+    blocks: list[Block] = [
+        *map(Paragraph, notes),
+        *(Table(("a", "b"), rows, title) for title, rows in tables),
+    ]
+    document = {
+        "title": "t",
+        "notes": notes,
+        "tables": [
+            {"title": title, "rows": [dict(zip("ab", row, strict=True)) for row in rows]}
+            for title, rows in tables
+        ],
+    }
+    assert render(Report("t", blocks), "json") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "json", "html"])
+def test_a_report_that_is_made_anew_is_written_in_parts(form: str) -> None:
+    def blocks() -> Iterator[Block]:
+        for number in range(50):
+            yield Heading(f"Section {number}")
+            yield Table(("n",), Remade(lambda: ([n] for n in range(3))))
+
+    parts = list(rendered(Report("t", Remade(blocks)), form))
+    assert "".join(parts) == render(Report("t", list(blocks())), form)
+    assert len(parts) > 50
+    assert max(map(len, parts)) < 2500  # the head of HTML, and its links to the sections

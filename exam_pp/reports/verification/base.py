@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -32,8 +33,12 @@ class VerificationReport(ABC):
         """Counts over all that was looked at, shown or not; what the report lists, in a sentence."""
 
     @abstractmethod
+    def blocks(self) -> Iterable[Block]:
+        """What people read below the summary, made as it is asked for."""
+
     def pages(self) -> list[Block]:
-        """What people read below the summary."""
+        """The blocks at once."""
+        return list(self.blocks())
 
     @abstractmethod
     def table(self) -> Table:

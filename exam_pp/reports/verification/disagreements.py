@@ -71,7 +71,7 @@ class Disagreements(VerificationReport):
         )
         return f"{words}." if low or high else f"{words}: judgments and grades agree."
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> list[Block]:
         """A card for each passage, in two sections."""
         blocks: list[Block] = []
         for direction, found in self._found.items():

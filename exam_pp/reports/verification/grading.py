@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
+from exam_pp.packed import PackedMapping, Remade
 from exam_pp.reports.document import Block, Cell, Heading, Table
 from exam_pp.reports.verification.base import VerificationReport, omission, without_empty_columns
 from exam_pp.reports.verification.checked import (
@@ -63,50 +66,66 @@ def _by_rating(pairs: Iterable[GradedPair]) -> list[GradedPair]:
     return sorted(pairs, key=lambda pair: -1 if pair.rating is None else pair.rating, reverse=True)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """What is shown of a query."""
+
+    heading: str
+    entries: list[GradedEntry]
+
+
+_DECODER = msgspec.json.Decoder(_Shown)
+
+
 class Grading(VerificationReport):
-    """Of every entry, the first ``limit`` passages with at least the rating ``min_grade``."""
+    """Of every entry, the first ``limit`` passages with at least the rating ``min_grade``.
+
+    One query is in memory at a time, the others are in a temporary file.
+    """
 
     title = "Verify grading"
 
     def __init__(self, min_grade: int | None = None, limit: int | None = None) -> None:
         self._min_grade, self._limit = min_grade, limit
-        self._headings: dict[str, str] = {}
-        self._entries: dict[str, dict[str, GradedEntry]] = {}
+        self._queries = PackedMapping[_Shown](msgspec.json.encode, _DECODER.decode)
+        self._entries = 0
         self._counts = _Counts()
 
     def add(self, query: CheckedQuery) -> None:
         """Keep the pairs that are shown."""
-        self._headings.setdefault(query.query_id, query.heading)
-        shown = self._entries.setdefault(query.query_id, {})
+        shown = self._queries.get(query.query_id) or _Shown(query.heading, [])
+        entries = {entry.entry_id: entry for entry in shown.entries}
         for part in graded_entries(query):
             self._counts.add(part)
-            known = shown.get(part.entry_id)
+            known = entries.get(part.entry_id)
             entry = known.joined(part) if known else part
-            shown[part.entry_id] = entry.only(self._min_grade, self._limit)
+            entries[part.entry_id] = entry.only(self._min_grade, self._limit)
+        self._entries += len(entries) - len(shown.entries)
+        self._queries[query.query_id] = replace(shown, entries=list(entries.values()))
 
     def summary(self) -> str:
         """How many pairs there are, and how many replies need a look."""
-        return self._counts.words(len(self._headings), sum(map(len, self._entries.values())))
+        return self._counts.words(len(self._queries), self._entries)
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> Iterator[Block]:
         """A table per bank entry under the entry's text."""
-        blocks: list[Block] = []
-        for query_id, heading in self._headings.items():
-            blocks.append(Heading(heading))
-            for entry in self._entries[query_id].values():
-                blocks += _entry_blocks(entry)
-        return blocks
+        for shown in self._queries.values():
+            yield Heading(shown.heading)
+            for entry in shown.entries:
+                yield from _entry_blocks(entry)
 
     def table(self) -> Table:
         """All pairs that are shown."""
-        rows: list[list[Cell]] = [
-            [entry.query_id, entry.entry_id, entry.text, pair.rating, pair.source, pair.answer, pair.judgment,
-             pair.passage_id, pair.reply, pair.reason, pair.text]
-            for entries in self._entries.values()
-            for entry in entries.values()
-            for pair in entry.pairs
-        ]  # fmt: skip
-        return Table(_COLUMNS, rows)
+        return Table(_COLUMNS, Remade(self._rows))
+
+    def _rows(self) -> Iterator[list[Cell]]:
+        for shown in self._queries.values():
+            for entry in shown.entries:
+                for pair in entry.pairs:
+                    yield [
+                        entry.query_id, entry.entry_id, entry.text, pair.rating, pair.source, pair.answer,
+                        pair.judgment, pair.passage_id, pair.reply, pair.reason, pair.text,
+                    ]  # fmt: skip
 
 
 _COLUMNS = (

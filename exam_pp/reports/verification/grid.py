@@ -62,7 +62,7 @@ class Grid(VerificationReport):
             words += f" {found} of them cover {self._min_answers} or more entries."
         return words
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> list[Block]:
         """For each query its entries, numbered, and the grid with a column for each number."""
         blocks: list[Block] = []
         for rows in self._queries.values():

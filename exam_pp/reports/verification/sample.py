@@ -72,7 +72,7 @@ class Sample(VerificationReport):
             "the file allows, then over queries."
         )
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> list[Block]:
         """A table of the ratings, then a card for each pair."""
         drawn = self._drawn()
         if not drawn:

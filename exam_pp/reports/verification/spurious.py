@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
+from exam_pp.packed import PackedMapping, Remade
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.verification.base import Smallest, VerificationReport, omission, percent
 from exam_pp.reports.verification.checked import CheckedPassage, CheckedQuery, GradedPair
@@ -15,30 +19,47 @@ _EXAMPLE = 200
 """Characters of an example passage."""
 
 
-class _Key(NamedTuple):
+class _Place(NamedTuple):
+    """Where a spurious entry stands: most frequent first, then those that relevant passages cover least."""
+
+    minus_non_relevant: int
+    relevant: int
     query_id: str
     entry_id: str
 
 
+class _Example(NamedTuple):
+    minus_rating: int
+    relevance: int
+    pair: GradedPair
+
+
 @dataclass
 class _Coverage:
-    """How often judged passages cover an entry, and the worst examples of non-relevant ones."""
+    """How often judged passages cover an entry, and the worst examples of non-relevant ones.
+
+    ``covered`` and ``graded`` count non-relevant passages, then relevant ones.
+    """
 
     heading: str
     text: str
-    examples: Smallest[GradedPair]
-    covered: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
-    graded: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
+    examples: list[_Example] = field(default_factory=list)
+    covered: list[int] = field(default_factory=lambda: [0, 0])
+    graded: list[int] = field(default_factory=lambda: [0, 0])
 
     def share(self, relevant: bool) -> float | None:
         """Per cent of the graded passages that cover the entry."""
         return percent(self.covered[relevant], self.graded[relevant])
 
 
+_DECODER = msgspec.json.Decoder(dict[str, _Coverage])
+
+
 class Spurious(VerificationReport):
     """Entries that at least ``often`` passages judged below ``min_judgment`` cover; ``limit`` of them.
 
     Counts are kept, and ``examples`` passages of each entry. Passages without a judgment do not count.
+    One query is in memory at a time, the others are in a temporary file.
     """
 
     title = "Spurious bank entries"
@@ -48,76 +69,74 @@ class Spurious(VerificationReport):
         self, min_judgment: int = 1, often: int = 3, limit: int | None = None, examples: int = 3
     ) -> None:
         self._min_judgment, self._often, self._limit, self._examples = min_judgment, often, limit, examples
-        self._entries: dict[_Key, _Coverage] = {}
-        self._min_grade = 0
-        self._queries: set[str] = set()
+        self._queries = PackedMapping[dict[str, _Coverage]](msgspec.json.encode, _DECODER.decode)
+        self._entries = self._non_relevant = self._min_grade = 0
 
     def add(self, query: CheckedQuery) -> None:
         """Count, and keep the best examples."""
-        self._queries.add(query.query_id)
+        entries = self._queries.get(query.query_id, {})
+        self._entries -= len(entries)
         for entry_id, text in query.entries.items():
-            key = _Key(query.query_id, entry_id)
-            if key not in self._entries:
-                self._entries[key] = _Coverage(query.heading, text, Smallest(self._examples))
+            entries.setdefault(entry_id, _Coverage(query.heading, text))
         for passage in query.passages:
             if passage.judgments and passage.pairs:
-                self._count(query, passage)
+                self._count(query, passage, entries)
+        for coverage in entries.values():
+            coverage.examples = sorted(coverage.examples, key=_order)[: self._examples]
+        self._entries += len(entries)
+        self._queries[query.query_id] = entries
 
-    def _count(self, query: CheckedQuery, passage: CheckedPassage) -> None:
+    def _count(self, query: CheckedQuery, passage: CheckedPassage, entries: dict[str, _Coverage]) -> None:
         relevance = max(passage.judgments)
         relevant = relevance >= self._min_judgment
         for entry_id, pair in passage.pairs.items():
             if pair.rating is None:
                 continue
             self._min_grade = query.min_grade
-            coverage = self._entries[_Key(query.query_id, entry_id)]
+            coverage = entries[entry_id]
             coverage.graded[relevant] += 1
+            self._non_relevant += not relevant
             if pair.rating >= query.min_grade:
                 coverage.covered[relevant] += 1
                 if not relevant:
-                    coverage.examples.add((-pair.rating, relevance, passage.passage_id), pair)
+                    coverage.examples.append(_Example(-pair.rating, relevance, pair))
 
     def summary(self) -> str:
         """How many entries there are, and how many of them look spurious."""
-        total = len(self._entries)
-        found = len(self._found())
-        if not any(entry.graded[False] for entry in self._entries.values()):
+        if not self._non_relevant:
             return f"No graded passage is judged below {self._min_judgment}: no entry can look spurious."
         return (
-            f"{found} of {total} entries of {counted(len(self._queries), 'query')} are covered (grade "
-            f"{self._min_grade} or higher) by {self._often} or more non-relevant passages (judged below "
-            f"{self._min_judgment})."
+            f"{self._found().added} of {self._entries} entries of {counted(len(self._queries), 'query')} "
+            f"are covered (grade {self._min_grade} or higher) by {self._often} or more non-relevant passages "
+            f"(judged below {self._min_judgment})."
         )
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> Iterator[Block]:
         """A table of the entries, then examples of each."""
         found = self._found()
-        shown = found[: self._limit]
-        if not shown:
-            return []
+        places = found.items()
+        if not places:
+            return
+        yield Paragraph(
+            "How many non-relevant and how many relevant passages cover an entry, and what share that is of "
+            "those graded on it. A good entry is covered by many relevant passages and few others."
+        )
+        columns = ("non-relevant", "% of non-relevant", "relevant", "% of relevant", "query_id", "entry")
         rows: list[list[Cell]] = [
             [
                 entry.covered[False],
                 entry.share(relevant=False),
                 entry.covered[True],
                 entry.share(relevant=True),
-                key.query_id,
+                place.query_id,
                 entry.text,
             ]
-            for key, entry in shown
+            for place, entry in self._at(places)
         ]
-        columns = ("non-relevant", "% of non-relevant", "relevant", "% of relevant", "query_id", "entry")
-        blocks: list[Block] = [
-            Paragraph(
-                "How many non-relevant and how many relevant passages cover an entry, and what share that is "
-                "of those graded on it. A good entry is covered by many relevant passages and few others."
-            ),
-            Table(columns, rows, decimals=0),
-            *omission(len(found) - len(shown), "entry", len(shown)),
-        ]
-        for _, entry in shown:
-            blocks += _examples(entry)
-        return blocks
+        yield Table(columns, rows, decimals=0)
+        yield from omission(found.omitted, "entry", len(places))
+        for _, entry in self._at(places):
+            yield from _examples(entry)
 
     def table(self) -> Table:
         """A row for each entry."""
@@ -125,28 +144,42 @@ class Spurious(VerificationReport):
             "query_id", "entry_id", "entry", "covered_by_non_relevant", "non_relevant", "covered_by_relevant",
             "relevant", "examples",
         )  # fmt: skip
-        rows: list[list[Cell]] = [
-            [
-                *key,
+        return Table(columns, Remade(self._rows))
+
+    def _rows(self) -> Iterator[list[Cell]]:
+        for place, entry in self._at(self._found().items()):
+            yield [
+                place.query_id,
+                place.entry_id,
                 entry.text,
                 entry.covered[False],
                 entry.graded[False],
                 entry.covered[True],
                 entry.graded[True],
-                " ".join(pair.passage_id for pair in entry.examples.items()),
+                " ".join(example.pair.passage_id for example in entry.examples),
             ]
-            for key, entry in self._found()[: self._limit]
-        ]
-        return Table(columns, rows)
 
-    def _found(self) -> list[tuple[_Key, _Coverage]]:
-        """The spurious entries, most frequent first, then those that relevant passages cover least."""
-        found = [item for item in self._entries.items() if item[1].covered[False] >= self._often]
-        return sorted(found, key=lambda item: (-item[1].covered[False], item[1].covered[True], item[0]))
+    def _found(self) -> Smallest[_Place]:
+        """The spurious entries."""
+        found = Smallest[_Place](self._limit)
+        for query_id, entries in self._queries.items():
+            for entry_id, entry in entries.items():
+                if entry.covered[False] >= self._often:
+                    place = _Place(-entry.covered[False], entry.covered[True], query_id, entry_id)
+                    found.add(place, place)
+        return found
+
+    def _at(self, places: list[_Place]) -> Iterator[tuple[_Place, _Coverage]]:
+        for place in places:
+            yield place, self._queries[place.query_id][place.entry_id]
+
+
+def _order(example: _Example) -> tuple[int, int, str]:
+    return example.minus_rating, example.relevance, example.pair.passage_id
 
 
 def _examples(entry: _Coverage) -> list[Block]:
-    pairs = entry.examples.items()
+    pairs = [example.pair for example in entry.examples]
     if not pairs:
         return []
     heading = Heading(f"({entry.covered[False]}) {entry.text}", level=2)

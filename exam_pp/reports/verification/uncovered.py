@@ -60,7 +60,7 @@ class Uncovered(VerificationReport):
             return f"No passage is judged {self._min_judgment} or higher: there is nothing to cover."
         return f"{words}." if found else f"{words}: the bank misses none of them."
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> list[Block]:
         """A table of the queries, then the passages."""
         gaps = self._ordered()
         if not gaps:

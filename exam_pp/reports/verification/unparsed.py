@@ -118,7 +118,7 @@ class Unparsed(VerificationReport):
             f"ungraded, {not_asked} not asked.{cut}"
         )
 
-    def pages(self) -> list[Block]:
+    def blocks(self) -> list[Block]:
         """A section for each kind that occurs."""
         return [
             *self._reply_blocks(),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
-from exam_pp.reports.document import Block, Heading, Paragraph, Quote, Table
+from exam_pp.packed import Remade
+from exam_pp.reports.document import Block, Heading, Paragraph, Quote, Report, Table
+from exam_pp.reports.render import rendered
 from exam_pp.reports.verification.base import Smallest, VerificationReport
 from exam_pp.reports.verification.checked import CheckedQuery, Reading, checked_passages
 from exam_pp.reports.verification.disagreements import HIGH, LOW, Disagreements
+from exam_pp.reports.verification.grading import Grading
 from exam_pp.reports.verification.grid import Grid
 from exam_pp.reports.verification.sample import Sample
 from exam_pp.reports.verification.spurious import Spurious
@@ -435,3 +441,30 @@ def test_the_smallest_of_many(limit: int | None) -> None:
         assert limit is None or len(kept._items) <= 2 * limit + 8, "memory is bounded"
     assert kept.items() == sorted(numbers)[:limit]
     assert kept.omitted == 50 - len(kept.items())
+
+
+def _seen(queries: int, kind: Callable[[], VerificationReport]) -> int:
+    """The most memory that a report of so many queries takes, until it is written."""
+    tracemalloc.start()
+    report = kind()
+    for number in range(queries):
+        passages = [passage(f"p{n}", rated({"q/a": 5}), relevance=[0], text="word " * 100) for n in range(20)]
+        seen = query(*passages, bank=BANK)
+        report.add(replace(seen, query_id=f"q{number}", text=f"query {number}"))
+    assert report.summary()
+    for _ in rendered(Report("t", Remade(report.blocks)), "text"):
+        pass
+    for _ in rendered(Report("t", [report.table()]), "json"):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("kind", [Grading, lambda: Spurious(limit=5)], ids=["grading", "spurious"])
+def test_memory_does_not_grow_with_the_queries(
+    kind: Callable[[], VerificationReport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.packed._IN_MEMORY", 1)
+    _seen(2, kind)  # what is imported and remembered once
+    assert _seen(80, kind) < 1.3 * _seen(20, kind)
