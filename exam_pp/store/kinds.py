@@ -160,24 +160,28 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return None
     if is_trec_eval(lines):
         return "trec-eval"
+    separator = "\t" if "\t" in lines[0] else ","
+    rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
+    header = rows[0]
+    if header[0] == "method" and "+/-" in header:  # boards, whose rows look like those of other files
+        return "published-cover" if header[1] == "ExamCover" else "leaderboard"
+    titled = len(header) > 2 and not any(map(_is_number, header))
+    if titled and _is_leaderboard(header, rows[1:]):
+        return "leaderboard"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
-    if _most(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields):
+    run = _most(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields)
+    if run and not (titled and separator == "\t"):  # a table is none, though it may have numbers there
         return "run"
     body = fields[1:] if len(fields) > 1 else fields
     if _most(len(row) == 4 and _is_whole(row[3]) and _is_whole(row[1]) for row in fields):
         return "qrels"
     if all(len(row) == 4 for row in fields) and not {"measure", "system"} <= set(fields[0]):
         return _of_evaluation(fields[0], body)
-    separator = "\t" if "\t" in lines[0] else ","
-    rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
-    header = rows[0]
     if {"query_id", "text"} <= set(header):
         return "bank-csv"
     if kind := _of_ragelo(set(header)):
         return kind
-    if header[:2] == ["method", "ExamCover"]:
-        return "published-cover"
     pairs = _most(len(row) == 2 and all(row) for row in rows)
     numbers = _most(_is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
     if pairs and numbers and len(header) == 2 and (_is_number(header[1]) or "rank" in header[1].lower()):
