@@ -27,7 +27,8 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 @click.option(
     "--min-grade",
     type=int,
-    help="Grade from which an entry is covered.  [default: 4; 1 for prompts without a scale]",
+    help="Grade from which an entry is covered.  [default: 4, or the top of a shorter scale; 1 for prompts "
+    "without a scale]",
 )
 @click.option(
     "--cutoff",

@@ -21,6 +21,7 @@ from exam_pp.metrics.clinic import (
     entry_health,
 )
 from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.phases.selected_grades import default_min_grade
 from exam_pp.store.banks import read_bank
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.passages import read_passages_for_metrics
@@ -39,12 +40,12 @@ REVIEWER = "exam-pp bank clinic"
 class ClinicOptions:
     """Thresholds.
 
-    ``min_grade`` is the grade from which an entry is covered (None: 4, and 1 for prompts without a
-    scale); judgments below ``min_judgment`` are non-relevant. An entry is covered by everybody from the
-    pass rate ``everybody`` on, often covered by non-relevant passages if at least ``often`` of them are the
-    share ``mostly`` of its judged passing ones, and does not discriminate at or below ``discrimination``
-    (with ``often`` passing passages). Near-duplicates that behave alike have at least the Jaccard index
-    ``behaviour`` of the passages that pass.
+    ``min_grade`` is the grade from which an entry is covered (None: 4, the highest grade of a shorter scale,
+    1 for prompts without one); judgments below ``min_judgment`` are non-relevant. An entry is covered by
+    everybody from the pass rate ``everybody`` on, often covered by non-relevant passages if at least
+    ``often`` of them are the share ``mostly`` of its judged passing ones, and does not discriminate at or
+    below ``discrimination`` (with ``often`` passing passages). Near-duplicates that behave alike have at
+    least the Jaccard index ``behaviour`` of the passages that pass.
     """
 
     min_grade: int | None = None
@@ -114,7 +115,7 @@ def examine(
     file = gather(views, selector, read)
     selector.check(str(graded))
     _check(file, read, graded, bank)
-    min_grade = options.min_grade if options.min_grade is not None else (4 if selector.rated else 1)
+    min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
     by_heart = None if closed_book is None else _closed_book(closed_book, chosen, read)
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in read}
     entries = list(entry_health(file, min_grade, options.cutoff, judged, by_heart))

@@ -67,14 +67,14 @@ def read_selected(
             f"None of the queries in {source} has a passage in {graded} that is graded for it."
         )
     if min_grade is None:
-        min_grade = _default_min_grade(selector)
+        min_grade = default_min_grade(selector)
     notes = _query_notes(file, queries, bank, wanted)
     if bank is not None:
         notes += _bank_notes(file, ids)
     return SelectedGrades(graded, file, queries, min_grade, selector, notes, bank)
 
 
-def _default_min_grade(selector: GradeSelector) -> int:
+def default_min_grade(selector: GradeSelector) -> int:
     """4, or the highest grade of a shorter scale (2 for assignments: support)."""
     if not selector.rated:
         return _UNRATED_MIN_GRADE

@@ -94,6 +94,21 @@ def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
     }
 
 
+def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: WriteLines) -> None:
+    nuggets = [{"query_id": "q1", "nugget_id": key, "nugget_text": key} for key in ("a", "b")]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q1", "items": nuggets}])
+    ratings = [{"nugget_id": "a", "self_rating": 2}, {"nugget_id": "b", "self_rating": 1}]
+    keys = {
+        "prompt_info": {"prompt_class": "NuggetAssignment"},
+        "self_ratings": ratings,
+        "prompt_type": "nugget",
+    }
+    grades = rubric({"a": 2, "b": 1}, prompt_type="nugget", **keys)
+    found = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
+    assert found.min_grade == 2
+    assert [entry.passing for entry in found.entries] == [1, 0]
+
+
 def test_statistics_by_hand(graded: Path, bank: Path) -> None:
     """`hard` passes for p1, p2, p3, whose other passes are 3, 4, 3; for the rest they are 4, 4, 2, 2, 2.
 
