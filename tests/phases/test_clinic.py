@@ -98,12 +98,12 @@ def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: Write
     nuggets = [{"query_id": "q1", "nugget_id": key, "nugget_text": key} for key in ("a", "b")]
     bank = write_jsonl("bank.jsonl", [{"query_id": "q1", "items": nuggets}])
     ratings = [{"nugget_id": "a", "self_rating": 2}, {"nugget_id": "b", "self_rating": 1}]
-    keys = {
+    keys: dict[str, Any] = {
         "prompt_info": {"prompt_class": "NuggetAssignment"},
         "self_ratings": ratings,
         "prompt_type": "nugget",
     }
-    grades = rubric({"a": 2, "b": 1}, prompt_type="nugget", **keys)
+    grades = rubric({"a": 2, "b": 1}, **keys)
     found = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
     assert found.min_grade == 2
     assert [entry.passing for entry in found.entries] == [1, 0]
