@@ -24,7 +24,7 @@ from exam_pp.store.duck import (
     open_database,
     tables_of,
 )
-from exam_pp.store.files import atomic_output, check_output, is_stream
+from exam_pp.store.files import atomic_output, check_output, is_stream, make_folder, work_folder
 from exam_pp.store.queries import read_queries
 from exam_pp.store.sql_rows import GradedRows, shown_path
 from exam_pp.store.sql_tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
@@ -216,7 +216,7 @@ def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
     """Write all tables into one database of DuckDB; its comments say what the columns are."""
     check_output(output, sources.files())
     with (
-        _built(sources, output.resolve().parent, limits) as path,
+        _built(sources, output.resolve(), limits) as path,
         atomic_output(output, inputs=sources.files()) as stream,
         path.open("rb") as database,
     ):
@@ -225,12 +225,8 @@ def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
 
 def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Path]:
     """Write a Parquet file for every table that has rows; the folder is made where it does not exist."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"The folder {folder} cannot be made: {error.strerror}.") from error
     written = []
-    with _built(sources, folder, limits) as path:
+    with _built(sources, make_folder(folder) / "tables", limits) as path:
         part = path.with_name("table.parquet")
         with open_database(path, limits, writes=part) as reader:
             for table in TABLES:
@@ -245,16 +241,16 @@ def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Pa
 
 
 @contextmanager
-def _built(sources: SqlSources, folder: Path, limits: Limits) -> Iterator[Path]:
+def _built(sources: SqlSources, output: Path, limits: Limits) -> Iterator[Path]:
     """A database of all tables beside the output: a temporary folder of the system may be too small."""
     sources.check()
     if sources.database is not None:
         raise SelectionError(f"{sources.database} is a database already.")
     try:
-        with TemporaryDirectory(prefix=".exam-pp-", dir=folder) as name:
-            path = Path(name) / "tables.duckdb"
+        with work_folder(output) as folder:
+            path = folder / "tables.duckdb"
             with new_database(path, limits) as filler:
                 fill(filler, sources, TABLES.keys())
             yield path
     except OSError as error:
-        raise OutputError(f"Nothing can be written to {folder}: {error.strerror or error}.") from error
+        raise OutputError(f"Nothing can be written to {output.parent}: {error.strerror or error}.") from error

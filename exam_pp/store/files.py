@@ -6,6 +6,7 @@ import fcntl
 import gzip
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -260,7 +261,28 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
     _sync_folder(target.parent)
 
 
-def _locked_part(target: Path) -> tuple[Path, IO[bytes]]:
+@contextmanager
+def work_folder(target: Path) -> Iterator[Path]:
+    """An empty folder beside an output, ``.NAME.work``, for what is made before it; gone after the block.
+
+    One process has it at a time, and what a killed process left in it is gone. Raises :class:`OutputError`.
+    """
+    try:
+        lock, raw = _locked_part(target.with_name(f"{target.name}.work"), target)
+    except OSError as error:
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
+    folder = lock.with_suffix("")
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        raw.close()
+
+
+def _locked_part(target: Path, shown: Path | None = None) -> tuple[Path, IO[bytes]]:
     part = target.with_name(f".{target.name}.part")
     while True:
         raw = _open_part(part)
@@ -269,7 +291,7 @@ def _locked_part(target: Path) -> tuple[Path, IO[bytes]]:
         except BlockingIOError:
             raw.close()
             raise OutputError(
-                f"{target} is being written by another process; wait for it or name another -o."
+                f"{shown or target} is being written by another process; wait for it or name another -o."
             ) from None
         except OSError:  # a file system without locks: at least nobody else has this name
             raw.close()

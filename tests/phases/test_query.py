@@ -34,6 +34,7 @@ from exam_pp.phases.query import (
 from exam_pp.phases.query_examples import EXAMPLES
 from exam_pp.store.banks import read_bank
 from exam_pp.store.duck import Limits
+from exam_pp.store.files import work_folder
 from exam_pp.store.passages import read_passages
 
 LIMITS = Limits("500MB", 2)
@@ -506,3 +507,26 @@ def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
     file.write_text("SELECT 1")
     assert "also an input" in str(command("query", "--sql-file", str(file), "-o", str(file)).exception)
     assert file.read_text() == "SELECT 1"
+
+
+@pytest.mark.parametrize("form", ["duckdb", "parquet"])
+def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
+    graded: Path, tmp_path: Path, form: str
+) -> None:
+    def make() -> None:
+        if form == "duckdb":
+            build_database(SqlSources([graded]), tmp_path / "out.duckdb", LIMITS)
+        else:
+            export_parquet(SqlSources([graded]), tmp_path / "out", LIMITS)
+
+    beside = tmp_path / "out.duckdb" if form == "duckdb" else tmp_path / "out" / "tables"
+    beside.parent.mkdir(exist_ok=True)
+    with work_folder(beside) as left:
+        with pytest.raises(OutputError, match="is being written by another process"):
+            make()
+        assert left.is_dir()
+    left.mkdir()
+    (left / "tables.duckdb").write_text("half a database")
+    left.with_name(f"{left.name}.part").touch()
+    make()
+    assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
