@@ -23,11 +23,15 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:
-    """The prompts with these names and of these files, each once; raises :class:`ExamError`."""
-    prompts = {prompt.name: prompt for prompt in map(PROMPTS.get, names)}
+    """The prompts with these names, then those of the files, each once; raises :class:`ExamError`.
+
+    A name may be that of a prompt in one of the files.
+    """
+    own: dict[str, Prompt] = {}
     for path in files:
         prompt = read_prompt(path)
-        if prompt.name in prompts:
+        if prompt.name in own:
             raise SelectionError(f"Two prompts are called {prompt.name!r} (the second in {path}).")
-        prompts[prompt.name] = prompt
-    return list(prompts.values())
+        own[prompt.name] = prompt
+    named = {name: own[name] if name in own else PROMPTS.get(name) for name in names}
+    return list(({prompt.name: prompt for prompt in named.values()} | own).values())

@@ -119,6 +119,7 @@ def test_two_files_with_one_name(tmp_path: Path) -> None:
     path = write(tmp_path, toml())
     with pytest.raises(Exception, match="Two prompts are called 'Mine'"):
         choose_prompts([], [path, path])
+    assert [prompt.name for prompt in choose_prompts(["Sun", "Mine"], [path])] == ["Sun", "Mine"]
 
 
 def test_new_words_are_another_hash(tmp_path: Path) -> None:
