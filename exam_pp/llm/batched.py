@@ -108,9 +108,9 @@ class BatchedLLM(ABC, Generic[E]):
     ) -> Iterator[tuple[int, Completion]]:
         """Out of memory is no reason to stop: the batch is tried again in two halves.
 
-        Later batches of its size are halved before they are tried, as they would fail with their work half done.
+        Later batches of its size are halved at once: they would fail with their work half done.
         """
-        _free_memory()
+        free_memory()
         if len(batch) == 1:
             yield batch[0], Completion(error="out of memory, even in a batch of its own")
             return
@@ -161,7 +161,8 @@ def _is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _free_memory() -> None:
+def free_memory() -> None:
+    """Hand back what torch keeps of the GPU's memory for itself."""
     import torch
 
     if torch.cuda.is_available():

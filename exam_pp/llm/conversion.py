@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
@@ -24,6 +27,9 @@ T = TypeVar("T")
 # wrong scale of the output layer, the usual failure, moves them by more than 1.
 _TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
 _LOOSE_TOLERANCE = 1.0
+
+_ABANDONED = 24 * 60 * 60
+"""Seconds after which a half-done conversion is taken for one that was killed."""
 
 
 def is_wanted(options: ModelOptions) -> bool:
@@ -91,10 +97,15 @@ def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
     """Workers and threads each: on a CPU many workers of one thread beat one worker of many."""
     if device == "cuda":
         return 1, 0
-    cores = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    cores = options.threads or available_cores()
     # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -160,19 +171,51 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
-    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        _convert(checkpoint, part, compute_type)
-        check(part)
+    with _one_at_a_time(target.parent):
+        if target.is_dir():  # another process has been faster
+            return target
+        log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
+        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
-            part.rename(target)
-        except OSError:
-            if not target.is_dir():  # else another process was faster, with the same content
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+            _convert(checkpoint, part, compute_type)
+            check(part)
+            try:
+                part.rename(target)
+            except OSError:
+                if not target.is_dir():  # as above, where nothing can be locked
+                    raise
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Other processes wait: a conversion takes the memory of the model twice, and eight GPUs start eight.
+
+    What conversions that were killed left in the folder goes after a day, when nobody can be at work on it.
+    """
+    lock = _locked(folder.with_name(f"{folder.name}.lock"))
+    try:
+        for leftover in folder.glob(".*") if lock else ():
+            if time.time() - leftover.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(leftover, ignore_errors=True)
+        yield
+    finally:
+        if lock:
+            lock.close()
+
+
+def _locked(path: Path) -> IO[str] | None:
+    """The file, locked until it is closed; None where the file system cannot lock."""
+    try:
+        with ExitStack() as opened:
+            lock = opened.enter_context(path.open("a"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            opened.pop_all()
+    except OSError:
+        return None
+    return lock
 
 
 def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> None:
@@ -206,6 +249,20 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         # It reads configs of many models, not all of which are what they were when it was written.
         raise ModelError(f"its conversion fails ({type(error).__name__}: {error})") from error
+
+
+def opened(folder: Path, open_: Callable[[], T], try_: Callable[[T], object]) -> T:
+    """The engine that ``open_`` makes of a converted checkpoint, after ``try_`` has had a reply of it.
+
+    Libraries of a GPU are loaded for the first batch: that one is missing must show while another engine can
+    take over. Raises :class:`ModelError`.
+    """
+    try:
+        engine = open_()
+        try_(engine)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(f"{error} (if the converted checkpoint is damaged, remove {folder})") from error
+    return engine
 
 
 def check_type(compute_type: str) -> str:

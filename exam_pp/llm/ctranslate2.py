@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from exam_pp.llm.base import ModelOptions
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import Dtype, ModelOptions
+from exam_pp.llm.batched import free_memory
 from exam_pp.llm.conversion import (
     Placement,
     check_probe,
     check_type,
     converted,
+    opened,
     start_or_none,
 )
 from exam_pp.llm.labels import label_rows
@@ -21,6 +26,8 @@ from exam_pp.messages import Completion
 
 if TYPE_CHECKING:
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
+
+log = logging.getLogger(__name__)
 
 LONGEST_REPLY = 256
 """Longer replies go to the reference engine: the two differ where a search runs into a length limit."""
@@ -63,9 +70,16 @@ class CTranslate2Engine:
         folder = converted(
             checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
         )
-        self._translator = ctranslate2.Translator(str(folder), **place.arguments)
+        self._translator = opened(
+            folder,
+            lambda: ctranslate2.Translator(str(folder), **place.arguments),
+            lambda translator: translator.translate_batch(
+                [[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1
+            ),
+        )
         self.parallel = 2 * place.workers
-        self.batch_tokens = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
+        usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
+        self.batch_tokens = options.batch_tokens or usual
         self._reference: TransformersEngine | None = None
 
     def provenance(self) -> dict[str, Any]:
@@ -160,14 +174,25 @@ class CTranslate2Engine:
 
     def _ask_reference(self, job: Job, rows: list[int]) -> list[str]:
         """Searches that had not ended at the length limit are repeated by transformers."""
-        from exam_pp.llm.huggingface import TransformersEngine
-
         if not rows:
             return []
-        if self._reference is None:
-            self._reference = TransformersEngine(self._options, self._checkpoint)
+        self._reference = self._reference or self._load_reference()
         again = Job([job.prompts[row] for row in rows], (), job.max_new_tokens)
         return [completion.text for completion in self._reference.start(again)()]
+
+    def _load_reference(self) -> TransformersEngine:
+        """In the same precision; on the CPU where the GPU has no room for the model a second time."""
+        from exam_pp.llm.huggingface import TransformersEngine
+
+        options = replace(self._options, compute_type=None, dtype=_dtype(self._place.compute_type))
+        try:
+            return TransformersEngine(options, self._checkpoint)
+        except ModelError as error:
+            if self._place.device == "cpu":
+                raise
+            log.warning("Replies of more than %d tokens are made on the CPU: %s", LONGEST_REPLY, error)
+        free_memory()  # of the half that was on the GPU
+        return TransformersEngine(replace(options, device="cpu"), self._checkpoint)
 
     def _label_logprobs(
         self,
@@ -203,6 +228,12 @@ class CTranslate2Engine:
             max_input_length=0,
         )
         return [math.fsum(result.log_probs) for result in scored]
+
+
+def _dtype(compute_type: str) -> Dtype:
+    """The precision of transformers that is nearest; for 8 bits the one that suits the device."""
+    same = (dtype for dtype in get_args(Dtype) if dtype == compute_type)
+    return next(same, "auto")
 
 
 def _unknown(replies: dict[tuple[str, ...], float]) -> float:

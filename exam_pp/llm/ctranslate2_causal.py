@@ -14,6 +14,7 @@ from exam_pp.llm.conversion import (
     check_probe,
     check_type,
     converted,
+    opened,
 )
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.labels import label_pieces
@@ -61,7 +62,13 @@ class CTranslate2CausalLLM(DecoderLLM):
         if not self._stops:
             raise ModelError("the checkpoint names no token that ends a reply")
         folder = converted(checkpoint, place.compute_type, self._check)
-        self._generator = ctranslate2.Generator(str(folder), **place.arguments)
+        self._generator = opened(
+            folder,
+            lambda: ctranslate2.Generator(str(folder), **place.arguments),
+            lambda generator: generator.generate_batch(
+                [self._words([self._stops[0]])], beam_size=1, max_length=1
+            ),
+        )
         self._prefixes: dict[str, list[int]] = {}
         self._kept: set[Path_] = set()
 

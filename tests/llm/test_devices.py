@@ -152,7 +152,7 @@ def test_batches_of_a_size_that_failed_are_not_tried_again() -> None:
     batches = [list(range(start, start + 8)) for start in (0, 8)]
     replies = {index: reply.text for index, reply in llm.generate(requests, batches)}
     assert replies == {i: str(i) for i in range(16)}
-    assert sizes == [8, 4, 2, 2, 2, 2] + [2, 2, 2, 2]
+    assert sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
 
 
 def test_what_a_failed_batch_held_is_free_before_its_halves_are_tried() -> None:

@@ -1,0 +1,136 @@
+"""Converted checkpoints: made once, by one process at a time, and never trusted blindly."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import ModelError
+from exam_pp.llm import ModelOptions, conversion, huggingface, load_llm
+from exam_pp.llm.checkpoint import ModelCheckpoint
+from exam_pp.messages import Part, Request
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "ctranslate2"
+
+
+CHECKPOINT: Any = SimpleNamespace(identity={"checkpoint_hash": "abc"}, options=ModelOptions("m"))
+
+
+def convert(checks: list[Path]) -> Path:
+    return conversion.converted(CHECKPOINT, "float32", checks.append)
+
+
+def test_processes_that_start_together_convert_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def slowly(_checkpoint: ModelCheckpoint, folder: Path, _type: str) -> None:
+        made.append(folder)
+        time.sleep(0.2)
+        (folder / "model.bin").write_bytes(b"weights")
+
+    monkeypatch.setattr(conversion, "_convert", slowly)
+    checks: list[Path] = []
+    with ThreadPoolExecutor(4) as pool:
+        folders = {future.result() for future in [pool.submit(convert, checks) for _ in range(4)]}
+    assert made == checks
+    assert len(made) == len(folders) == 1
+    assert (folders.pop() / "model.bin").read_bytes() == b"weights"
+
+
+def test_what_a_killed_conversion_left_goes_after_a_day(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversion, "_convert", lambda *_: None)
+    old, young = cache / ".abc.old", cache / ".abc.young"
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    days_ago = time.time() - 3 * 24 * 60 * 60
+    os.utime(old, (days_ago, days_ago))
+    folder = convert([])
+    assert sorted(cache.iterdir()) == sorted([young, folder])
+
+
+def test_a_failed_check_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversion, "_convert", lambda *_: None)
+
+    def refuse(_folder: Path) -> None:
+        raise ModelError("it is wrong")
+
+    with pytest.raises(ModelError, match="it is wrong"):
+        conversion.converted(CHECKPOINT, "float32", refuse)
+    assert not list(cache.iterdir())
+
+
+def test_a_damaged_conversion_is_named(cache: Path, checkpoints: dict[str, Path]) -> None:
+    options = ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2")
+    load_llm(options)
+    (folder,) = cache.iterdir()
+    weights = (folder / "model.bin").read_bytes()
+    (folder / "model.bin").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(ModelError, match=f"damaged, remove {folder}"):
+        load_llm(options)
+    assert load_llm(replace(options, engine="auto")).provenance()["engine"] == "transformers"
+
+
+@pytest.mark.parametrize("pipeline", ["text2text", "text-generation"])
+def test_a_library_that_is_missing_shows_before_the_first_batch(
+    checkpoints: dict[str, Path],
+    causal_checkpoints: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    pipeline: str,
+) -> None:
+    """A GPU's libraries are loaded when they are first needed."""
+    name, method, folder = {
+        "text2text": ("Translator", "translate_batch", checkpoints["keyed"]),
+        "text-generation": ("Generator", "generate_batch", causal_checkpoints["plain"]),
+    }[pipeline]
+    whole = getattr(ctranslate2, name)
+
+    class WithoutLibrary:
+        def __init__(self, *values: Any, **options: Any) -> None:
+            self._whole = whole(*values, **options)
+
+        def __getattr__(self, attribute: str) -> Any:
+            if attribute == method:
+                raise RuntimeError("Library libcublas.so.12 is not found or cannot be loaded")
+            return getattr(self._whole, attribute)
+
+    monkeypatch.setattr(ctranslate2, name, WithoutLibrary)
+    with pytest.raises(ModelError, match=r"cannot run .* Library libcublas.so.12 is not found"):
+        load_llm(ModelOptions(str(folder), pipeline, engine="ctranslate2"))
+    llm = load_llm(ModelOptions(str(folder), pipeline))
+    assert llm.provenance()["engine"] == "transformers"
+    assert dict(llm.generate([Request((Part("a b c"),), max_new_tokens=3)]))[0].error is None
+
+
+@pytest.mark.parametrize(
+    ("compute_type", "dtype"), [("float32", "float32"), ("bfloat16", "bfloat16"), ("int8_bfloat16", "auto")]
+)
+def test_long_replies_are_made_in_the_same_precision_where_there_is_room(
+    checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch, compute_type: str, dtype: str
+) -> None:
+    llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
+    engine = llm._engine
+    engine._place = replace(engine._place, device="cuda", compute_type=compute_type)
+    asked: list[tuple[str | None, str]] = []
+
+    class Full:
+        def __init__(self, options: ModelOptions, _checkpoint: Any) -> None:
+            asked.append((options.device, options.dtype))
+            if options.device != "cpu":
+                raise ModelError("The model 'm' cannot be loaded: CUDA out of memory.")
+
+    monkeypatch.setattr(huggingface, "TransformersEngine", Full)
+    assert isinstance(engine._load_reference(), Full)
+    assert asked == [(None, dtype), ("cpu", dtype)]
