@@ -34,7 +34,7 @@ def randomisation_tests(
     (1 + samples). The diagonal is 1.
 
     A p-value is never below 1 / (1 + samples), so a correction for many pairs needs many samples: with
-    ``alpha``, pairs with a p-value below 0.01 get 4 × pairs / alpha of them in all.
+    ``alpha``, pairs with a p-value below 0.01 get 2 × pairs / alpha of them in all.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
     information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
@@ -42,7 +42,7 @@ def randomisation_tests(
     """
     systems, queries = values.shape
     pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
-    enough = samples if alpha is None else max(samples, ceil(4 * pairs.sum() / alpha))
+    enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
     if 2**queries <= enough:
         p_values = _as_extreme(values, pairs, _all_signs(queries)) / 2**queries
     else:
