@@ -84,10 +84,10 @@ def import_command(
     "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="File to write."
 )
 def export_command(bank: Path, form: Any, output: Path) -> None:
-    """Write BANK in the format of a spreadsheet or of another tool."""
-    from exam_pp.phases.bank_formats import export_bank
+    """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
+    from exam_pp.phases.export_bank import export_bank
 
-    for line in export_bank(bank, form, output).lines():
+    for line in export_bank(bank, form, output):
         log.info("%s", line)
 
 

@@ -1,4 +1,4 @@
-"""Banks from and to the formats of other tools, and spreadsheets that were edited."""
+"""Banks from the formats of other tools, and spreadsheets that were edited."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from typing import Any, Literal
 
 from exam_pp.errors import DataError
 from exam_pp.phases.bank_edit import add_history
-from exam_pp.store.autojudge import read_autojudge, write_autojudge
-from exam_pp.store.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
+from exam_pp.store.autojudge import read_autojudge
+from exam_pp.store.bank_csv import Row, read_bank_csv, row_of
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.genq import read_genq
-from exam_pp.store.nuggetizer import read_nuggetizer, write_nuggetizer
+from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, TestBank, entry_id
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
 TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
-ExportFormat = Literal["csv", "nuggetizer", "autojudge"]
 
 _READERS: Mapping[str, Callable[[Path], Iterator[BankLine]]] = {
     "genq": read_genq,
@@ -87,20 +86,6 @@ def import_texts(
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)
     return counts
-
-
-def export_bank(bank: Path, form: ExportFormat, output: Path) -> ConvertedBank:
-    """Write a bank in another tool's format; raises :class:`ExamError` (nuggetizer has no questions)."""
-    check_output(output, [bank])
-    read = read_bank(bank)
-    if form == "nuggetizer":
-        read.require_kind("nugget", "The format of AutoNuggetizer")
-        write_nuggetizer(read.lines, output, inputs=[bank])
-    elif form == "autojudge":
-        write_autojudge(read.lines, output, inputs=[bank])
-    else:
-        write_bank_csv(read.lines, output, inputs=[bank])
-    return ConvertedBank(len(read.queries), sum(len(line.items) for line in read.lines))
 
 
 def bank_of_csv(path: Path) -> list[BankLine]:
