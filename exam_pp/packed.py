@@ -95,3 +95,9 @@ class Remade(Sequence[V]):
 
     def __getitem__(self, index: int | slice) -> V | list[V]:
         return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        """As lists are equal."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of lists

@@ -239,6 +239,8 @@ class GradedFile:
     """By query, the entries that no passage has a grade for; queries without any are left out."""
     foreign: dict[str, list[str]] = field(default_factory=dict)
     """By query, the graded ids that the bank does not have."""
+    ungraded: dict[str, int] = field(default_factory=dict)
+    """By query, how many of its passages have no grade; queries without any are left out."""
 
     def add(self, query: GradedQuery) -> None:
         """Put a query, or put it again after a change, and note what it says about the file."""
@@ -246,6 +248,9 @@ class GradedFile:
             first = self.first_ranks.get(system, 1)
             self.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
         grades = [passage.best_grade for passage in query.passages]
+        self.ungraded.pop(query.query_id, None)
+        if missing := grades.count(None):
+            self.ungraded[query.query_id] = missing
         known = [grade for grade in (self.best_grade, *grades) if grade is not None]
         self.best_grade = max(known, default=None)
         if query.asked:

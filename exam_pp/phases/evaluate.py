@@ -18,6 +18,7 @@ from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
+from exam_pp.packed import Remade
 from exam_pp.phases.evaluation import Evaluation, PathLike, some
 from exam_pp.phases.facets import entries_of_facets
 from exam_pp.phases.judgments import is_passages, judgments
@@ -27,7 +28,7 @@ from exam_pp.phases.selected_grades import (
     read_selected,
     threshold_notes,
 )
-from exam_pp.results import Qrel
+from exam_pp.results import Qrel, Scores
 from exam_pp.store.collector import no_collections
 
 MissingQueries = Literal["zero", "skip"]
@@ -50,10 +51,11 @@ __all__ = [
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
+    ``qrels`` is made anew, query by query, whenever it is gone through.
     ``ungraded`` computes the labels that passages could have if everything ungraded had the best grade.
     """
 
-    qrels: list[Qrel]
+    qrels: Sequence[Qrel]
     min_grade: int
     notes: list[str] = field(default_factory=list)
     ungraded: Callable[[], Ungraded] | None = None
@@ -118,7 +120,7 @@ def cover_of(
             for normalised in (False, True)
         ]
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
-    evaluation = Evaluation(notes=notes)
+    evaluation = Evaluation(Scores(), notes, Scores(), Scores())
     ranked = data.file.first_ranks
     seen = _Places()
     bounded = False
@@ -130,13 +132,13 @@ def cover_of(
         in_full = all(passage.graded == everything for passage in query.passages)
         for metric in metrics:
             least = most = scores = list(metric(query, systems))
-            evaluation.scores += scores
+            evaluation.scores.extend(scores)
             if isinstance(metric, Cover):
                 if not in_full:
                     least, most = map(list, zip(*metric.bounds(query, systems), strict=True))
                     bounded = bounded or not least == scores == most
-                evaluation.worst_case += least
-                evaluation.best_case += most
+                evaluation.worst_case.extend(least)
+                evaluation.best_case.extend(most)
         seen.add(query, ranked, cutoff, min_grades)
     evaluation.notes += _cover_notes(data, seen, soft=soft)
     if missing_queries == "zero":
@@ -182,12 +184,14 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
             raise SelectionError(f"No entry that {data.source} has grades for belongs to a facet.")
-    lines: list[Qrel] = []
-    ungraded = 0
-    for query in data.queries:
-        lines += rubric_qrels(query, label, data.min_grade, entries[query.query_id])
-        ungraded += sum(not passage.levels for passage in query.passages)
-    if ungraded:
+    lines = Remade(
+        lambda: (
+            qrel
+            for query in data.queries
+            for qrel in rubric_qrels(query, label, data.min_grade, entries[query.query_id])
+        )
+    )
+    if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
         notes = [*notes, f"No label for {ungraded} passages of these queries: they have no grade."]
     return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exam_pp.results import Score
+from exam_pp.results import Score, Scores
 
 if TYPE_CHECKING:
     from exam_pp.metrics.entry_values import EntryValues
@@ -27,10 +27,10 @@ class Evaluation:
     for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
     """
 
-    scores: list[Score] = field(default_factory=list)
+    scores: list[Score] | Scores = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    best_case: list[Score] = field(default_factory=list)
-    worst_case: list[Score] = field(default_factory=list)
+    best_case: list[Score] | Scores = field(default_factory=list)
+    worst_case: list[Score] | Scores = field(default_factory=list)
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
 
     @property

@@ -20,7 +20,7 @@ from exam_pp.metrics.nuggets import (
 )
 from exam_pp.phases.evaluate import Evaluation, PathLike, some
 from exam_pp.prompts import PROMPTS
-from exam_pp.results import Score
+from exam_pp.results import Score, Scores
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.queries import read_queries
@@ -225,7 +225,7 @@ def _evaluate(
             counts.add(query_id, system, entries, nuggets, answer)
             _add_rows(evaluation.scores, system, query_id, nugget_scores(nuggets), words)
             best = nugget_scores(nuggets, ungraded="support")
-            evaluation.best_case += [Score(system, query_id, metric, best[metric]) for metric in best]
+            evaluation.best_case.extend(Score(system, query_id, metric, best[metric]) for metric in best)
     if not counts.ungraded:
         evaluation.best_case = []
     evaluation.notes = list(counts.notes(answers, items))
@@ -251,9 +251,13 @@ def labels_in_order(entries: Sequence[Entry], labels: Labels) -> list[str | None
     return found
 
 
-def _add_rows(rows: list[Score], system: str, query_id: str, scores: Mapping[str, float], words: int) -> None:
-    rows += [Score(system, query_id, metric, scores[metric]) for metric in NUGGET_METRICS if metric in scores]
-    rows.append(Score(system, query_id, LENGTH, float(words)))
+def _add_rows(
+    rows: list[Score] | Scores, system: str, query_id: str, scores: Mapping[str, float], words: int
+) -> None:
+    rows.extend(
+        Score(system, query_id, metric, scores[metric]) for metric in NUGGET_METRICS if metric in scores
+    )
+    rows.extend([Score(system, query_id, LENGTH, float(words))])
 
 
 @dataclass

@@ -1,0 +1,31 @@
+"""Rows in which numbers travel: many of them as columns."""
+
+from __future__ import annotations
+
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.results import Score, Scores
+
+NAMES = st.text(max_size=3)
+ROWS = st.lists(st.builds(Score, NAMES, NAMES, NAMES, st.floats(allow_nan=False)))
+
+
+@given(ROWS, ROWS)
+def test_columns_give_back_the_rows(rows: list[Score], more: list[Score]) -> None:
+    scores = Scores(rows)
+    scores.extend(more)
+    expected = [*rows, *more]
+    assert list(scores) == expected
+    assert scores == expected
+    assert len(scores) == len(expected)
+    assert [scores[index] for index in range(-len(expected), len(expected))] == expected * 2
+    assert scores[1:-1] == expected[1:-1]
+
+
+def test_a_score_takes_20_bytes() -> None:
+    scores = Scores(Score(f"s{n % 10}", f"q{n // 10}", "m", n / 7) for n in range(10_000))
+    size = sum(sys.getsizeof(column) for column in (*scores._columns, scores._values))
+    assert size < 1.2 * 20 * len(scores)
