@@ -35,6 +35,7 @@ class AppliedRatings:
     prompt_class: str = ""
     ratings: Counter[str] = field(default_factory=Counter)
     comments: int = 0
+    replaced: int = 0
     differing: int = 0
     compared: int = 0
     bank_edits: int = 0
@@ -43,6 +44,9 @@ class AppliedRatings:
         """What was done, for people."""
         for grader, count in self.ratings.items():
             yield f"{counted(count, 'rating')} added as {grader} with the prompt class {self.prompt_class}."
+        if self.replaced:
+            gave = counted(self.replaced, "time", "times")
+            yield f"{gave} a person gave two ratings of a passage for one entry: the later one counts."
         if self.comments:
             yield f"{counted(self.comments, 'of them has', 'of them have')} a comment."
         if self.compared:
@@ -96,16 +100,20 @@ def apply_edits(
         summary.bank_edits += len(given.bank)
         if given.ratings:
             grader = HUMAN + _name(reviewer, given, path)
-            wanted.setdefault(grader, {}).update({_pair(rating): rating for rating in given.ratings})
+            ratings = wanted.setdefault(grader, {})
+            for rating in given.ratings:
+                before = ratings.get(_pair(rating), rating)
+                summary.replaced += before.rating != rating.rating
+                ratings[_pair(rating)] = rating
     if not wanted:
         more = "; its edits of the bank are applied with `exam-pp bank apply`" if summary.bank_edits else ""
         raise SelectionError(f"{', '.join(map(str, edits))} has no ratings{more}.")
     rated = _rated_class(
         graded, known, {pair for ratings in wanted.values() for pair in ratings}, prompt_class, prompts or {}
     )
-    for path, ratings in sources:
-        _check_entries(ratings, rated, known, path)
-        _check_scale(ratings, rated, path)
+    for path, of_file in sources:
+        _check_entries(of_file, rated, known, path)
+        _check_scale(of_file, rated, path)
     summary.prompt_class = rated.name
     _write(graded, output, inputs, wanted, rated, summary)
     return summary

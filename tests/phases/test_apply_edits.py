@@ -82,6 +82,22 @@ def test_applied_twice_is_applied_once(tiny_passages: Path, tmp_path: Path) -> N
     assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
 
 
+def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_path: Path) -> None:
+    one = edits_file(
+        tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
+    )
+    two = edits_file(
+        tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 4), rating("q1", "p1", "q1/b", 1), name="two.json"
+    )
+    same = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
+    summary = apply_edits(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
+    grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
+    assert [given["self_rating"] for given in grades["self_ratings"]] == [4, 1]
+    assert "2 times a person gave two ratings of a passage for one entry: the later one counts." in [
+        *summary.lines()
+    ]
+
+
 def test_later_ratings_of_the_same_person_replace_earlier_ones(tiny_passages: Path, tmp_path: Path) -> None:
     first = edits_file(
         tmp_path, tiny_passages,
