@@ -62,7 +62,7 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
 
 
 _MARKERS = r"(?:rating|score|grade|answer|choice|option|level)"
-_FINAL_SCORE = r"final\s+score(?:\s*\(O\))?"
+_FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 
 
 @lru_cache(maxsize=16)

@@ -25,6 +25,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
         ("final score: 2/3", 2),
         ("##final score: 1\n##final score: 2", 2),
         ("M: 2\nT: 3\n##final score: 2", 2),
+        ('{"M": 3, "T": 1, "final_score": 2}', 2),
         ("2", 2),
         (" 0.", 0),
         ("**3**", 3),
