@@ -128,6 +128,11 @@ def reads_lists(options: ModelOptions) -> bool:
     return options.pipeline not in ("text2text", "question-answering")
 
 
+def rates(options: ModelOptions) -> bool:
+    """Whether the model can be asked for ratings: extractive models only find answers."""
+    return options.model in _OWN_MODELS or options.pipeline != "question-answering"
+
+
 def _refuse_misspelt_name(model: str) -> None:
     """A slip in one of our own names should not end as a search on the Hub."""
     own = [*_OWN_MODELS, BUNDLED]

@@ -9,22 +9,26 @@ from __future__ import annotations
 import math
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
-from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions, load_llm, rates
+from exam_pp.llm.conversion import available_cores
 from exam_pp.messages import Completion, Request
+from exam_pp.phases.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
 
 _PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")
 _VARIABLES = ("HF_HOME", "HF_HUB_OFFLINE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "EXAM_PP_CACHE")
 
 _REFERENCE = "transformers in float32"
+_MAX_NEW_TOKENS = 40
 
 _PASSAGES = (
     "Bees dance to tell other bees of the hive where flowers are. The angle of the dance shows the "
@@ -43,19 +47,22 @@ _QUESTIONS = (
 )
 
 
-def probe_requests(max_new_tokens: int = 40) -> list[Request]:
+_PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
+
+
+def probe_requests(prompts: Sequence[Prompt] = _PROMPTS) -> list[Request]:
     """Every question asked of every passage, as a rating and as an extraction."""
     return [
-        _request(prompt, question, passage, max_new_tokens)
-        for prompt in (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
+        _request(prompt, question, passage)
+        for prompt in prompts
         for question in _QUESTIONS
         for passage in _PASSAGES
     ]
 
 
-def _request(prompt: Prompt, question: str, passage: str, max_new_tokens: int) -> Request:
+def _request(prompt: Prompt, question: str, passage: str) -> Request:
     parts = prompt.render({"question": question, "context": passage})
-    return Request(parts, prompt.labels, max_new_tokens)
+    return Request(parts, prompt.labels, _MAX_NEW_TOKENS, one_line=True)
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,7 @@ def _environment() -> Iterator[tuple[Cell, Cell]]:
             yield package, version(package)
         except PackageNotFoundError:
             yield package, "not installed"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield "CPU cores", cores
+    yield "CPU cores", available_cores()
     if memory := _total_memory():
         yield "memory", f"{memory / 2**30:.1f} GiB"
     yield from _gpus()
@@ -118,19 +124,28 @@ def _examine(options: ModelOptions) -> tuple[list[Table | Paragraph], bool]:
     seconds = time.perf_counter() - start
     facts: list[tuple[Cell, Cell]] = [("model", llm.name), ("loaded in", f"{seconds:.1f} s")]
     facts += [(key, str(value)) for key, value in llm.provenance().items()]
-    requests = probe_requests()
+    prompts = _PROMPTS if rates(options) else (QUESTION_EXTRACTION,)
+    requests = probe_requests(prompts)
     start = time.perf_counter()
     alone = _ask(llm, requests, [[index] for index in range(len(requests))])
     facts.append(("one by one", f"{len(requests) / (time.perf_counter() - start):.1f} pairs/s"))
-    rows = [_compare(name, alone, replies) for name, replies in _variants(llm, options, requests)]
-    facts.append(("peak memory", f"{_peak_memory() / 2**30:.2f} GiB"))
+    rows = [_compare(name, alone, replies) for name, replies in _variants(llm, prompts, requests)]
+    refusal = ""
+    if _has_reference(llm):
+        try:
+            rows.append(_compare(_REFERENCE, alone, _ask_reference(options, requests)))
+        except (
+            ModelError
+        ) as error:  # on a GPU there may be no room for a second model, in twice the precision
+            refusal = f" The reference engine could not be asked: {error}"
+    facts += _memory()
     columns = ("compared with one prompt at a time", "replies", "flips", "largest change of a label's p")
     flips = sum(int(row[2] or 0) for row in rows)
     sound = not flips or llm.provenance().get("dtype") != "float32"
     blocks: list[Table | Paragraph] = [
         Table(("what", "value"), facts, "Model"),
         Table(columns, rows, "Probe", decimals=6),
-        Paragraph(_conclusion(rows, flips, sound)),
+        Paragraph(_conclusion(rows, flips, sound) + refusal),
     ]
     return blocks, sound
 
@@ -143,23 +158,26 @@ def _load(options: ModelOptions) -> LLM:
 
 
 def _variants(
-    llm: LLM, options: ModelOptions, requests: list[Request]
+    llm: LLM, prompts: Sequence[Prompt], requests: list[Request]
 ) -> Iterator[tuple[str, list[Completion]]]:
-    """The same requests in other company; the reference engine last, if it is another one."""
-    ratings = [index for index, request in enumerate(requests) if request.labels]
-    others = [index for index, request in enumerate(requests) if not request.labels]
-    yield "all in one batch", _ask(llm, requests, [ratings, others])
-    longest = _request(QUESTION_SELF_RATED, _QUESTIONS[0], " ".join(_PASSAGES * 4), 40)
-    long_free = _request(QUESTION_EXTRACTION, _QUESTIONS[0], " ".join(_PASSAGES * 4), 40)
-    padded = [*requests, longest, long_free]
-    company = {True: len(requests), False: len(requests) + 1}
-    batches = [[index, company[bool(request.labels)]] for index, request in enumerate(requests)]
-    yield "beside a long prompt", _ask(llm, padded, batches)[: len(requests)]
+    """The same requests in other company."""
+    each = len(requests) // len(prompts)
+    together = [list(range(start, start + each)) for start in range(0, len(requests), each)]
+    yield "all in one batch", _ask(llm, requests, together)
+    long = [_request(prompt, _QUESTIONS[0], " ".join(_PASSAGES * 4)) for prompt in prompts]
+    pairs = [[index, len(requests) + index // each] for index in range(len(requests))]
+    yield "beside a long prompt", _ask(llm, [*requests, *long], pairs)[: len(requests)]
+
+
+def _has_reference(llm: LLM) -> bool:
     provenance = llm.provenance()
-    if "dtype" in provenance and (provenance["engine"], provenance["dtype"]) != ("transformers", "float32"):
-        reference = replace(options, engine="transformers", dtype="float32", compute_type=None)
-        one_by_one = [[index] for index in range(len(requests))]
-        yield _REFERENCE, _ask(_load(reference), requests, one_by_one)
+    used = (provenance["engine"], provenance.get("dtype"))
+    return used[1] is not None and used != ("transformers", "float32")
+
+
+def _ask_reference(options: ModelOptions, requests: list[Request]) -> list[Completion]:
+    reference = _load(replace(options, engine="transformers", dtype="float32", compute_type=None))
+    return _ask(reference, requests, [[index] for index in range(len(requests))])
 
 
 def _ask(llm: LLM, requests: Sequence[Request], batches: list[list[int]]) -> list[Completion]:
@@ -181,19 +199,12 @@ def _conclusion(rows: Sequence[tuple[Cell, ...]], flips: int, sound: bool) -> st
     if not flips:
         agree = ", and agree with the reference engine" if any(row[0] == _REFERENCE for row in rows) else ""
         return f"No reply changed: grades do not depend on batches{agree}."
+    changed = counted(flips, "reply")
     if sound:
-        return f"{flips} replies changed. In reduced precision this happens where two hypotheses nearly tie."
-    return f"{flips} replies changed. In float32 this is a fault: use --engine transformers, and report it."
+        return f"{changed} changed. In reduced precision this happens where two hypotheses nearly tie."
+    return f"{changed} changed. In float32 this is a fault: use --engine transformers, and report it."
 
 
-def _peak_memory() -> int:
-    """Bytes; of the process on the CPU, or of the GPU where one is used."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        return int(torch.cuda.max_memory_allocated())
-    try:
-        import resource  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+def _memory() -> Iterator[tuple[Cell, Cell]]:
+    used = {"peak memory": peak_memory(), "GPU memory in use": gpu_memory()}
+    yield from ((name, f"{value / 2**30:.2f} GiB") for name, value in used.items() if value is not None)

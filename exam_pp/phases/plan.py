@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from exam_pp.phases.grade_file import (
     prepare_llm,
     settle_soft,
 )
+from exam_pp.phases.memory import gpu_memory, peak_memory
 from exam_pp.phases.shares import Shard
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.files import STDIO
@@ -39,6 +40,8 @@ SEED = 20240714
 """Which batches are asked is drawn at random, but always alike."""
 
 _FIRST_BATCHES = 4
+_PROBE_WINDOWS = 3
+"""Windows are kept whole, about 1.6 kB a request; a probe seldom comes to the end of the first."""
 _CHARACTERS_PER_TOKEN = 4
 _BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
 
@@ -64,7 +67,8 @@ class Probe:
 class Plan:
     """Counts of a grading. ``requests`` are those to be asked, after de-duplication and journal.
 
-    ``lengths`` are their lengths in tokens, ``estimated`` if the model's tokenizer is not known here.
+    ``lengths`` counts them by their tokens, ``estimated`` if the model's tokenizer is not known here, and
+    ``characters`` is their length in all.
     """
 
     model: str
@@ -73,7 +77,8 @@ class Plan:
     journaled: int = 0
     requests: int = 0
     shortened: int = 0
-    lengths: list[int] = field(default_factory=list)
+    lengths: Counter[int] = field(default_factory=Counter)
+    characters: int = 0
     estimated: bool = False
     probe: Probe | None = None
 
@@ -105,10 +110,10 @@ class Plan:
     def _histogram(self) -> list[tuple[str, int, str]]:
         rows, below = [], 0
         for bound in (*_BOUNDS, sys.maxsize):
-            count = sum(below < length <= bound for length in self.lengths)
+            count = sum(n for length, n in self.lengths.items() if below < length <= bound)
             if count:
                 name = f"{below + 1}-{bound}" if bound < sys.maxsize else f"over {below}"
-                share = count / len(self.lengths)
+                share = count / self.lengths.total()
                 rows.append((name, count, f"{100 * share:5.1f} % {'#' * round(40 * share)}".rstrip()))
             below = bound
         return rows
@@ -166,60 +171,102 @@ def plan_grading(
         options=options,
         summary=summary,
     )
-    asked = (next(job.grading, []) for _, jobs in work for job in jobs)
-    unique = {request.key(): request for requests in asked for request in requests}
-    reading = time.monotonic() - began
-    plan = Plan(llm.name, summary, distinct=len(unique))
-    todo = list(_without_answers(unique, llm, files))
-    plan.requests, plan.journaled = len(todo), len(unique) - len(todo)
-    if todo:
-        _measure_prompts(plan, llm, todo)
-        plan.probe = _probe(llm, todo, probe_seconds)
+    requests = (request for _, jobs in work for job in jobs for request in next(job.grading, []))
+    plan = Plan(llm.name, summary)
+    with _journal(files) as journal:
+        survey = _Survey(plan, llm, Answerer(llm, journal))
+        for window in _windows(requests):
+            survey.add(window)
+    reading = time.monotonic() - began - survey.seconds
+    if plan.requests:
+        plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds)
         # A grading goes over the file twice: it counts, and it makes requests and writes grades.
         plan.probe.eta += 2 * reading
         plan.probe.loading = loading
     return plan
 
 
-def _without_answers(unique: dict[str, Request], llm: LLM, files: GradeFiles) -> Iterator[Request]:
-    """The requests that the journal of an interrupted run does not answer."""
+def _windows(requests: Iterable[Request]) -> Iterator[dict[str, Request]]:
+    """Distinct requests by key, as many as a grading asks together."""
+    seen: set[bytes] = set()  # all that is kept of each request
+    window: dict[str, Request] = {}
+    for request in requests:
+        key = request.key()
+        if (short := bytes.fromhex(key)) not in seen:
+            seen.add(short)
+            window[key] = request
+            if len(window) == WINDOW_REQUESTS:
+                yield window
+                window = {}
+    if window:
+        yield window
+
+
+def _journal(files: GradeFiles) -> Journal:
+    """What an interrupted run left; else an empty one in memory."""
     path = journal_of(files)
-    known: set[str] = set()
-    if path is not None and path.exists():
-        with Journal(path) as journal:
-            known = Answerer(llm, journal).answered(list(unique.values()))
-    yield from (request for key, request in unique.items() if key not in known)
+    return Journal(path if path is not None and path.exists() else None)
 
 
-def _measure_prompts(plan: Plan, llm: LLM, todo: Sequence[Request]) -> None:
-    if isinstance(llm, BatchedLLM):
-        for start in range(0, len(todo), WINDOW_REQUESTS):
-            encoded = llm.encode(todo[start : start + WINDOW_REQUESTS])
-            plan.lengths += [len(prompt.ids) for prompt in encoded]
-            plan.shortened += sum(prompt.tokens_cut > 0 for prompt in encoded)
-    else:
-        plan.lengths = [len(request.text) // _CHARACTERS_PER_TOKEN + 1 for request in todo]
-        plan.estimated = True
+class _Survey:
+    """Counts the requests that go by, window by window, and keeps a few windows for the probe.
+
+    ``seconds`` is the time it took.
+    """
+
+    def __init__(self, plan: Plan, llm: LLM, answerer: Answerer) -> None:
+        self.seconds = 0.0
+        self._plan, self._llm, self._answerer = plan, llm, answerer
+        self._random = Random(SEED)
+        self._kept: list[tuple[float, list[Request]]] = []
+
+    def add(self, window: dict[str, Request]) -> None:
+        """Count the distinct requests of a window; keep what is to be asked of it, if the draw says so."""
+        began = time.monotonic()
+        known = self._answerer.answered(list(window.values()))
+        todo = [request for key, request in window.items() if key not in known]
+        self._plan.distinct += len(window)
+        self._plan.journaled += len(window) - len(todo)
+        self._plan.requests += len(todo)
+        self._plan.characters += sum(len(request.text) for request in todo)
+        self._measure(todo)
+        if todo:
+            self._kept.append((self._random.random(), todo))
+            self._kept.sort(key=itemgetter(0))
+            del self._kept[_PROBE_WINDOWS:]
+        self.seconds += time.monotonic() - began
+
+    def sample(self) -> list[list[Request]]:
+        """Windows drawn at random, in the order of the draw."""
+        return [window for _, window in self._kept]
+
+    def _measure(self, todo: Sequence[Request]) -> None:
+        if isinstance(self._llm, BatchedLLM):
+            encoded = self._llm.encode(todo)
+            self._plan.lengths.update(len(prompt.ids) for prompt in encoded)
+            self._plan.shortened += sum(prompt.tokens_cut > 0 for prompt in encoded)
+        else:
+            self._plan.lengths.update(len(request.text) // _CHARACTERS_PER_TOKEN + 1 for request in todo)
+            self._plan.estimated = True
 
 
-def _probe(llm: LLM, todo: Sequence[Request], seconds: float) -> Probe:
-    """Ask batches as the grading will form them, drawn at random from all, until the time is over.
+def _probe(llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float) -> Probe:
+    """Ask batches as the grading will form them, drawn at random from the windows, until the time is over.
 
     The time for all is the probe's, times the characters of all prompts over those of the probe.
     """
     with TemporaryDirectory() as folder, Journal(Path(folder) / "replies") as journal:
-        return _timed(llm, todo, seconds, journal)
+        return _timed(llm, windows, characters, seconds, journal)
 
 
-def _timed(llm: LLM, todo: Sequence[Request], seconds: float, journal: Journal) -> Probe:
+def _timed(
+    llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float, journal: Journal
+) -> Probe:
     random = Random(SEED)
-    starts = list(range(0, len(todo), WINDOW_REQUESTS))
-    random.shuffle(starts)
     failures: Counter[str] = Counter()
     weight = requests = 0
     spent = 0.0
-    for start in starts:
-        window = todo[start : start + WINDOW_REQUESTS]
+    for window in windows:
         batches = llm.batches(window)
         random.shuffle(batches)
         if not spent:  # the first batches of a process are slow
@@ -235,11 +282,10 @@ def _timed(llm: LLM, todo: Sequence[Request], seconds: float, journal: Journal) 
             at, size = at + size, 2 * size
         if spent >= seconds:
             break
-    eta = spent * sum(len(request.text) for request in todo) / max(1, weight)
     return Probe(
         requests,
         spent,
-        max(eta, 1e-3),
+        max(spent * characters / max(1, weight), 1e-3),
         failures=failures,
         memory=_peak_memory(),
         gpu_memory=_gpu_memory(),
@@ -258,20 +304,6 @@ def _ask(
         if len(replies) >= sizes[0]:  # about as often as a grading does
             journal.add(replies)
             replies = {}
-
-
-def _peak_memory() -> int:
-    """The most memory that this process has had, in bytes."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used if sys.platform == "darwin" else used * 1024
-
-
-def _gpu_memory() -> int | None:
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return None
-    total_less_free = [torch.cuda.mem_get_info(i) for i in range(torch.cuda.device_count())]
-    return max(int(total - free) for free, total in total_less_free)
 
 
 def _duration(seconds: float) -> str:

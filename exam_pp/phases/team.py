@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from exam_pp.errors import MissingExtraError, SelectionError, TeamError
 from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.conversion import available_cores
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +100,7 @@ class TorchTeam(Team):
         if gpus and model.device in (None, "cuda") and not model.device_map:
             model = replace(model, device=f"cuda:{self.local_rank % gpus}")
         if model.threads is None:
-            cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-            model = replace(model, threads=max(1, cores // self.local_size))
+            model = replace(model, threads=max(1, available_cores() // self.local_size))
         return model
 
     def close(self) -> None:

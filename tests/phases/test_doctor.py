@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
@@ -67,6 +68,45 @@ def test_a_change_in_float32_is_a_failure(
         ended = int(stop.code or 0)
     assert ended == code
     assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_that_only_extracts_is_asked_to_extract(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm = FakeLLM(lambda request: "no" if request.labels else "a span")
+    monkeypatch.setattr("exam_pp.phases.doctor.load_llm", lambda _options: llm)
+    *_, probe, _ = doctor(ModelOptions("m", pipeline="question-answering")).report.blocks
+    assert isinstance(probe, Table)
+    assert [(row[1], row[2]) for row in probe.rows] == [(len(probe_requests()) // 2, 0)] * 2
+
+
+def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm = FakeLLM()
+    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})
+
+    def load(options: ModelOptions) -> FakeLLM:
+        if options.dtype == "float32":
+            raise ModelError("The model 'm' cannot be loaded: CUDA out of memory.")
+        return llm
+
+    monkeypatch.setattr("exam_pp.phases.doctor.load_llm", load)
+    findings = doctor(ModelOptions("m"))
+    *_, probe, conclusion = findings.report.blocks
+    assert isinstance(probe, Table)
+    assert isinstance(conclusion, Paragraph)
+    assert len(probe.rows) == 2
+    assert findings.sound
+    assert "could not be asked: The model 'm' cannot be loaded: CUDA out of memory." in conclusion.text
+
+
+def test_the_memory_of_a_gpu_is_told_whoever_allocated_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
+    monkeypatch.setattr("exam_pp.phases.doctor._gpus", lambda: iter(()))
+    monkeypatch.setattr("exam_pp.phases.doctor.load_llm", lambda _options: FakeLLM())
+    _, facts, *_ = doctor(ModelOptions("fake")).report.blocks
+    assert isinstance(facts, Table)
+    assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
 
 
 def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:

@@ -1,0 +1,24 @@
+"""How much memory is in use: of this process, and of the GPUs."""
+
+from __future__ import annotations
+
+import sys
+
+
+def peak_memory() -> int | None:
+    """The most memory that this process has had, in bytes; None where the system does not tell."""
+    try:
+        import resource  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
+
+
+def gpu_memory() -> int | None:
+    """Bytes in use on the fullest GPU, whoever uses them (CTranslate2 has an allocator of its own)."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    devices = [torch.cuda.mem_get_info(index) for index in range(torch.cuda.device_count())]
+    return max(int(total - free) for free, total in devices)
