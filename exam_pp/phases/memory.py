@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 
 
-def peak_memory() -> int | None:
-    """The most memory that this process has had, in bytes; None where the system does not tell."""
-    try:
-        import resource  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return None
+def peak_memory() -> int:
+    """The most memory that this process has had, in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used if sys.platform == "darwin" else used * 1024
 

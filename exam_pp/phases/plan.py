@@ -51,7 +51,8 @@ class Probe:
     """What the timed sample showed.
 
     ``eta`` is the seconds for all after the model is loaded, which took ``loading``; ``memory`` is the peak
-    of the process and ``gpu_memory`` what is in use on the fullest device, both in bytes.
+    of the process and ``gpu_memory`` what is in use on the fullest device, both in bytes
+    where they are known.
     """
 
     requests: int
@@ -59,7 +60,7 @@ class Probe:
     eta: float
     loading: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
-    memory: int = 0
+    memory: int | None = None
     gpu_memory: int | None = None
 
 
@@ -127,8 +128,9 @@ class Plan:
             ("seconds to load the model", round(probe.loading, 1)),
             ("seconds for all", round(whole, 1)),
             ("time for all", _duration(whole)),
-            ("peak memory (GB)", round(probe.memory / 1e9, 2)),
         ]
+        if probe.memory is not None:
+            rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))
         if probe.gpu_memory is not None:
             rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
         yield Table(("what", "value"), rows, "Timed probe")
@@ -287,8 +289,8 @@ def _timed(
         spent,
         max(spent * characters / max(1, weight), 1e-3),
         failures=failures,
-        memory=_peak_memory(),
-        gpu_memory=_gpu_memory(),
+        memory=peak_memory(),
+        gpu_memory=gpu_memory(),
     )
 
 
