@@ -7,6 +7,12 @@ import pytest
 from exam_pp.metrics.duplicates import near_duplicates
 
 
+def test_the_limit_itself_is_similar() -> None:
+    texts = {"a": "red green blue white", "b": "red green blue black"}
+    assert [pair.similarity for pair in near_duplicates(texts, 0.75)] == [0.75]
+    assert near_duplicates(texts, 0.76) == []
+
+
 @pytest.mark.parametrize(
     ("first", "second", "similarity"),
     [
@@ -22,6 +28,11 @@ from exam_pp.metrics.duplicates import near_duplicates
             None,
         ),
         ("Who won the war of independence in 1969?", "Who won the war of independence in 1970?", None),
+        (
+            "Who won the long bitter war of independence of the northern colonies in 1969?",
+            "Who won the long bitter war of independence of the northern colonies in 1970?",
+            None,
+        ),
         ("the", "of", None),
     ],
 )

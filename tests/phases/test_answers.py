@@ -149,15 +149,18 @@ def test_verification_that_says_no_or_nothing(
     assert (grades.error_of("water") is None) == (rating is not None)
 
 
+@pytest.mark.parametrize("other", ["no", "perhaps"])
 def test_any_of_several_golds_is_enough(
-    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
+    """Also where the reply about another one cannot be read."""
     text = bank.read_text().replace('["rise"]', '["rise", "go up", "rise"]')
     bank.write_text(text)
-    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else "no")
+    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else other)
     verify(graded, bank, tmp_path / "verified.jsonl", llm, monkeypatch)
     assert llm.calls == 2
-    assert sets(tmp_path / "verified.jsonl")[-1].entry_ratings()["water"] == 1
+    grades = sets(tmp_path / "verified.jsonl")[-1]
+    assert (grades.entry_ratings()["water"], grades.error_of("water")) == (1, None)
 
 
 def test_verified_answers_are_not_asked_about_again(

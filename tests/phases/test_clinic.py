@@ -205,6 +205,19 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, monkeypatch: pyte
         assert found.with_closed_book
 
 
+def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> None:
+    """19 of 20 passages are 95 %; a grade of 4 by heart reaches the threshold."""
+    grades = [{"good": 4, "hard": 0 if n < 5 else 4, "always": 0 if n == 0 else 4} for n in range(20)]
+    passages = [passage(f"p{n}", exam_grades=[rubric(of)]) for n, of in enumerate(grades)]
+    book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
+    found = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
+    signs = signs_of(found)
+    assert ("everybody" in signs["always"], "everybody" in signs.get("hard", ())) == (True, False)
+    assert "closed-book" in signs["hard"]
+    alike = {(pair.first, pair.second): pair.behaviour for pair in found.pairs if pair.similarity is None}
+    assert alike == {("good", "always"): 0.95}
+
+
 @pytest.mark.parametrize("form", ["text", "tsv", "html", "md", "json"])
 def test_formats(graded: Path, bank: Path, tmp_path: Path, form: str) -> None:
     output = tmp_path / "report"

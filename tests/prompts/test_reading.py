@@ -113,6 +113,7 @@ def test_answerable(reply: str) -> None:
 def test_distance_is_below_20_percent() -> None:
     assert is_unanswerable("unanswerab"), "2 of 12 characters"
     assert not is_unanswerable("unanswera"), "3 of 12 characters"
+    assert not is_unanswerable("it does not fit"), "3 of 15 characters are 20 percent"
 
 
 @pytest.mark.parametrize("reply", ["", " ", "a", "a.", "(iii)", "B)", "iv.", "...", "x:"])
