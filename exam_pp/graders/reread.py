@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from exam_pp.data_model import DirectGrade, RubricGrades, SelfRating
 from exam_pp.graders.rubric import recorded_policy
 from exam_pp.prompts.base import Prompt, Unparsed, Verdict
 from exam_pp.prompts.reading import UNREADABLE
 from exam_pp.test_bank import Entry
+
+G = TypeVar("G", RubricGrades, DirectGrade)
 
 
 def reread_rubric(
@@ -54,7 +56,7 @@ def reread_rubric(
         new["relevance_label"] = max((rating.self_rating for rating in ratings), default=None)
     else:
         new["relevance_label"] = len(correct)
-    return grades.model_copy(update=new)
+    return _set(grades, new)
 
 
 def _unread(errors: dict[str, Any] | None) -> dict[str, str]:
@@ -127,7 +129,7 @@ def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> Dir
     return _set(grade, new)
 
 
-def _set(grade: DirectGrade, new: dict[str, Any]) -> DirectGrade:
+def _set(grade: G, new: dict[str, Any]) -> G:
     """A copy in which None means that the key is not written."""
     copy = grade.model_copy(update={key: value for key, value in new.items() if value is not None})
     for key in [key for key, value in new.items() if value is None and key in copy.model_fields_set]:

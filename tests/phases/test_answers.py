@@ -274,6 +274,22 @@ def test_reading_again_changes_nothing_twice(rated: Path, tmp_path: Path) -> Non
     assert sets(second)[0].entry_ratings() == sets(first)[0].entry_ratings()
 
 
+def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> None:
+    """A key without a value is left out, as in published files."""
+    line = json.loads(rated.read_text())
+    (grades,) = line[1][0]["exam_grades"]
+    grades |= {"answers": [["c", "Paris"]], "self_ratings": [{"question_id": "c", "self_rating": 0}]}
+    rated.write_text(json.dumps(line) + "\n")
+    ungraded, again = tmp_path / "ungraded.jsonl", tmp_path / "again.jsonl"
+    reread(rated, ungraded, unparsed="ungraded")
+    (grades,) = json.loads(ungraded.read_text())[1][0]["exam_grades"]
+    assert grades["self_ratings"] == []
+    assert "relevance_label" not in grades
+    reread(ungraded, again)
+    (grades,) = json.loads(again.read_text())[1][0]["exam_grades"]
+    assert grades["relevance_label"] == 1
+
+
 def test_people_failures_and_strangers_are_left_alone(rated: Path, tmp_path: Path) -> None:
     line = json.loads(rated.read_text())
     (grades,) = line[1][0]["exam_grades"]
