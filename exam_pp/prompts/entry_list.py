@@ -107,15 +107,21 @@ def _named(value: dict[Any, Any], key: str) -> Any:
 
 
 def _slipped(reply: str, key: str) -> list[str]:
-    """The complete strings of a list that is not valid: cut off, or with a slip inside."""
-    opened = re.search(rf'["“]{key}["”]\s*:\s*[\[{{]', reply) or _BARE_LIST.search(reply)
-    if opened is None:
+    """The complete strings of a list that is not valid: cut off, or with a slip inside.
+
+    A list without a key is Nuggetizer's, whose update replaces the list before it: it must not be cut off.
+    """
+    quote = '"'
+    if opened := re.search(rf'["“]{key}["”]\s*:\s*[\[{{]', reply):
+        listed = reply[opened.end() :]
+    elif opened := _BARE_LIST.search(reply, 0, end := reply.rfind("]") + 1):
+        listed = reply[opened.start() + 1 : end]
+        quote = "'" if opened[1] == "'" else quote
+    else:
         return []
-    quote = "'" if opened[0].endswith("'") else '"'
-    start = opened.start() + 1 if opened.re is _BARE_LIST else opened.end()
     return [
         text
-        for name, text in strings(reply[start:], quote)
+        for name, text in strings(listed, quote)
         if name is None or name.lower() in _TEXT_KEYS or _NUMBERED_KEY.match(name)
     ]
 
