@@ -46,7 +46,7 @@ def read_entries(reply: str, key: str) -> list[str] | None:
             return found
     # Several answers, one after the other; pieces of a broken one would not be all of it.
     named = [value for value in json_pieces(reply) if isinstance(value, dict) and _named(value, key)]
-    for texts in (_texts(named, key), _slipped(reply, key), _lines(reply)):
+    for texts in (_texts(named, key), _last_list(reply, key), _slipped(reply, key), _lines(reply)):
         if found := _cleaned(texts):
             return found
     return None
@@ -104,6 +104,14 @@ def _texts(value: Any, key: str) -> list[str]:
 
 def _named(value: dict[Any, Any], key: str) -> Any:
     return next((item for name, item in value.items() if str(name).lower() == key), None)
+
+
+def _last_list(reply: str, key: str) -> list[str]:
+    """The last of several lists, such as the old one and its update; nothing where there are objects."""
+    lists = _LIST.findall(reply)
+    if len(lists) < 2 or "{" in reply:
+        return []
+    return next((texts for text in reversed(lists) if (texts := _texts(parsed(text), key))), [])
 
 
 def _slipped(reply: str, key: str) -> list[str]:
