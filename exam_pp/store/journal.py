@@ -6,13 +6,16 @@ and by everything about the model that decides the reply.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from exam_pp.errors import OutputError
 from exam_pp.messages import Completion
@@ -47,6 +50,15 @@ class Journal:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self._lock = None if path is None else _locked(path)
+        try:
+            self._open()
+        except OutputError:
+            self._unlock()
+            raise
+
+    def _open(self) -> None:
+        path = self.path
         with self._access():
             self._db = sqlite3.connect(
                 ":memory:" if path is None else path, timeout=1.0, isolation_level=None
@@ -59,7 +71,7 @@ class Journal:
             raise
 
     def _prepare(self) -> None:
-        # The lock is held for the life of the connection, so that a second run cannot interleave.
+        # Where a file system cannot lock our own file, this at least keeps a second run from interleaving.
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
@@ -140,13 +152,51 @@ class Journal:
     def close(self) -> None:
         """Close the file; the journal stays for the next run."""
         self._db.close()
+        self._unlock()
 
     def remove(self) -> None:
         """Close and delete: the output stands."""
-        self.close()
+        self._db.close()
         if self.path is not None:
             for suffix in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            Path(self._lock.name).unlink(missing_ok=True)
+            self._lock.close()
+            self._lock = None
+
+
+def _locked(path: Path) -> IO[bytes] | None:
+    """A locked file beside the journal; None where there can be none.
+
+    A lock on the database would not do: whoever waits for it holds a file that its owner deletes at the end.
+    """
+    name = path.with_name(f"{path.name}.lock")
+    while True:
+        try:
+            lock = name.open("ab")
+        except OSError:  # opening the database will tell what is wrong
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(name.stat(), os.fstat(lock.fileno())):
+                return lock
+            lock.close()
+        except FileNotFoundError:  # its owner finished between our steps: once more
+            lock.close()
+        except BlockingIOError:
+            lock.close()
+            raise OutputError(_in_use(path)) from None
+        except OSError:
+            lock.close()
+            return None
+
+
+def _in_use(path: Path | None) -> str:
+    return f"{path} is in use by another grading of the same output; wait for it or name another -o."
 
 
 _UNREADABLE = (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError)
@@ -160,7 +210,7 @@ def _reason(path: Path | None, error: Exception) -> str:
             "another --journal."
         )
     if "locked" in str(error):
-        return f"{path} is in use by another grading of the same output; wait for it or name another -o."
+        return _in_use(path)
     if isinstance(error, sqlite3.OperationalError):
         return f"The journal {path} cannot be written: {error}."
     return f"{path} is not a journal of exam-pp ({error}); remove it or name another --journal."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -85,6 +87,32 @@ def test_half_a_journal_is_refused_and_not_kept_open(tmp_path: Path) -> None:
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with Journal(tmp_path / "j"), pytest.raises(OutputError, match="in use by another grading"):
         Journal(tmp_path / "j")
+
+
+def test_runs_that_begin_as_another_ends_lose_nothing(tmp_path: Path) -> None:
+    """Each of many runs gets a journal of its own, or is told that another has it."""
+    script = (
+        "import sys, pathlib\n"
+        "from exam_pp.errors import OutputError\n"
+        "from exam_pp.messages import Completion\n"
+        "from exam_pp.store.journal import Journal\n"
+        "path, refused = pathlib.Path(sys.argv[1]), 0\n"
+        "for number in range(60):\n"
+        "    try:\n"
+        "        with Journal(path) as journal:\n"
+        "            assert len(journal) == 0\n"
+        "            journal.add({str(number): Completion('reply ' * 50)})\n"
+        "            assert path.exists() and len(journal) == 1\n"
+        "            journal.remove()\n"
+        "    except OutputError as error:\n"
+        "        assert 'in use by another grading' in str(error), error\n"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "j")], stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    assert [run.communicate(timeout=60)[1] for run in runs] == [b""] * 3
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_no_journal_is_refused_and_kept(tmp_path: Path) -> None:
