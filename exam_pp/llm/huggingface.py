@@ -121,7 +121,16 @@ class TransformersEngine:
             watcher = _LabelWatcher(labels, len(job.prompts), self._beams)
             texts = self._replies(batch, job.max_new_tokens, watcher)
             logprobs = self._label_logprobs(batch, labels, watcher)
-        return [Completion(text, label_logprobs=probs) for text, probs in zip(texts, logprobs, strict=True)]
+            sound = states.isfinite().all(-1).all(-1).tolist()
+        return [
+            Completion(text, label_logprobs=probs) if fine else Completion(error=self._overflow)
+            for text, probs, fine in zip(texts, logprobs, sound, strict=True)
+        ]
+
+    @property
+    def _overflow(self) -> str:
+        """Such a reply is empty or noise, and would be read as a grade."""
+        return f"the model's numbers overflow in {self._dtype}: choose another --dtype"
 
     def _pad_left_to_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         torch = self._torch

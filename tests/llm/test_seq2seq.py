@@ -164,6 +164,18 @@ def test_out_of_memory_halves_the_batch(
     assert dict(load_llm(options).generate(requests)) == plenty
 
 
+def test_numbers_that_overflow_are_a_reason_and_no_grade(checkpoints: dict[str, Path]) -> None:
+    """As in float16 with models that were trained in bfloat16; other prompts are not concerned."""
+    llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
+    embeddings = llm._engine._model.get_input_embeddings().weight
+    (token,) = llm._encoder._tokenizer("5", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        embeddings[token] = float("inf")
+    good, bad = (reply for _, reply in sorted(llm.generate([as_request("a b"), as_request("a b 5")])))
+    assert (good.error, bad.text) == (None, "")
+    assert "overflow in float32" in (bad.error or "")
+
+
 def test_out_of_memory_with_one_prompt_is_a_reason(
     checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
