@@ -24,6 +24,7 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import read_qrels
+from exam_pp.wording import counted
 
 Labelling = KthBest | LabelRule
 
@@ -118,14 +119,14 @@ def agreement(
     summary = _summary(passages, labellings)
     queries = len({passage.query_id for passage in passages})
     note = (
-        f"{len(passages)} passages of {queries} {'query' if queries == 1 else 'queries'} with a judgment and "
+        f"{counted(len(passages), 'passage')} of {counted(queries, 'query')} with a judgment and "
         f"a grade. A judgment of "
         f"{min_relevant} or more is relevant. κ: row against rest, its boxed column against the rest; "
         f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
     )
     notes = [note]
     if ungraded := len(judged) - len(passages):
-        notes.append(f"Left out: {ungraded} passages with a judgment that have no grade.")
+        notes.append(f"Left out: {counted(ungraded, 'passage')} with a judgment and without a grade.")
     return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
 
 

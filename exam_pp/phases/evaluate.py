@@ -30,6 +30,7 @@ from exam_pp.phases.selected_grades import (
 )
 from exam_pp.results import Qrel, Scores
 from exam_pp.store.collector import no_collections
+from exam_pp.wording import counted
 
 MissingQueries = Literal["zero", "skip"]
 __all__ = [
@@ -192,7 +193,7 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         )
     )
     if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
-        notes = [*notes, f"No label for {ungraded} passages of these queries: they have no grade."]
+        notes = [*notes, f"No label for {counted(ungraded, 'passage')} of these queries without a grade."]
     return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
 
 

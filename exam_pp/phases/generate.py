@@ -44,9 +44,13 @@ class GenerateOptions:
 
 @dataclass
 class GenerateSummary:
-    """Counts for the closing lines; ``failed`` maps a query (or ``query/facet``) to the reason."""
+    """Counts for the closing lines; ``failed`` maps a query (or ``query/facet``) to the reason.
+
+    ``served`` of the ``queries`` got entries.
+    """
 
     queries: int = 0
+    served: int = 0
     entries: int = 0
     repaired: int = 0
     duplicates: int = 0
@@ -59,7 +63,8 @@ class GenerateSummary:
 
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""
-        made, queries = counted(self.entries, self.kind), counted(self.queries, "query")
+        made = counted(self.entries, self.kind)
+        queries = counted(self.served, "query")
         yield f"{made} for {queries} ({counted(self.asked, 'model call')})."
         if self.repaired:
             replies = counted(self.repaired, "reply held", "replies held")
@@ -122,6 +127,7 @@ def generate(
             continue
         info = _info(generator.prompt(unit), result, model, provenance, options)
         lines.append(_line(unit, texts, info, options, counts))
+    counts.served = len({line.query_id for line in lines})
     return lines
 
 

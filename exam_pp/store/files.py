@@ -17,23 +17,14 @@ from urllib.parse import quote
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import DataError, OutputError
+from exam_pp.store.gunzip import PIECE, limit_of, unzipped
 
 STDIO = "-"
-MAX_RATIO_VARIABLE = "EXAM_PP_MAX_RATIO"
 MAX_LINE_VARIABLE = "EXAM_PP_MAX_LINE_MB"
-_MAX_RATIO = 200
-"""Graded passages shrink to a tenth; gzip at its best, which is a bomb, to a thousandth."""
 _MAX_LINE_MB = 1024
-_UNGUARDED = 64 * 2**20
-"""So many bytes may come out of a gzip before its ratio counts: little harm, and little files repeat much."""
-
-_GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_LEVEL = 4
 """A quarter larger than the best, in less than half of its time."""
 _BLOCK = 2**22
-_PIECE = 2**16
-"""What comes out of a gzip at a time. In larger ones more lines are lost where it breaks off; and from twice
-this size, memory comes from the system every time."""
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
@@ -50,7 +41,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Lines without their ends."""
-    number, limit = 0, _limit(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    number, limit = 0, limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
             for line in _split(stream, limit):
@@ -75,7 +66,7 @@ def _split(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
     Long lines are put together from pieces, which takes half the time of ``readline``.
     """
     pieces, length = list[bytes](), 0
-    while length <= limit and (piece := stream.read1(_PIECE)):
+    while length <= limit and (piece := stream.read1(PIECE)):
         first, *starts = piece.split(b"\n") if b"\n" in piece else (piece,)  # to look is faster than to split
         pieces.append(first)
         length += len(first)
@@ -95,13 +86,6 @@ def _check_length(length: int, limit: int, path: str | Path, line: int | None = 
         )  # fmt: skip
 
 
-def _limit(variable: str, default: int) -> int:
-    text = os.environ.get(variable, "").strip()
-    if text and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise DataError(f"{text!r} is no whole number above 0.", field=f"the environment variable {variable}")
-    return int(text) if text else default
-
-
 def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """As :func:`read_lines`, decoded from UTF-8."""
     for number, line in read_lines(path):
@@ -113,7 +97,7 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def read_bytes(path: str | Path) -> bytearray:
     """A text file as a whole, without a byte order mark; gzip and errors as in :func:`read_lines`."""
-    limit = _limit(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    limit = limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     data = bytearray()
     try:
         with _open_input(path) as stream:
@@ -142,62 +126,10 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
         # Text streams that tests or notebooks put in its place have no buffered reader inside.
         stdin: Any = sys.stdin.buffer
-        yield _unzipped(stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin), "standard input")
+        yield unzipped(stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin), "standard input")
         return
     with Path(path).open("rb") as raw:
-        yield _unzipped(raw, str(path))
-
-
-def _unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
-    if raw.peek(2)[:2] != _GZIP_MAGIC:  # a pipe can be looked into, but not rewound
-        return raw
-    return io.BufferedReader(_Unzipping(raw, file), _PIECE)
-
-
-class _Unzipping(io.RawIOBase):
-    """What a gzip holds, as long as that is not absurdly more than the gzip itself (a "zip bomb")."""
-
-    def __init__(self, packed: io.BufferedReader, file: str) -> None:
-        self._packed = _Counted(packed)
-        self._zipped = gzip_ng.GzipNGFile(fileobj=self._packed, mode="rb")
-        self._file = file
-        self._ratio = _limit(MAX_RATIO_VARIABLE, _MAX_RATIO)
-        self._given = 0
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Unpacked bytes; raises :class:`DataError` when there are too many."""
-        # A piece that holds the place where a gzip breaks off is lost as a whole: pieces are small.
-        count: int = self._zipped.readinto(memoryview(buffer)[:_PIECE])
-        self._given += count
-        if self._given > max(_UNGUARDED, self._ratio * self._packed.taken):
-            raise DataError(
-                f"unpacks to more than {self._ratio} times its size; if that is meant, set "
-                f"{MAX_RATIO_VARIABLE} to more.",
-                file=self._file,
-            )
-        return count
-
-
-class _Counted(io.RawIOBase):
-    """A stream that knows how much was read from it."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream = stream
-        self.taken = 0
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """As the stream."""
-        count = self._stream.readinto(buffer)
-        self.taken += count
-        return count
+        yield unzipped(raw, str(path))
 
 
 @contextmanager

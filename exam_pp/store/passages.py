@@ -111,7 +111,7 @@ def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             return _parse_lenient(line, file, number)
-        raise DataError(sentence(first), file=file, line=number, field=passage_field(first["loc"])) from error
+        raise _refusal(first, file, number) from error
 
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
@@ -126,8 +126,17 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     try:
         return parse_object(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(sentence(first), file=file, line=number, field=passage_field(first["loc"])) from error
+        raise _refusal(error.errors(include_url=False, include_input=False)[0], file, number) from error
+
+
+def _refusal(error: Any, file: str, number: int) -> DataError:
+    if not error["loc"]:  # such as a bank or a run, named in the place of a passages file
+        words = (
+            "is no query with its passages, [query id, [passages]]; "
+            "exam-pp validate tells what kind of file this is."
+        )
+        return DataError(words, file=file, line=number)
+    return DataError(sentence(error), file=file, line=number, field=passage_field(error["loc"]))
 
 
 def _without_surrogates(value: Any) -> Any:

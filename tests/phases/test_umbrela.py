@@ -88,7 +88,7 @@ def test_labels_become_qrels(labelled: Path) -> None:
     """An unreadable reply gives no line: it is no 0."""
     labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
-    assert labels.notes == ["No label for 1 passages of these queries: they have no grade."]
+    assert labels.notes == ["No label for 1 passage of these queries without a grade."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
@@ -189,7 +189,7 @@ def test_labels_against_people(labelled: Path) -> None:
     assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
     assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
     assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
-    assert notes_of(report)[1] == "Left out: 1 passages with a judgment that have no grade."
+    assert notes_of(report)[1] == "Left out: 1 passage with a judgment and without a grade."
 
 
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0],
     ]  # fmt: skip
     assert [row["κ"] for row in binary["rows"]] == [1, 1]
-    assert printed["notes"][1] == "Left out: 1 passages with a judgment that have no grade."
+    assert printed["notes"][1] == "Left out: 1 passage with a judgment and without a grade."
     assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
     for command in (
         ["analyze", "agreement", str(model)],

@@ -74,7 +74,7 @@ def test_lines_are_put_together_from_pieces(
     path = tmp_path_factory.getbasetemp() / "pieces"
     path.write_bytes(gzip.compress(data) if zipped else data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_PIECE", piece)
+        patch.setattr(files, "PIECE", piece)
         found = list(read_lines(path))
     assert found == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
 
