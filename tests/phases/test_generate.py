@@ -158,7 +158,9 @@ def test_failures_are_listed_and_the_rest_is_kept() -> None:
     assert [(line.query_id, line.facet_id) for line in lines] == [("q2", "threats")]
     assert summary.failed == {"q1": "the reply holds no list of questions", "q2/dance": "timed out"}
     assert llm.calls == 5, "failed calls are not repaired, lists are asked for three times"
-    assert "No questions for q1: the reply holds no list of questions." in list(summary.lines())
+    first, *others = summary.lines()
+    assert first.startswith("1 question for 1 query (")
+    assert "No questions for q1: the reply holds no list of questions." in others
 
 
 def test_command(demo_data: Path, tmp_path: Path) -> None:
