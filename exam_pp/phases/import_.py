@@ -123,14 +123,14 @@ class _Pool:
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
         for file in files:
-            by_query: dict[str, list[RunLine]] = defaultdict(list)
+            rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
             for line in read_run(file, method=method_name):
                 self._claim(line.system, file)
                 if self._takes(line.query_id, "runs"):
-                    by_query[line.query_id].append(line)
+                    rankings[line.query_id, line.system].append(line)
             if file not in self._sources.values():
                 raise DataError("holds no results; remove the file or make the run again.", file=str(file))
-            for query_id, lines in by_query.items():
+            for (query_id, _), lines in rankings.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())
 

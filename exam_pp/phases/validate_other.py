@@ -228,7 +228,7 @@ def check_runs(path: Path, findings: Findings) -> str:
 
 
 def _with_tags(path: Path) -> Iterable[RunLine]:
-    return read_run(path, method="tag")
+    return read_run(path, method="tag", one_system=True)
 
 
 def _check_ranks_of_run(file: str, lines: Sequence[RunLine], findings: Findings) -> None:

@@ -40,13 +40,15 @@ def method_of(path: Path) -> str:
     return name
 
 
-def read_run(path: str | Path, *, method: MethodName = "stem") -> Iterator[RunLine]:
+def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool = False) -> Iterator[RunLine]:
     """The lines of a run file, in file order.
 
-    Raises :class:`DataError` for malformed lines and for a passage that a query lists twice.
+    A file with several tags holds several systems if they are named by their tags, else, and with
+    ``one_system``, a single one. Raises :class:`DataError` for malformed lines and for a passage that a
+    system lists twice for a query.
     """
     stem = method_of(Path(path))
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for number, line in read_text_lines(path):
         fields = line.split()
         if len(fields) != 6:
@@ -56,13 +58,14 @@ def read_run(path: str | Path, *, method: MethodName = "stem") -> Iterator[RunLi
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, rank, score, tag = fields
-        if (query_id, passage_id) in seen:
+        system = stem if method == "stem" else tag
+        found = (stem if one_system else system, query_id, passage_id)
+        if found in seen:
             raise DataError(
                 f"the passage {passage_id!r} occurs twice for the query {query_id!r}.",
                 file=str(path), line=number,
             )  # fmt: skip
-        seen.add((query_id, passage_id))
-        system = stem if method == "stem" else tag
+        seen.add(found)
         yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
 
 

@@ -128,6 +128,19 @@ def test_methods_by_tag(collection: Path) -> None:
     assert {e.method for p in queries["q1"].passages for e in p.rankings} == {"tagA", "tagB"}
 
 
+def test_the_best_of_every_system_of_a_file_are_pooled(collection: Path) -> None:
+    for run in (collection / "runs").iterdir():
+        run.unlink()
+    (collection / "runs" / "all.run").write_text(
+        "q1 Q0 d1 1 9 tagA\nq1 Q0 d2 2 8 tagA\nq1 Q0 d3 1 70 tagB\nq1 Q0 d1 2 60 tagB\n"
+    )
+    _, queries = built(collection, method_name="tag", top=1)
+    assert {p.passage_id: {(e.method, e.rank) for e in p.rankings} for p in queries["q1"].passages} == {
+        "d1": {("tagA", 1), ("tagB", 2)},
+        "d3": {("tagB", 1)},
+    }
+
+
 def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
     (collection / "texts.tsv").write_text("d1\tOne.\nd4\tFour.\n")
     with pytest.raises(DataError, match=r"texts.tsv: 3 of 5 pooled passages have no text \(d#1/x, d2, d3\)"):

@@ -102,6 +102,15 @@ def test_a_file_as_a_whole_says_the_same_as_its_lines(lines: str, method: Method
     assert read_rankings(path, method=method) == expected
 
 
+def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None:
+    path = tmp_path / "all.run"
+    path.write_text("q Q0 d 1 3 one\nq Q0 e 2 2 one\nq Q0 d 1 9 two\n")
+    assert read_rankings(path, method="tag") == {"one": {"q": {"d": 3.0, "e": 2.0}}, "two": {"q": {"d": 9.0}}}
+    for read in (lambda: list(read_run(path)), lambda: list(read_run(path, method="tag", one_system=True))):
+        with pytest.raises(DataError, match="line 3: the passage 'd' occurs twice for the query 'q'"):
+            read()
+
+
 def test_fields_that_are_shifted_between_lines_are_noticed(tmp_path: Path) -> None:
     """Five fields and then seven are twelve, but no run."""
     path = tmp_path / "s.run"

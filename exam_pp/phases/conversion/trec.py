@@ -98,8 +98,9 @@ def _read_runs(source: Source) -> Runs:
     """The runs by their names; the tag is lost where the file's name is taken."""
     runs: dict[str, list[RunLine]] = {}
     for file in run_files(source.path):
-        for line in read_run(file, method="tag"):
-            name = method_of(file) if source.method_name == "stem" else line.system
+        by_file = source.method_name == "stem"
+        for line in read_run(file, method="tag", one_system=by_file):
+            name = method_of(file) if by_file else line.system
             source.losses.add("tags, as systems are named by their files", name != line.system)
             runs.setdefault(name, []).append(line._replace(system=name))
     if not runs:
