@@ -25,18 +25,20 @@ _MAX_LINE_MB = 1024
 _GZIP_LEVEL = 4
 """A quarter larger than the best, in less than half of its time."""
 _BLOCK = 2**22
+_NO_TAB = b" \n\r\v\f"
 
 
-def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Line number (from 1) and line without its end, for every line that is not blank.
+def read_lines(path: str | Path, *, keep_tabs: bool = False) -> Iterator[tuple[int, bytes]]:
+    """Line number (from 1) and line, for every line that is not blank.
 
+    White space around a line goes with its end; ``keep_tabs`` leaves tabs, whose columns may be empty.
     Gzip is recognised by its first bytes, whatever the file's name; ``-`` is standard input.
     Raises :class:`DataError` where the file is missing, a gzip is cut off or corrupt (naming the last
     good line), or a line or a gzip is larger than the limits (docs/reliability.md).
     """
     for number, line in _raw_lines(path):
         if stripped := line.strip():
-            yield number, stripped
+            yield number, line.strip(_NO_TAB) if keep_tabs else stripped
 
 
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:

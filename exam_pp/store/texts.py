@@ -73,11 +73,10 @@ def read_texts(path: str | Path, wanted: Collection[str]) -> dict[str, str]:
 
 
 def _entries(path: str | Path) -> Iterator[tuple[int, str, str]]:
-    lines = read_lines(path)
     is_json = None
-    for number, line in lines:
+    for number, line in read_lines(path, keep_tabs=True):
         if is_json is None:
-            is_json = line.startswith(b"{")
+            is_json = line.lstrip().startswith(b"{")
         yield number, *(_json(line, path, number) if is_json else _tsv(line, path, number))
 
 
@@ -88,6 +87,8 @@ def _tsv(line: bytes, path: str | Path, number: int) -> tuple[str, str]:
         raise DataError("is not UTF-8 text.", file=str(path), line=number) from error
     if not tab:
         raise DataError("has no tab between passage id and text.", file=str(path), line=number)
+    if not passage_id.strip():
+        raise DataError("has no passage id before the tab.", file=str(path), line=number)
     return passage_id.strip(), text.strip()
 
 

@@ -53,7 +53,9 @@ def test_lone_surrogates_become_question_marks(texts_file: Path) -> None:
 def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts_file.write_text('{"id": "a", "text": " "}\n')
     assert read_texts(texts_file, {"a"}) == {"a": " "}
-    assert "1 passage has an empty text" in caplog.text
+    texts_file.write_text("a\t\nb\tText.\n")
+    assert read_texts(texts_file, {"a", "b"}) == {"a": "", "b": "Text."}
+    assert caplog.text.count("1 passage has an empty text") == 2
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,7 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
     [
         (b"", r"texts: holds no passage texts"),
         (b"a\tText.\nno tab here\n", r"texts, line 2: has no tab between passage id and text"),
+        (b"a\tText.\n\tb\tText.\n", r"texts, line 2: has no passage id before the tab"),
         (b"a\tOne.\na\tTwo.\n", r"texts, line 2: the passage 'a' occurs twice, with different texts"),
         (b"a\t\xff\n", r"texts, line 1: is not UTF-8 text"),
         (b'{"id": "a", "text": "One."}\n{"id": "a"', r"texts, line 2: cannot be read"),
