@@ -130,9 +130,16 @@ def read_qrels(path: str | Path) -> list[Qrel]:
 def write_qrels(
     qrels: Iterable[Qrel | SubtopicQrel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write qrels for trec_eval; with subtopics, for ndeval."""
+    """Write qrels for trec_eval; with subtopics, for ndeval.
+
+    Raises :class:`DataError` for an id that is empty or holds white space: nobody could read the file.
+    """
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
+            for identifier in (qrel.query_id, qrel.passage_id):
+                if len(identifier.split()) != 1:
+                    words = f"the id {identifier!r} is empty or holds white space, which qrels cannot."
+                    raise DataError(words)
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
             stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
 

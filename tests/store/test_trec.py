@@ -142,6 +142,13 @@ def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
+def test_qrels_that_nobody_could_read_are_not_written(tmp_path: Path, qrel: Qrel) -> None:
+    with pytest.raises(DataError, match="is empty or holds white space, which qrels cannot"):
+        write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
+    assert not list(tmp_path.iterdir())
+
+
 def test_written_files_are_read(tmp_path: Path) -> None:
     run = [RunLine("q", "d1", 1, 0.1 + 0.2, "s"), RunLine("q", "d2", 2, 1e-17, "s")]
     write_run(run, tmp_path / "s.run.gz")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -83,15 +83,7 @@ def _read_qrels(source: Source) -> list[Qrel]:
 
 
 def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
-    write_qrels(_writable(qrels), target.path, inputs=target.inputs)
-
-
-def _writable(qrels: Iterable[Qrel]) -> Iterator[Qrel]:
-    for qrel in qrels:
-        for identifier in (qrel.query_id, qrel.passage_id):
-            if len(identifier.split()) != 1:
-                raise DataError(f"the id {identifier!r} is empty or holds white space, which qrels cannot.")
-        yield qrel
+    write_qrels(qrels, target.path, inputs=target.inputs)
 
 
 def _read_runs(source: Source) -> Runs:
