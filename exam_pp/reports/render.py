@@ -175,8 +175,8 @@ def _markdown_block(block: Block) -> str:
 
 
 def _markdown_words(words: str) -> str:
-    """Words in which no element of HTML starts."""
-    return words.replace("<", "&lt;")
+    """Words in which no element of HTML starts, and no link or image, which may be loaded unasked."""
+    return words.replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[").replace("]:", "]\\:")
 
 
 def _markdown_cell(cell: str) -> str:

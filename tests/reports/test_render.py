@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -48,6 +49,14 @@ def test_markdown_holds_no_elements() -> None:
     assert "<script" not in shown
     assert shown.count("&lt;script>") == 9
     assert "\n# more" not in shown
+
+
+def test_markdown_of_a_passage_loads_nothing() -> None:
+    bad = "![seen](https://example.org/x.png) [a](javascript:x) [b][c]\n\n[c]: https://example.org"
+    report = Report(bad, [Heading(bad), Paragraph(bad), Quote(bad, bad), Table([bad], [[bad]], title=bad)])
+    shown = render(report, "md")
+    assert not re.search(r"\](\(|\[|:)", shown)
+    assert shown.count("![seen]\\(https://example.org/x.png)") == 8
 
 
 @pytest.mark.parametrize("form", ["text", "md"])
