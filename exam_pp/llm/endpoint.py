@@ -210,7 +210,7 @@ class EndpointLLM:
             reason = self._hide_key(str(error.__cause__ or error))
             # One that breaks off is another matter than none at all: somebody is there.
             if not self._ever_reached and type(error.__cause__).__name__ == "ConnectError":
-                raise self._stop(f"cannot be reached ({reason}): is the server running?") from None
+                raise self._stop(f"cannot be reached ({reason}); see whether the server is running") from None
             raise _AttemptError(f"connection failed ({reason})") from error
         except (api.APIError, ValueError, TypeError) as error:  # a body that is no JSON, or no object
             raise _AttemptError("a reply that is no chat completion") from error

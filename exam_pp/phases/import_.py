@@ -19,7 +19,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.queries import read_queries
 from exam_pp.store.texts import read_texts
-from exam_pp.store.trec import MethodName, read_qrels, read_run, run_files
+from exam_pp.store.trec import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,8 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     check_output(output, inputs)
     pool = _Pool(read_queries(sources.queries) if sources.queries else None)
     runs = sources.run_files()
+    for path in sources.runs:
+        warn_of_left_out_runs(path)
     pool.add_runs(runs, sources.top, sources.method_name)
     pool.add_answers(sources.answers, sources.unit)
     qrels = read_qrels(sources.qrels) if sources.qrels else []

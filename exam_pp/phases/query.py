@@ -28,7 +28,7 @@ from exam_pp.store.files import atomic_output, check_output, is_stream, make_fol
 from exam_pp.store.queries import read_queries
 from exam_pp.store.sql_rows import GradedRows, shown_path
 from exam_pp.store.sql_tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
-from exam_pp.store.trec import MethodName, read_run, run_files
+from exam_pp.store.trec import MethodName, read_run, run_files, warn_of_left_out_runs
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +166,8 @@ def fill(filler: Filler, sources: SqlSources, wanted: Collection[TableName]) -> 
                 filler.keep_first(table, file, query_id)
         queries = queries | {key: (None, None) for key in rows.queries if key not in queries}
     if "runs" in wanted:
+        for path in sources.runs:
+            warn_of_left_out_runs(path)
         for run in (run for path in sources.runs for run in run_files(path)):
             for line in read_run(run, method=sources.method_name):
                 row = (shown_path(run), line.system, line.query_id, line.passage_id, line.rank, line.score)

@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation import Evaluation, PathLike, some
 from exam_pp.results import Qrel, RunColumns, SubtopicQrel
 from exam_pp.store.collector import no_collections
 from exam_pp.store.run_columns import read_run_columns
-from exam_pp.store.trec import MethodName, Run, read_rankings, run_files
+from exam_pp.store.trec import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
 
 _HOLE = "\x01 not in the file "
 """Start of the id of an empty place; a control character keeps it apart from the ids of files."""
@@ -171,6 +171,7 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
     wanted = set(query_ids)
     origin: dict[str, Path] = {}
     matrix = RunMatrix()
+    warn_of_left_out_runs(runs)
     for path, columns in _read_ahead(run_files(runs), method):
         if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
             origin[columns.system] = path

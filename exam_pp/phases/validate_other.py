@@ -46,7 +46,7 @@ from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.squad import read_squad
 from exam_pp.store.tqa import read_tqa
-from exam_pp.store.trec import method_of, read_qrels, read_run, run_files
+from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, warn_of_left_out_runs
 from exam_pp.store.umbrela import read_judge_rows
 from exam_pp.store.validation import parse_json, sentence
 from exam_pp.test_bank import BankLine, TestBank
@@ -210,6 +210,7 @@ def check_runs(path: Path, findings: Findings) -> str:
     queries: set[str] = set()
     systems: dict[str, str] = {}
     count = 0
+    warn_of_left_out_runs(path)
     for run in run_files(path):
         lines: list[RunLine] = read_in_spite_of_errors(run, _with_tags, findings, "run")
         count += len(lines)

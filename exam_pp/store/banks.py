@@ -48,7 +48,8 @@ def read_bank_lines(path: str | Path) -> Iterator[BankLine]:
 def _parse(line: bytes, path: str | Path, number: int) -> BankLine:
     value = parse_json(line, path, number)
     if not isinstance(value, dict):
-        raise DataError("is not a JSON object.", file=str(path), line=number)
+        words = "is no line of a test bank, a JSON object; exam-pp validate tells what kind of file this is."
+        raise DataError(words, file=str(path), line=number)
     return _bank_line(value, path, number)
 
 

@@ -98,6 +98,10 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
     lines = list(read_text_lines(path))
     if not lines:
         raise DataError("is empty.", file=str(path))
+    if lines[0][1].startswith('["'):
+        raise DataError(
+            "holds passages, not scores: exam-pp evaluate makes a leaderboard of them.", file=str(path)
+        )
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
     if is_trec_eval([text for _, text in lines[:2]]):

@@ -15,7 +15,7 @@ from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-ID_KEYS = ("paragraph_id", "passage_id", "docid", "id", "_id")
+ID_KEYS = ("paragraph_id", "passage_id", "docid", "doc_id", "id", "_id")
 TEXT_KEYS = ("text", "contents", "segment", "passage")
 """Names that collections use, in order of preference."""
 
@@ -26,6 +26,7 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
     paragraph_id: str | int | None = None
     passage_id: str | int | None = None
     docid: str | int | None = None
+    doc_id: str | int | None = None
     id: str | int | None = None
     under_id: str | int | None = None
     text: str | None = None
@@ -35,7 +36,7 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
 
     @property
     def identifier(self) -> str | None:
-        ids = (self.paragraph_id, self.passage_id, self.docid, self.id, self.under_id)
+        ids = (self.paragraph_id, self.passage_id, self.docid, self.doc_id, self.id, self.under_id)
         return next((str(value) for value in ids if value is not None), None)
 
     @property

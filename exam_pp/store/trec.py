@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Literal
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.files import atomic_output, read_text_lines
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
@@ -30,6 +34,31 @@ def run_files(folder: str | Path) -> list[Path]:
 
 def _is_run(name: str) -> bool:
     return not name.startswith(".") and name.endswith(_RUN_SUFFIXES) and ".json" not in name
+
+
+def warn_of_left_out_runs(folder: str | Path) -> None:
+    """Log the files of a folder that look like runs, but have a name that :func:`run_files` leaves out."""
+    path = Path(folder)
+    if not path.is_dir():
+        return
+    others = sorted(p for p in path.iterdir() if p.is_file() and not _is_run(p.name) and _looks_like_run(p))
+    if others:
+        names = ", ".join(p.name for p in others[:5]) + (", ..." if len(others) > 5 else "")
+        count = counted(len(others), "file that looks like a run is", "files that look like runs are")
+        log.warning(
+            "%s: %s left out, with a name that does not end in .run, .txt or .gz: %s", path, count, names
+        )
+
+
+def _looks_like_run(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    try:
+        with path.open("rb") as stream:
+            fields = stream.readline(10_000).split()
+    except OSError:  # what nobody asked to read may be unreadable
+        return False
+    return len(fields) == 6 and fields[3].isdigit()
 
 
 def method_of(path: Path) -> str:
@@ -53,7 +82,7 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
         fields = line.split()
         if len(fields) != 6:
             raise DataError(
-                f"has {len(fields)} fields, not the six of a run "
+                f"has {counted(len(fields), 'field')}, not the six of a run "
                 "(query_id Q0 passage_id rank score tag).",
                 file=str(path), line=number,
             )  # fmt: skip
@@ -107,7 +136,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         fields = line.split()
         if len(fields) != 4:
             raise DataError(
-                f"has {len(fields)} fields, not the four of qrels (query_id 0 passage_id grade).",
+                f"has {counted(len(fields), 'field')}, not the four of qrels (query_id 0 passage_id grade).",
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, grade = fields

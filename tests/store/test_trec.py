@@ -16,6 +16,7 @@ from exam_pp.store.trec import (
     read_rankings,
     read_run,
     run_files,
+    warn_of_left_out_runs,
     write_qrels,
     write_run,
 )
@@ -51,6 +52,21 @@ def test_runs_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder.run").mkdir()
     assert [path.name for path in run_files(tmp_path)] == ["a.run.gz", "b.run", "c.txt", "input.d.gz"]
     assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
+
+
+def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.run", "b.res", "input.c", ".hidden"):
+        (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
+    (tmp_path / "README.md").write_text("# Six words that are no run\n")
+    (tmp_path / "folder").mkdir()
+    warn_of_left_out_runs(tmp_path / "a.run")
+    assert not caplog.messages
+    warn_of_left_out_runs(tmp_path)
+    [message] = caplog.messages
+    assert message.endswith(
+        ": 2 files that look like runs are left out, with a name that does not end in .run, .txt or .gz: "
+        "b.res, input.c"
+    )
 
 
 def test_runs_that_are_not_there(tmp_path: Path) -> None:

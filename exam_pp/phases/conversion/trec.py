@@ -15,7 +15,15 @@ from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import is_stream, read_lines, read_text
 from exam_pp.store.queries import Query, read_queries, write_queries, write_query_lines
 from exam_pp.store.topics import unused_fields
-from exam_pp.store.trec import method_of, read_qrels, read_run, run_files, write_qrels, write_run
+from exam_pp.store.trec import (
+    method_of,
+    read_qrels,
+    read_run,
+    run_files,
+    warn_of_left_out_runs,
+    write_qrels,
+    write_run,
+)
 
 Runs = Mapping[str, Sequence[RunLine]]
 
@@ -89,6 +97,7 @@ def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
 def _read_runs(source: Source) -> Runs:
     """The runs by their names; the tag is lost where the file's name is taken."""
     runs: dict[str, list[RunLine]] = {}
+    warn_of_left_out_runs(source.path)
     for file in run_files(source.path):
         by_file = source.method_name == "stem"
         for line in read_run(file, method="tag", one_system=by_file):
