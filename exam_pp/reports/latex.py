@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
-from exam_pp.reports.render import shown_row
+from exam_pp.reports.render import harmless, one_line, shown_row
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",
@@ -16,6 +16,7 @@ _SPECIAL = {
     "κ": r"$\kappa$", "τ": r"$\tau$", "ρ": r"$\rho$",
     "α": r"$\alpha$", "±": r"$\pm$", "≥": r"$\geq$", "≤": r"$\leq$",
     "≈": r"$\approx$", "–": "--", "−": "$-$", "×": r"$\times$", "|": r"\textbar{}",
+    "\ufffd": "?",
 }  # fmt: skip
 _ESCAPES = str.maketrans(_SPECIAL)
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -27,12 +28,17 @@ _BREAK = r"\\"
 
 def escape(text: str) -> str:
     """Text as LaTeX sets it: special characters and the Greek of statistics."""
-    return text.translate(_ESCAPES)
+    return harmless(text).translate(_ESCAPES)
 
 
 def latex(report: Report) -> str:
     """Tables as ``table`` environments with captions, paragraphs as text."""
-    return "\n\n".join([f"% {report.title}", *map(_block, report.blocks)]) + "\n"
+    return "\n\n".join([_comment(report.title), *map(_block, report.blocks)]) + "\n"
+
+
+def _comment(words: str) -> str:
+    """Words that end with their line: behind it LaTeX would run them."""
+    return f"% {' '.join(harmless(words).split())}"
 
 
 def _block(block: Block) -> str:
@@ -45,11 +51,11 @@ def _block(block: Block) -> str:
             lead = f"\\textbf{{{escape(label)}}}\n" if label else ""
             return f"{lead}\\begin{{quote}}\n{escape(words)}\n\\end{{quote}}"
         case Heading(words, level):
-            return f"\\{'sub' * (level - 1)}section*{{{escape(words)}}}"
+            return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(one_line(words))}}}"
         case Link(words, target):
             return f"{escape(words)}: \\texttt{{{escape(target)}}}"
         case Image(_, caption):
-            return f"% figure: {caption}"
+            return _comment(f"figure: {caption}")
 
 
 def _table(table: Table) -> str:
@@ -58,14 +64,14 @@ def _table(table: Table) -> str:
     for number in range(len(table.rows)):
         cells = []
         for column, shown in enumerate(shown_row(table, number)):
-            text = _breakable(escape(shown))
+            text = _breakable(escape(one_line(shown)))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"
             if (number, column) in table.boxed:
                 text = f"\\fbox{{{text}}}"
             cells.append(text)
         lines.append(_row(cells))
-    caption = [f"\\caption{{{escape(table.title)}}}"] if table.title else []
+    caption = [f"\\caption{{{escape(one_line(table.title))}}}"] if table.title else []
     kinds = [_kind(column) for column in columns]
     size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in kinds else []
     begin = f"\\begin{{tabular}}{{{''.join(kinds)}}}"
@@ -105,4 +111,6 @@ def _breakable(text: str) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    # Behind the \\ of the row before, a star or a bracket would be an option of it.
+    guard = "{}" if cells and cells[0].startswith(("*", "[")) else ""
+    return f"{guard}{' & '.join(cells)} {_BREAK}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.packed import Remade
-from exam_pp.reports.document import Block, Cell, Heading, Link, Paragraph, Quote, Report, Table
+from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.render import RENDERERS, render, rendered, show
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
@@ -143,6 +143,17 @@ def test_json_in_parts_is_the_json_of_the_whole(
         ],
     }
     assert render(Report("t", blocks), "json") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def test_latex_runs_nothing_of_what_it_shows() -> None:
+    bad = "\\input{x}\n\n\\input{y}\x00"
+    table = Table(["[a]", "b"], [["[2em]", "x"], ["*best", bad]], title=bad)
+    shown = render(Report(bad, [Heading(bad, 5), table, Image(b"", bad)]), "latex")
+    assert "\\input" not in "\n".join(line for line in shown.splitlines() if not line.startswith("% "))
+    assert "\x00" not in shown
+    assert "\\subsubsection*{\\textbackslash{}input\\{x\\} \\textbackslash{}input" in shown
+    # A bracket or a star behind the end of a row would be taken for its option.
+    assert not re.search(r"\\\\\s*(\\hline)?\s*[\[*]", shown)
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "json", "html"])
