@@ -205,7 +205,7 @@ def test_retry_after_is_respected() -> None:
 def test_a_server_that_is_not_there() -> None:
     with serve() as server:
         url = server.url
-    with pytest.raises(ModelError, match=r"cannot be reached .*; see whether the server is running\\.$"):
+    with pytest.raises(ModelError, match=r"cannot be reached .*; see whether the server is running\.$"):
         ask(url, [request("a")])
 
 
