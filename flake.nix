@@ -8,7 +8,7 @@
       systems = [ "x86_64-linux" "aarch64-linux" "aarch64-darwin" ];
       forAll = f: nixpkgs.lib.genAttrs systems (system: f system nixpkgs.legacyPackages.${system});
 
-      core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk pydantic rapidfuzz rich scipy zlib-ng ];
+      core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       plots = py: with py; [ matplotlib ];
       tests = py: with py; [ hypothesis jsonschema pytest pytest-timeout pytest-xdist ];

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,19 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]
             base = node.module or ""
             yield base, node.lineno
             yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+
+
+# Modules whose package another one needs, and is imported only beside: who brings them.
+COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch", "psutil": "accelerate"}
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    declared = {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in lines}
+    used = {name.partition(".")[0] for path in MODULES for name, _ in imports(path)}
+    foreign = used - sys.stdlib_module_names - {"exam_pp", ""}
+    assert {COME_WITH.get(name, name) for name in foreign} <= declared
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
