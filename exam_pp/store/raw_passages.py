@@ -25,6 +25,7 @@ from exam_pp.data_model import (
     RankingView,
     Record,
     RubricGrades,
+    parse_line,
 )
 from exam_pp.errors import DataError
 from exam_pp.store.fields import PassageFields
@@ -260,10 +261,13 @@ class RawPassage:
 
     def full(self) -> Passage:
         """The passage as an object of the data model."""
-        if not self.is_changed:  # so that an error says which passage of the line it is about
-            return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
         line = b'["", [%b]]' % self.raw
-        return parse_query(line, self._line.file, self._line.number).passages[0]
+        if self.is_changed:
+            return parse_query(line, self._line.file, self._line.number).passages[0]
+        try:
+            return parse_line(line).passages[0]
+        except ValidationError:  # the whole line, so that an error says which passage of it it is about
+            return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
