@@ -135,7 +135,7 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "scores-jsonl"
     if "query_id" in keys and ("items" in keys or "questions" in keys):
         return "bank"
-    if {"query_id", "query_text"} <= keys:
+    if "query_id" in keys and ("query_text" in keys or "text" in keys):
         return "queries-jsonl"
     if isinstance(value.get("tables"), list):
         return "leaderboard"

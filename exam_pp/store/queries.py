@@ -16,6 +16,8 @@ from exam_pp.store.validation import parse_json, parse_record
 
 IRDS = "irds:"
 """What a name of ir_datasets starts with, in place of a file."""
+_OTHER_NAMES = {"query_id": ("qid", "_id", "id"), "query_text": ("text", "query", "title")}
+"""What collections (ir_datasets, BEIR, Pyserini) call the keys of JSON lines, in order of preference."""
 
 
 class Facet(Record):
@@ -36,6 +38,7 @@ class Query(Record):
 def read_queries(path: str | Path) -> dict[str, Query]:
     """Query id to query, in file order; the format is told by the content.
 
+    JSON lines have ``query_id`` and ``query_text``, or the names that other collections give them.
     TREC topics (``<top>`` or XML) give their titles. ``irds:NAME`` is a data set of the package
     ir_datasets, which downloads what it does not have.
 
@@ -93,10 +96,30 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
     if not first.startswith("{"):
         return [(number, _tsv(text, path, number)) for number, text in lines]
-    if '"query_id"' in first:
-        return [(number, parse_record(Query, text, path, number)) for number, text in lines]
+    if '"query_id"' in first or _is_record(first):
+        return [(number, _record(text, path, number)) for number, text in lines]
     pairs = _pairs("\n".join(text for _, text in lines), path)
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
+
+
+def _is_record(line: str) -> bool:
+    """Whether a line is one query under the names of other collections, not a whole object of id to text."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and all(value.keys() & {*names} for names in _OTHER_NAMES.values())
+
+
+def _record(line: str, path: str | Path, number: int) -> Query:
+    value = parse_json(line, path, number)
+    if isinstance(value, dict):
+        for name, others in _OTHER_NAMES.items():
+            other = next((key for key in others if key in value), None)
+            if name not in value and other is not None:
+                value[name] = value.pop(other)
+        line = json.dumps(value)
+    return parse_record(Query, line, path, number)
 
 
 def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:

@@ -18,14 +18,23 @@ from exam_pp.store.queries import read_queries
         "007\tfirst\nq2\tsecond\n",
         "\ufeff007\t first\r\n\r\nq2\tsecond\r\n",
         '{"query_id": "007", "query_text": "first"}\n{"query_id": "q2", "query_text": "second"}\n',
+        '{"query_id": "007", "text": "first"}\n{"query_id": "q2", "text": "second"}\n',
+        '{"_id": "007", "text": "first", "metadata": {}}\n{"_id": "q2", "text": "second", "metadata": {}}\n',
+        '{"qid": "007", "query": "first"}\n{"qid": "q2", "query": "second", "title": "other"}\n',
     ],
-    ids=["json", "json on lines", "tsv", "tsv with BOM and CRLF", "jsonl"],
+    ids=["json", "json on lines", "tsv", "tsv with BOM and CRLF", "jsonl", "ir_datasets", "BEIR", "Pyserini"],
 )
 def test_shapes(tmp_path: Path, content: str) -> None:
     path = tmp_path / "queries"
     path.write_text(content, encoding="utf-8", newline="")
     queries = read_queries(path)
     assert {key: query.query_text for key, query in queries.items()} == {"007": "first", "q2": "second"}
+
+
+def test_a_single_line_under_other_names_is_no_object_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text('{"_id": "007", "text": "first"}\n')
+    assert {key: query.query_text for key, query in read_queries(path).items()} == {"007": "first"}
 
 
 def test_facets(demo_data: Path) -> None:
@@ -47,6 +56,8 @@ def test_facets(demo_data: Path) -> None:
         ('{"q1": 3}', "is not a JSON object of query id to query text."),
         ('{"q1": "a"', "is not valid JSON"),
         ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
+        ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', "line 2, query_text: is missing."),
+        ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),
     ],
 )
 def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
