@@ -28,7 +28,8 @@ def import_candidates(
     """Write the segments as passages, ranked by a system of the file's name; returns what to tell people.
 
     The order of a line is the ranking. Segments of several files are pooled. Raises
-    :class:`~exam_pp.errors.DataError` for a segment that a query lists twice, and for two texts of one id.
+    :class:`~exam_pp.errors.DataError` for a query that a file has twice, for a segment that a query lists
+    twice, and for two texts of one id.
     """
     for path in (output, queries_output):
         if path is not None:
@@ -51,7 +52,11 @@ def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPa
     texts: dict[str, str] = {}
     for file in files:
         system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
+        lines: dict[str, int] = {}
         for number, line in read_candidates(file):
+            if (first := lines.setdefault(line.query.qid, number)) != number:
+                words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
+                raise DataError(words, file=str(file), line=number, field="query")
             texts.setdefault(line.query.qid, line.query.text)
             passages = pool.setdefault(line.query.qid, {})
             for rank, candidate in enumerate(line.candidates, 1):

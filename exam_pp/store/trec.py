@@ -78,6 +78,7 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     """
     stem = method_of(Path(path))
     seen: set[tuple[str, str, str]] = set()
+    tags: set[str] = set()
     for number, line in read_text_lines(path):
         fields = line.split()
         if len(fields) != 6:
@@ -89,9 +90,11 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
         query_id, _, passage_id, rank, score, tag = fields
         system = stem if method == "stem" else tag
         found = (stem if one_system else system, query_id, passage_id)
+        tags.add(tag)
         if found in seen:
+            hint = "; if its tags are different systems, use --method-name tag" if len(tags) > 1 else ""
             raise DataError(
-                f"the passage {passage_id!r} occurs twice for the query {query_id!r}.",
+                f"the passage {passage_id!r} occurs twice for the query {query_id!r}{hint}.",
                 file=str(path), line=number,
             )  # fmt: skip
         seen.add(found)

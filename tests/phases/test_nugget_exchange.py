@@ -377,6 +377,17 @@ def test_candidates_that_do_not_fit(
         import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
 
 
+def test_a_query_in_two_pieces_has_no_ranking(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Both pieces would begin at rank 1."""
+    pieces = [
+        {"query": {"qid": "q", "text": "?"}, "candidates": [{"docid": name, "doc": {"segment": "Words."}}]}
+        for name in ("d1", "d2")
+    ]
+    with pytest.raises(DataError, match="line 2, query: the query 'q' is also on line 1"):
+        import_candidates([write_jsonl("r.jsonl", pieces)], tmp_path / "p.jsonl")
+    assert not (tmp_path / "p.jsonl").exists()
+
+
 @pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
 def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) -> None:
     """The demo's generative systems: elements and citations survive in every shape that has them."""
