@@ -46,10 +46,13 @@ def read_bank_lines(path: str | Path) -> Iterator[BankLine]:
 
 
 def _parse(line: bytes, path: str | Path, number: int) -> BankLine:
-    value = parse_json(line, path, number)
-    if not isinstance(value, dict):
-        words = "is no line of a test bank, a JSON object; exam-pp validate tells what kind of file this is."
+    if not line.lstrip().startswith(b"{"):
+        words = (
+            "is no line of a test bank, a JSON object; exam-pp validate tells what kind of file this is, and "
+            "exam-pp bank import reads other formats."
+        )
         raise DataError(words, file=str(path), line=number)
+    value: dict[str, Any] = parse_json(line, path, number)
     return _bank_line(value, path, number)
 
 

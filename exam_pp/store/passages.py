@@ -21,6 +21,10 @@ from exam_pp.store.validation import sentence
 
 log = logging.getLogger(__name__)
 
+_NO_QUERY = (
+    "is no query with its passages, [query id, [passages]]; exam-pp validate tells what kind of file this is."
+)
+
 _DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
 
 
@@ -121,6 +125,8 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     except UnicodeDecodeError as error:
         raise DataError("is not UTF-8 text.", file=file, line=number) from error
     except (ValueError, RecursionError) as error:
+        if not line.lstrip().startswith(b"["):
+            raise DataError(_NO_QUERY, file=file, line=number) from error
         raise DataError(f"is not a line of JSON ({error}).", file=file, line=number) from error
     log.warning("%s, line %d: characters that are not Unicode (lone surrogates) were replaced", file, number)
     try:
@@ -131,11 +137,7 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
 
 def _refusal(error: Any, file: str, number: int) -> DataError:
     if not error["loc"]:  # such as a bank or a run, named in the place of a passages file
-        words = (
-            "is no query with its passages, [query id, [passages]]; "
-            "exam-pp validate tells what kind of file this is."
-        )
-        return DataError(words, file=file, line=number)
+        return DataError(_NO_QUERY, file=file, line=number)
     return DataError(sentence(error), file=file, line=number, field=passage_field(error["loc"]))
 
 
