@@ -47,7 +47,8 @@ class Registry(Generic[T]):
             self._read_plugins()
         key = self._aliases.get(name, name)
         if key in self._lazy:
-            self._values[key] = self._lazy.pop(key)()
+            self._values[key] = self._lazy[key]()
+            del self._lazy[key]
         if key not in self._values:
             raise UnknownNameError(self._unknown(name))
         return self._values[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.errors import UnknownNameError
+from exam_pp.errors import MissingExtraError, UnknownNameError
 from exam_pp.registry import Registry
 
 
@@ -33,6 +33,18 @@ def test_lazy_values_are_made_once_and_when_asked_for() -> None:
     assert not made
     assert registry.get("late") == registry.get("late") == "value"
     assert made == ["once"]
+
+
+def test_a_value_that_cannot_be_made_says_so_every_time() -> None:
+    def make() -> str:
+        raise MissingExtraError("A local model", "hf")
+
+    registry: Registry[str] = Registry("thing", "test")
+    registry.add_lazy("late", make)
+    for _ in range(2):
+        with pytest.raises(MissingExtraError):
+            registry.get("late")
+    assert registry.names() == ["late"]
 
 
 def test_aliases_and_taken_names() -> None:
