@@ -146,8 +146,9 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("exam-pp: interrupted.", err=True)
+    except (click.Abort, KeyboardInterrupt) as stop:
+        words = str(stop.__cause__ or stop)  # click makes its Abort of Ctrl-C
+        click.echo(f"exam-pp: {words or 'interrupted.'}", err=True)
         sys.exit(130)
     except ExamError as error:
         click.echo(f"exam-pp: {in_one_line(str(error))}", err=True)

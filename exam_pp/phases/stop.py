@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from exam_pp.errors import StoppedError
 
-_SENTENCE = "stopped by SIGTERM: what was answered is kept; start the same command again to continue."
+_KEPT = "what was answered is kept; start the same command again to continue."
+_SENTENCE = f"stopped by SIGTERM: {_KEPT}"
 
 
 class StopRequest:
@@ -35,13 +36,18 @@ class StopRequest:
 
     @contextmanager
     def on_sigterm(self) -> Iterator[None]:
-        """Inside this block SIGTERM requests a stop (in the main thread; elsewhere nothing changes)."""
+        """Inside this block SIGTERM requests a stop (in the main thread; elsewhere nothing changes).
+
+        Ctrl-C ends it at once, and the exception says that nothing is lost.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.signal(signal.SIGTERM, self._handle)
         try:
             yield
+        except KeyboardInterrupt as error:
+            raise KeyboardInterrupt(f"interrupted: {_KEPT}") from error
         finally:
             signal.signal(signal.SIGTERM, before)
             self._requested = False

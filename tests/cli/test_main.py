@@ -71,3 +71,27 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
     assert stop.value.code == 1
     shown = capsys.readouterr()
     assert "File name too long" in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("command", "where", "words"),
+    [
+        (["grade", "--model", "fake", "--prompt-class", "FagB"], "exam_pp.phases.grade_file.grade_file",
+         "exam-pp: interrupted: what was answered is kept; start the same command again to continue."),
+        (["merge"], "exam_pp.phases.merge.merge_files", "exam-pp: interrupted."),
+    ],
+)  # fmt: skip
+def test_ctrl_c_says_whether_the_command_continues(
+    command: list[str], where: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text('["q", []]\n')
+    monkeypatch.setattr(where, interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, str(passages), "-o", str(tmp_path / "out.jsonl")])
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err.strip() == words
