@@ -249,7 +249,10 @@ class QueryPassages:
         return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
 
 
-_LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(tuple[Id, list[Passage]])
+# What is not in the data model is written by the settings of the whole, not by those of its record.
+_LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(
+    tuple[Id, list[Passage]], config=ConfigDict(ser_json_inf_nan="constants")
+)
 
 # In files only the file's own names count: an unknown key `data` or `model` is not our Python name.
 

@@ -292,6 +292,14 @@ def test_any_line_is_written_back_as_it_was(line: Any) -> None:
     assert written(line) == line
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_only_python_writes_survive_everywhere(number: float) -> None:
+    """``json.dumps`` of the published writer and of pandas makes them, also under unknown keys."""
+    line = ["q", [passage(title=number, exam_grades=[grades(llm_options={"t": number}, mine=[number])])]]
+    # As text, because NaN does not equal itself.
+    assert json.dumps(written(line), sort_keys=True) == json.dumps(line, sort_keys=True)
+
+
 def test_published_files_are_written_back_as_they_were(shared_data: Path, tmp_path: Path) -> None:
     """FLAN-T5-large and GPT-4 grades made by the published implementation."""
     import gzip
