@@ -96,5 +96,5 @@ def _block(name: str, value: Any) -> str:
 
 def pack(value: Any) -> str:
     """A JSON value, compressed, in base64; equal values give equal texts."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()

@@ -158,6 +158,13 @@ def test_what_models_and_people_said() -> None:
     }
 
 
+def test_numbers_that_no_browser_reads_are_left_out() -> None:
+    rating = {"question_id": "a", "self_rating": 4, "margin": float("nan"), "expected": float("inf")}
+    found = Passage.model_validate(passage(exam_grades=[rubric({"a": 4}, self_ratings=[rating])]))
+    assert found.rubric_grades is not None
+    assert cells_of(found.rubric_grades[0]) == {"a": Cell(4, reply="4")}
+
+
 def test_later_grades_count_and_a_grade_before_none() -> None:
     found = QueryTable("q", "", questions("q", "a"))
     one = Passage.model_validate(passage("p"))
