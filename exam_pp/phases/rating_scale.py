@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from exam_pp.errors import SelectionError
 from exam_pp.prompts import Prompt
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 _MEANING = re.compile(r"^(?:- )?(\d+)\s*[:=]\s*(.+)$", re.MULTILINE)
 _PLAIN = ("wrong", "right")
-
+_LONGEST = 1000
+"""The highest rating of a scale: one that people step through, and a page draws."""
 
 RESERVED_KEYS = frozenset("jklhuaxc")
 """Letters that mean something else on the review page."""
@@ -29,10 +31,16 @@ def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[St
     """The steps of a prompt's scale, lowest first.
 
     A prompt that is not known has a scale up to the highest rating that was seen. Prompts without a
-    scale have the ratings 0 and 1, as their grades do.
+    scale have the ratings 0 and 1, as their grades do. Raises :class:`~exam_pp.errors.SelectionError` for a
+    rating that is no step of a scale.
     """
     if prompt is None:
-        return [Step(rating, str(rating)) for rating in range(max(best_seen or 0, 1) + 1)]
+        highest = max(best_seen or 0, 1)
+        if highest > _LONGEST:
+            raise SelectionError(
+                f"The file has a rating of {highest}: that is no scale from 0 to {_LONGEST}."
+            )
+        return [Step(rating, str(rating)) for rating in range(highest + 1)]
     if prompt.kind == "assignment":
         return _with_keys([Step(ASSIGNMENT_RATINGS[label], label) for label in prompt.choices])
     if prompt.max_rating is not None and not prompt.choices:
