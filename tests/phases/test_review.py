@@ -202,7 +202,7 @@ def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
 def test_a_rating_that_is_no_step_of_a_scale() -> None:
     """A score or a time in the place of a rating would be as many buttons."""
     assert len(rating_scale(None, 100)) == 101
-    with pytest.raises(SelectionError, match="has a rating of 1700000000: no scale from 0 to 1000"):
+    with pytest.raises(SelectionError, match="has a rating of 1700000000: that is no scale from 0 to 1000"):
         rating_scale(None, 1_700_000_000)
 
 
