@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import NamedTuple
 
 from exam_pp.wording import counted
@@ -27,7 +27,8 @@ def check_ranks(systems: Mapping[str, Sequence[Place]]) -> Iterator[tuple[str, s
             shared.append(system)
         first = min(1, *ranks)  # ranks start at 0 or 1
         if missing := max(ranks) - first + 1 - len(ranks):
-            holes.append(f"{system}: {missing} of {max(ranks) - first + 1}")
+            gap = next(rank for rank in count(first) if rank not in ranks)
+            holes.append(f"{system}: {missing} of {max(ranks) - first + 1} from rank {gap} on")
         if any(b.score > a.score and b.rank > a.rank for a, b in pairwise(ordered)):
             rising.append(system)
     if shared:

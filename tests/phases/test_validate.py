@@ -89,6 +89,11 @@ def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -
     assert found(path) == [(check, 2)]
 
 
+def test_rank_holes_say_where_they_begin(write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [["q", [ranked("a", 1, 2.0), ranked("b", 2, 1.5), ranked("c", 5, 1.0)]]])
+    assert words(path, "rank-holes") == "query q: ranks are missing (s: 2 of 5 from rank 3 on)"
+
+
 def test_a_key_twice(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
     path.write_text('["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "exam_grades": null}]]\n')
