@@ -37,7 +37,7 @@ _CHECKS = (
     Check("judgment-conflict", "warning", "a passage judged twice, differently (in qrels an error)"),
     Check("duplicate-ranking", "warning", "a system has a passage twice (in run files an error)"),
     Check("shared-rank", "warning", "a system has two passages at one rank"),
-    Check("rank-holes", "warning", "a ranking with ranks that are not there (as below the cut of `import --top`)"),
+    Check("rank-holes", "warning", "a ranking with ranks that are not there (as below the cut of an import)"),
     Check("score-order", "warning", "scores that rise with the rank: trec_eval sorts by score"),
     Check("rating-scale", "error", "a rating outside the prompt's scale, or below 0"),
     Check("rating-conflict", "error", "ratings that contradict the lists of correct and wrong entries"),
