@@ -14,7 +14,7 @@ from typing import Any, Literal
 from exam_pp.edits import FORMAT as EDITS_FORMAT
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_stream, read_lines, read_text
-from exam_pp.store.trec_eval import is_trec_eval
+from exam_pp.store.trec_eval import is_number, is_trec_eval
 
 FileKind = Literal[
     "graded", "bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "autojudge-bank",
@@ -165,12 +165,12 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     header = rows[0]
     if header[0] == "method" and "+/-" in header:  # boards, whose rows look like those of other files
         return "published-cover" if header[1] == "ExamCover" else "leaderboard"
-    titled = len(header) > 2 and not any(map(_is_number, header))
+    titled = len(header) > 2 and not any(map(is_number, header))
     if titled and _is_leaderboard(header, rows[1:]):
         return "leaderboard"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
-    run = _most(len(row) >= 6 and _is_number(row[3]) and _is_number(row[4]) for row in fields)
+    run = _most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in fields)
     if run and not (titled and separator == "\t"):  # a table is none, though it may have numbers there
         return "run"
     body = fields[1:] if len(fields) > 1 else fields
@@ -183,8 +183,8 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     if kind := _of_ragelo(set(header)):
         return kind
     pairs = _most(len(row) == 2 and all(row) for row in rows)
-    numbers = _most(_is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
-    if pairs and numbers and len(header) == 2 and (_is_number(header[1]) or "rank" in header[1].lower()):
+    numbers = _most(is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
+    if pairs and numbers and len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower()):
         return "official-tsv"
     if _is_leaderboard(header, rows[1:]):
         return "leaderboard"
@@ -208,7 +208,7 @@ def _is_leaderboard(header: list[str], rows: list[list[str]]) -> bool:
     return (
         bool(words & _SYSTEMS)
         and len(header) > 1
-        and _most(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
+        and _most(len(row) <= len(header) and any(map(is_number, row[1:])) for row in rows)
     )
 
 
@@ -226,7 +226,7 @@ def _nearly_all(fit: Iterable[bool]) -> bool:
 
 def _of_evaluation(header: list[str], body: list[list[str]]) -> FileKind | None:
     """Rows of ``run topic measure value`` or ``run measure topic value``, with or without a header."""
-    if not all(_is_number(row[3]) for row in body):
+    if not all(is_number(row[3]) for row in body):
         return None
     if "measure" in header:
         return "autojudge-tot" if header.index("measure") == 1 else "autojudge-eval"
@@ -239,14 +239,6 @@ def _of_evaluation(header: list[str], body: list[list[str]]) -> FileKind | None:
 
 def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter=separator) if separator == "," else (x.split("\t") for x in lines)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_whole(text: str) -> bool:

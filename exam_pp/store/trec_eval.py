@@ -26,7 +26,7 @@ def is_trec_eval(lines: Sequence[str]) -> bool:
     """Whether lines are those of trec_eval: measure, query and a number (or the name of the run), by tabs."""
     rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
     return bool(rows) and all(
-        len(row) == 3 and len(row[0].split()) == 1 and (row[0] == _RUN or _is_number(row[2].strip(_QUOTE)))
+        len(row) == 3 and len(row[0].split()) == 1 and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
         for row in rows
     )
 
@@ -56,7 +56,8 @@ def trec_eval_lines(lines: Iterable[tuple[int, str]], otherwise: str) -> list[Li
     return found + waiting
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

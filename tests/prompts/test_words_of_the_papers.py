@@ -25,7 +25,7 @@ def pieces(template: str) -> list[str]:
     return [piece for words, _, _, _ in Formatter().parse(template) if (piece := plain(words))]
 
 
-def check(found: list[str], paper: str) -> None:
+def assert_in_order(found: list[str], paper: str) -> None:
     """All pieces stand in the paper, one after the other."""
     position = paper.find(found[0])
     for piece in found:
@@ -62,7 +62,7 @@ def papers(shared_data: Path) -> Path:
 def test_words(name: str, paper: str, papers: Path) -> None:
     prompt = PROMPTS.get(name)
     text = plain((papers / paper).read_text(encoding="utf-8"))
-    check([*pieces(prompt.system), *pieces(prompt.template)], text)
+    assert_in_order([*pieces(prompt.system), *pieces(prompt.template)], text)
 
 
 @pytest.mark.parametrize("name", ["QuestionGenerationDL", "NuggetGenerationDL", "NuggetGenerationCAR"])
@@ -71,7 +71,7 @@ def test_words_before_the_instruction(name: str, papers: Path) -> None:
     template = PROMPTS.get(name).template.replace("{count}", "10")
     words, found, instruction = template.partition("Give the ")
     text = plain((papers / WORKBENCH).read_text(encoding="utf-8"))
-    check(pieces(words), text)
+    assert_in_order(pieces(words), text)
     assert plain(found + instruction.partition("\n")[0]) in text
 
 
@@ -79,6 +79,6 @@ def test_examples(papers: Path) -> None:
     """The page has ligatures that its text lost."""
     words = PROMPTS.get("FagB_few").template.rpartition("\nQuestion:")[0]
     text = plain((papers / EXAM).read_text(encoding="utf-8")).replace("They ofer free", "They offer free")
-    check(pieces(words), text)
+    assert_in_order(pieces(words), text)
     other = PROMPTS.get("Sun_few").template.rpartition("\nQuestion:")[0]
     assert words.partition("\n")[2] == other.partition("\n")[2]
