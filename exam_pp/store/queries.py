@@ -124,11 +124,11 @@ def _record(line: str, path: str | Path, number: int) -> Query:
 
 def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
     """The keys and values of a JSON object, a key as often as it is there."""
-    mapping = parse_json(text, path)
-    if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
-        raise DataError("is not a JSON object of query id to query text.", file=str(path))
-    pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
-    return pairs
+    if isinstance(parse_json(text, path), dict):
+        pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
+        if all(isinstance(value, str) for _, value in pairs):
+            return pairs
+    raise DataError("is not a JSON object of query id to query text.", file=str(path))
 
 
 def _of_ir_datasets(name: str) -> list[Query]:

@@ -51,6 +51,7 @@ def test_facets(demo_data: Path) -> None:
         ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
         ("q1\t\n", "line 1: has no query id with a tab and a text after it."),
         ('{"q1": "a", "q1": "b"}', "the query id 'q1' occurs twice."),
+        ('{"q1": null, "q1": "b"}', "is not a JSON object of query id to query text."),
         ('{"": "a"}', "a query has no id."),
         ('{"q1": "  "}', "the query 'q1' has no text."),
         ('{"q1": 3}', "is not a JSON object of query id to query text."),
