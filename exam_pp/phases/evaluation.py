@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exam_pp.results import Score, Scores
+from exam_pp.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.metrics.entry_values import EntryValues
@@ -42,4 +43,4 @@ class Evaluation:
 def some(names: Sequence[str], one: str, many: str) -> str:
     """``3 queries (a, b, c)``, with the first few names."""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{len(names)} {one if len(names) == 1 else many} ({listed})"
+    return f"{counted(len(names), one, many)} ({listed})"

@@ -10,6 +10,7 @@ from exam_pp.phases.evaluation import Evaluation
 from exam_pp.phases.uncertainty import Statistics, SystemUncertainty, Uncertainty, uncertainty
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.wording import counted
 
 PUBLISHED_COVER = "ExamCover"
 """What the published implementation calls Rubric-Cover."""
@@ -52,7 +53,7 @@ def leaderboard_report(
         cells.append([*cell, counts[system]] if uneven else cell)
     table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
-    about = f"Means over {number} {'query' if number == 1 else 'queries'} ± standard error."
+    about = f"Means over {counted(number, 'query')} ± standard error."
     return Report(title, [table, *map(Paragraph, [about, *doubts.notes, *evaluation.notes])])
 
 

@@ -20,6 +20,7 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.nugget_metrics import nugget_metrics
 from exam_pp.store.run_types import read_run_types
+from exam_pp.wording import counted
 
 TITLE = "Nugget scores"
 _DECIMALS = 4
@@ -304,4 +305,4 @@ def _about(rows: Mapping[tuple[str, str], Standing], metric: str) -> str:
     if not counts:
         return f"Sorted by {metric}."
     number = max(counts)
-    return f"Means over {number} {'query' if number == 1 else 'queries'}, sorted by {metric}."
+    return f"Means over {counted(number, 'query')}, sorted by {metric}."
