@@ -116,7 +116,9 @@ def command(
     names = measures or (labels.default_measure,)
     level, ungraded = labels.level, labels.ungraded
     if runs is None:
-        evaluation = score_rankings(labels.lines, graded, names, min_grade=level, ungraded=ungraded)
+        evaluation = score_rankings(
+            labels.lines, graded, names, min_grade=level, facets=facets, ungraded=ungraded
+        )
     else:
         evaluation = score_runs(
             labels.lines, runs, names, min_grade=level, method=method_name, ungraded=ungraded
@@ -194,13 +196,15 @@ def _subtopics(
 
 def _check_usage(board: LeaderboardOutput, *, scored: bool, only_scored: Sequence[object]) -> None:
     """Options that only a leaderboard has a use for."""
-    if not scored and (any(only_scored) or board.per_query or board.plot or board.official):
+    only_scored = (*only_scored, board.per_query, board.plot, board.official, board.intervals)
+    if not scored and (any(only_scored) or board.significance):
         raise click.UsageError(
-            "-m, --qrels, --official, --plot, --plot-length and --per-query go with --runs or --rankings."
+            "-m, --qrels, --official, --plot, --plot-length, --per-query, --intervals and --significance go "
+            "with --runs or --rankings."
         )
-    if board.form == "trec_eval" and not scored:
-        raise click.UsageError("--format trec_eval is the layout of a leaderboard: with --runs.")
-    if board.form == "published" and (board.per_query or not scored):
+    if not scored and board.form != "text":
         raise click.UsageError(
-            "--format published is the layout of a leaderboard: with --runs, not --per-query."
+            f"--format {board.form} is a layout of leaderboards: name --runs or --rankings."
         )
+    if board.form == "published" and board.per_query:
+        raise click.UsageError("--format published has no layout for --per-query.")

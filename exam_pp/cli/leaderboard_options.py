@@ -58,6 +58,10 @@ PLOT_LENGTH = click.option(
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
 
 
+TABLES = ("text", "md", "tsv", "json", "latex")
+"""The formats that show a leaderboard with all its columns."""
+
+
 def measures_option(default: str) -> Callable[[F], F]:
     """``-m``, repeatable; the command receives ``measures``."""
     return click.option(
@@ -111,6 +115,17 @@ class LeaderboardOutput:
 
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
+    def check_usage(self) -> None:
+        """Raise :class:`click.UsageError` for options that the format has no place for."""
+        if self.official is not None and (self.per_query or self.form == "trec_eval"):
+            raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
+        if self.per_query or self.form not in TABLES:
+            what = "--per-query" if self.per_query else f"--format {self.form}"
+            if self.significance:
+                raise click.UsageError(f"{what} has no place for --significance.")
+            if self.intervals and self.plot is None:
+                raise click.UsageError(f"{what} has no place for --intervals, which only --plot shows then.")
+
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
         """The leaderboard in the chosen format, and its figure."""
         from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
@@ -119,8 +134,6 @@ class LeaderboardOutput:
         if self.official is not None:
             from exam_pp.phases.published import ranks_for
 
-            if self.per_query or self.form == "trec_eval":
-                raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
             ranks = ranks_for(evaluation, self.official)
         if self.form == "trec_eval":
             from exam_pp.phases.leaderboards import trec_eval_text
@@ -220,7 +233,9 @@ def leaderboard_options(
         @wraps(function)
         def call(**given: Any) -> Any:
             chosen = {name: given.pop(name) for name in names if name in given}
-            return function(board=LeaderboardOutput(**chosen), **given)
+            board = LeaderboardOutput(**chosen)
+            board.check_usage()
+            return function(board=board, **given)
 
         decorated: Callable[..., Any] = call
         for option in reversed(options):

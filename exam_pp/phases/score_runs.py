@@ -11,6 +11,7 @@ from typing import cast
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
+from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
 from exam_pp.phases.evaluation import Evaluation, PathLike, some
@@ -66,14 +67,15 @@ def score_rankings(
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
+    facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
     """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
 
     Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up; they are not
-    part of the bounds. Where the labels are of facets (``query/facet``), a ranking of the query stands
-    for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that cannot be used,
-    for a file without rankings, and for ranks beyond 100,000.
+    part of the bounds. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of
+    the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
+    cannot be used, for a file without rankings, and for ranks beyond 100,000.
     """
     from exam_pp.store.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
 
@@ -83,15 +85,15 @@ def score_rankings(
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     for query in read_passages_for_metrics(passages):
-        facets = [query_id for query_id in query_ids if query_id.startswith(f"{query.query_id}/")]
+        of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
                 place = (ranking.rank, -ranking.score, index, passage.passage_id)
                 of_system = ranked.setdefault(ranking.method, {})
-                if query.query_id in query_ids or not facets:
+                if not of_query:
                     targets = [query.query_id]
                 else:
-                    targets = [ranking.query_id] if ranking.query_id in query_ids else facets
+                    targets = [ranking.query_id] if ranking.query_id in query_ids else of_query
                 for target in targets:
                     of_system.setdefault(target, []).append(place)
     if not ranked:

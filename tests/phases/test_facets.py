@@ -92,7 +92,7 @@ def test_judgments_of_facets(graded: Path) -> None:
 def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
     """A ranking of the title stands for each of its facets."""
     labels = evaluate.qrels(graded, facets="facet")
-    scores = score_rankings(labels.qrels, graded, ["RR"], min_grade=4).scores
+    scores = score_rankings(labels.qrels, graded, ["RR"], min_grade=4, facets="facet").scores
 
     assert {(s.system, s.query_id): s.value for s in scores} == {
         ("of facets", "q/one"): 1.0,  # p1 at rank 1
@@ -100,6 +100,23 @@ def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
         ("of titles", "q/one"): 1.0,
         ("of titles", "q/two"): 0.5,
     }
+
+
+def test_a_query_whose_id_begins_as_another_is_no_facet_of_it(write_jsonl: WriteJsonl) -> None:
+    """q has no grades; its ranking must not be taken for one of q/1."""
+
+    def ranked(passage_id: str, query_id: str, grades: list[Any]) -> dict[str, Any]:
+        place = {"method": "s", "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0}
+        return passage(passage_id, paragraph_data={"rankings": [place]}, exam_grades=grades)
+
+    lines = [
+        ["q", [ranked("p1", "q", [])]],
+        ["q/1", [ranked("p2", "q/1", [rubric({"e": 0})]), passage("p1", exam_grades=[rubric({"e": 5})])]],
+    ]
+    path = write_jsonl("slash.jsonl", lines)
+    scores = score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4).scores
+
+    assert [(s.query_id, s.value) for s in scores] == [("q/1", 0.0)]
 
 
 def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
