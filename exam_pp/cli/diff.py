@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +50,13 @@ def command(
     """
     from exam_pp.metrics.labels import LabelRule
     from exam_pp.phases.diff import Grading, diff, diff_report, labels_report
-    from exam_pp.prompts import PROMPTS
 
-    chosen = grade_filter(**criteria)
-    if prompt_class_after is not None and prompt_class_after in PROMPTS:
-        prompt_class_after = PROMPTS.get(prompt_class_after).name
-    other = replace(
-        chosen,
-        model=model_after or chosen.model,
-        prompt_class=prompt_class_after or chosen.prompt_class,
+    named = {"model": model_after, "prompt_class": prompt_class_after}
+    of_after = criteria | {name: value for name, value in named.items() if value is not None}
+    sides = (
+        Grading(before, grade_filter(**criteria), bank),
+        Grading(after, grade_filter(**of_after), bank_after or bank),
     )
-    sides = Grading(before, chosen, bank), Grading(after, other, bank_after or bank)
     found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
     report = (
         labels_report(found.labels)

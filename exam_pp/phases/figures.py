@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import grader_names
 from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluate import Evaluation, PathLike
@@ -61,15 +62,16 @@ def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure
 
 
 def sweep_figure(settings: Sequence[Setting]) -> Drawing:
-    """Kendall's τ over thresholds, a line for each prompt class and measure.
+    """Kendall's τ over thresholds, a line for each grader and measure.
 
     Raises :class:`~exam_pp.errors.SelectionError` where nothing depends on a threshold.
     """
     lines: dict[str, list[tuple[float, float]]] = {}
-    prompts = len({setting.prompt_class for setting in settings})
+    graders = list(dict.fromkeys(setting.key for setting in settings))
+    grader = grader_names(graders)
     for setting in settings:
         if setting.min_grade is not None and setting.correlation.kendall is not None:
-            name = f"{setting.prompt_class} {setting.measure}" if prompts > 1 else setting.measure
+            name = f"{grader(setting.key)} {setting.measure}" if len(graders) > 1 else setting.measure
             lines.setdefault(name, []).append((setting.min_grade, setting.correlation.kendall))
     if not lines:
         raise SelectionError(

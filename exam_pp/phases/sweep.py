@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, grader_names
 from exam_pp.metrics.correlation import Correlation, correlate
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import run_scores
@@ -51,6 +51,11 @@ class Setting(NamedTuple):
     scores: dict[str, float]
     correlation: Correlation
     intervals: Sequence[Interval | None] = ()
+
+    @property
+    def key(self) -> GradeKey:
+        """Whose grades they are."""
+        return GradeKey(self.model, self.prompt_class)
 
 
 def sweep(
@@ -141,13 +146,15 @@ def _qrels_boards(
     method: MethodName,
 ) -> dict[tuple[GradeKey, int | None, str], list[Score]]:
     """The runs are read and joined once for all prompt classes, thresholds and measures."""
-    names: dict[str, tuple[int | None, str]] = {}
+    # RR at the threshold 2 is RR(rel=2), which may have been asked for by that name as well.
+    names: dict[str, dict[tuple[int | None, str], None]] = {}
     levelled: dict[Measure, None] = {}
     for name in measures:
         for grade in min_grades:
             for plain, measure in zip(parse_measures([name]), parse_measures([name], grade), strict=True):
                 levelled[measure] = None
-                names[str(measure)] = (grade if takes_level(plain) else None, str(plain))
+                setting = (grade if takes_level(plain) else None, str(plain))
+                names.setdefault(str(measure), {})[setting] = None
     labels = {
         key: [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)]
         for key, file in files.items()
@@ -157,7 +164,8 @@ def _qrels_boards(
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     for key, lines in labels.items():
         for score in run_scores(matrix, lines, list(levelled)):
-            boards.setdefault((key, *names[score.metric]), []).append(score)
+            for setting in names[score.metric]:
+                boards.setdefault((key, *setting), []).append(score)
     return boards
 
 
@@ -194,11 +202,12 @@ def published_sweep(settings: Sequence[Setting], official: PathLike) -> str:
         f"# rank correlation with {Path(official).name}",
         "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
     ]
+    name = grader_names([setting.key for setting in settings])
     for setting in settings:
         grade = "" if setting.min_grade is None else str(setting.min_grade)
         figures = [
             "" if value is None else f"{value:.3f}"
             for value in (setting.correlation.spearman, setting.correlation.kendall)
         ]
-        lines.append("\t".join([setting.prompt_class, grade, setting.measure, *figures]))
+        lines.append("\t".join([name(setting.key), grade, setting.measure, *figures]))
     return "\n".join(lines) + "\n"

@@ -135,6 +135,23 @@ def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[
     assert "[12]" in capsys.readouterr().out
 
 
+def test_prompts_are_known_by_all_their_names(
+    write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each side takes the names of its own prompt, not those of the other side's."""
+
+    grades = [
+        rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
+        rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
+    ]
+    lines = [["q", [passage("p", exam_grades=grades)]]]
+    path = str(write_jsonl("names.jsonl", lines))
+    chosen = ["--prompt-class", "Umbrela", "--prompt-class-after", "FagB", "--labels", "--format", "tsv"]
+
+    main(["diff", path, path, *chosen])
+    assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]
+
+
 def test_two_prompts_in_one_file(shared_data: Path) -> None:
     """FLAN-T5-large rated questions and nuggets of the same passages: other entries, so labels compare."""
     file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"

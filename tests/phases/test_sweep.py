@@ -17,6 +17,7 @@ from exam_pp.phases.figures import sweep_figure
 from exam_pp.phases.score_runs import score_runs
 from exam_pp.phases.sweep import published_sweep, sweep, sweep_report
 from exam_pp.reports.document import Paragraph, Table
+from exam_pp.reports.plots import draw
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.leaderboards import read_ranks
 from tests.conftest import passage, rubric
@@ -95,6 +96,35 @@ def test_layouts(graded: Path, official: Path, runs: Path) -> None:
         "# rank correlation with official.json", "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall"
     ]  # fmt: skip
     assert lines[2].startswith("Other\t4\tCover@20\t-")
+
+
+def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
+    graded: Path, official: Path, runs: Path
+) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
+    found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class == "Other"}
+
+    assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
+
+
+def test_two_models_are_told_apart(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    lines = [json.loads(line) for line in graded.read_text().splitlines()]
+    for _, passages in lines:
+        for of_passage in passages:
+            of_passage["exam_grades"] += [grades | {"llm": "second"} for grades in of_passage["exam_grades"]]
+    settings = sweep(write_jsonl("models.jsonl", lines), official, min_grades=[1, 4])
+    methods = {line.partition("\t")[0] for line in published_sweep(settings, official).splitlines()[2:]}
+    names = {
+        f"{model} {prompt}"
+        for model in ("google/flan-t5-large", "second")
+        for prompt in ("Other", "QuestionSelfRatedUnanswerablePromptWithChoices")
+    }
+
+    assert methods == names
+    figure = draw(sweep_figure(settings)[0], "svg").decode()
+    assert all(f"{name} Cover@20" in figure for name in names)
 
 
 @pytest.mark.parametrize("resampled", ["queries", "systems"])
