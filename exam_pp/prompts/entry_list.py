@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import string
 from typing import Any
 
-from exam_pp.prompts.near_json import json_pieces, json_values, parsed, strings
+from exam_pp.prompts.near_json import json_pieces, json_values, parsed, strings, unescaped_marks
 from exam_pp.prompts.thoughts import without_thoughts
 
-_NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*\(?\d{1,2}\s*[.):]\s*"
+_NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
 _MARKED = re.compile(rf"^(?:\*\*)?(?:{_NUMBER}|[-*•–]\s+)\s*(\S.*)$", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"^(?:{_NUMBER})(?=\D)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"^(?:(?:question|nugget)_text_\d+|\.\.\.|…)$", re.IGNORECASE)
@@ -28,8 +27,13 @@ _TEXT_KEYS = (
 _NUMBERED_KEY = re.compile(r"^(?:[a-z]+(?:[_ ][a-z]+)*)?[_ ]?\d+$", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*(?=\S)([^*]+)\*\*")
 _BARE_LIST = re.compile(r"\[\s*([\"'“])")
-_LIST = re.compile(r"\[[^\[\]]*\]")
-_LABEL_WORD = re.compile(r"^\W*labels?\s*[:=]", re.IGNORECASE)
+_LIST = re.compile(r"(?<!\w)\[[^\[\]]*\]")  # not the one of `List[str]`
+_REFERENCE = re.compile(r"\[\s*\d+\s*\]")
+_BEFORE_A_LIST = ("", "\n", ":", "=", ">", "{")
+_LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
+_MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
+_DEEPEST = 50
+"""How many lists and objects inside each other are looked into: a model that loops opens hundreds."""
 
 
 def read_entries(reply: str, key: str) -> list[str] | None:
@@ -59,36 +63,37 @@ def read_labels(reply: str) -> list[str] | None:
     lines. Nothing is left out of the list, so that its length tells whether it can be the asked one.
     """
     reply = (without_thoughts(reply) or "").strip()
-    lists = _LIST.findall(reply)
+    lists = _lists(reply)
     if not lists:
         return _lines(reply) or None
     value = parsed(lists[-1])
     if not isinstance(value, list):  # words without quotes
         value = lists[-1][1:-1].split(",")
-    return [item.strip() if isinstance(item, str) else json.dumps(item) for item in value]
+    return [_written("null" if item is None else str(item)).strip() for item in value]
 
 
 def plain_label(text: str) -> str:
     """The first line of a text as a label: lower case, with underscores, without what stands around it."""
-    said = without_thoughts(text) or ""
-    line = next((line for line in said.splitlines() if line.strip()), "")
-    line = _LABEL_WORD.sub("", line).strip(string.punctuation + string.whitespace + "“”„‟‘’«»")
-    return re.sub(r"[\s-]+", "_", line.lower())
+    said = unescaped_marks(without_thoughts(text) or "")
+    lines = (_LABEL_WORD.sub("", line).strip(_MARKS) for line in said.splitlines() if line[:3] != "```")
+    return re.sub(r"[\s-]+", "_", next(filter(None, lines), "").lower())
 
 
-def _texts(value: Any, key: str) -> list[str]:
+def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
     """All entries in a value, whatever the nesting."""
+    if depth > _DEEPEST:
+        return []
     match value:
         case str():
             return [value]
         case list() | tuple():
-            return [text for item in value for text in _texts(item, key)]
+            return [text for item in value for text in _texts(item, key, depth + 1)]
         case dict():
             named = _named(value, key)
             if isinstance(named, str):
                 return named.splitlines()
             if named is not None:
-                return _texts(named, key)
+                return _texts(named, key, depth + 1)
             for text_key in _TEXT_KEYS:
                 if isinstance(value.get(text_key), str):
                     return [value[text_key]]
@@ -96,10 +101,15 @@ def _texts(value: Any, key: str) -> list[str]:
                 text
                 for name, item in value.items()
                 if not isinstance(item, str) or _NUMBERED_KEY.match(str(name))
-                for text in _texts(item, key)
+                for text in _texts(item, key, depth + 1)
             ]
         case _:
             return []
+
+
+def _written(text: str) -> str:
+    """The text without halves of characters, which ``\\ud83d`` in JSON may be and no file can hold."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def _named(value: dict[Any, Any], key: str) -> Any:
@@ -108,10 +118,22 @@ def _named(value: dict[Any, Any], key: str) -> Any:
 
 def _last_list(reply: str, key: str) -> list[str]:
     """The last of several lists, such as the old one and its update; nothing where there are objects."""
-    lists = _LIST.findall(reply)
-    if len(lists) < 2 or "{" in reply:
+    lists = _lists(reply)
+    if len(_LIST.findall(reply)) < 2 or "{" in reply:
         return []
     return next((texts for text in reversed(lists) if (texts := _texts(parsed(text), key))), [])
+
+
+def _lists(reply: str) -> list[str]:
+    """The lists in brackets that are no references such as ``[1]``.
+
+    Those that begin a line or follow a colon, where there are any: what stands within a sentence is about
+    the list.
+    """
+    found = [match for match in _LIST.finditer(reply) if not _REFERENCE.fullmatch(match[0])]
+    before = (reply[: match.start()].rstrip(" \t`*") for match in found)
+    placed = [match for match, words in zip(found, before, strict=True) if words[-1:] in _BEFORE_A_LIST]
+    return [match[0] for match in placed or found]
 
 
 def _slipped(reply: str, key: str) -> list[str]:
@@ -136,19 +158,19 @@ def _slipped(reply: str, key: str) -> list[str]:
 
 def _lines(reply: str) -> list[str]:
     """Numbered or bulleted lines; else lines that are all questions. One alone is no list."""
-    lines = [line.strip() for line in reply.splitlines()]
+    lines = [line.strip() for line in unescaped_marks(reply).splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     marked = [match[1] for line in lines if (match := _MARKED.match(line))]
     if len(marked) >= 2:
         return marked
-    asked = [line for line in lines if line.endswith("?")]
+    asked = [line for line in lines if line.endswith(("?", "？"))]
     return asked if len(asked) >= 2 and len(asked) >= len(lines) - 1 else []
 
 
 def _cleaned(texts: list[str]) -> list[str]:
     found = []
     for text in texts:
-        line = " ".join(text.split())
+        line = _written(" ".join(text.split()))
         line = _BOLD.sub(r"\1", _LEADING_NUMBER.sub("", line)).strip()
         line = line.strip("*").strip().rstrip(",").strip()
         if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'`":

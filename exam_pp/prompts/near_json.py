@@ -16,6 +16,8 @@ _MISSING_COMMA = re.compile(r"([\"'])(\s+)(?=\1)")
 _COMMENT = re.compile(r"^\s*(?://|#).*$", re.MULTILINE)
 _BRACED_LIST = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*)\}(?!\s*:)")
 _QUOTES = str.maketrans("“”„‟", '""""')
+# Of Markdown: neither JSON nor Python knows them.
+_ESCAPED_MARK = re.compile(r"(?<!\\)\\([_*\[\](){}<>#&$%~`.!?+-])")
 _BRACKET = re.compile(r"[\[{]")
 _MOST_TRIES = 100
 """At how many brackets of a reply a value is looked for: prose has few, and a broken reply may have many."""
@@ -45,7 +47,8 @@ def json_pieces(reply: str) -> Iterator[Any]:
 
 def parsed(text: str) -> Any:
     """The value of nearly-JSON or of a Python literal, or None."""
-    plain = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub("", text.translate(_QUOTES)))
+    plain = unescaped_marks(_COMMENT.sub("", text.translate(_QUOTES)))
+    plain = _TRAILING_COMMA.sub(r"\1", plain)
     plain = _MISSING_COMMA.sub(r"\1,\2", plain)
     for candidate in (text, plain):
         try:
@@ -58,6 +61,11 @@ def parsed(text: str) -> Any:
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
     return None
+
+
+def unescaped_marks(text: str) -> str:
+    """A text without the backslashes that Markdown puts before its marks (``not\\_support``)."""
+    return _ESCAPED_MARK.sub(r"\1", text)
 
 
 def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:

@@ -31,21 +31,29 @@ NOT_A_LABEL = "the reply is no known label"
 UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL})
 """Why a reply that came was left ungraded; another policy may read it (`exam-pp reread`)."""
 
-_WRAP = r"[\s\"'`“”‘’«»*_#~()\[\]{}<>•.,:;!?=–—-]*"
+_WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"
 _DIGITS = r"(?P<n>\d{1,3})"
 # What may follow a number without making it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
-_STOP = rf"[.,;:!?]{_CLOSE}(?:\s(?!\s*\d)|$)"
-_END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa|out\sof)\b))"
+_STOP = rf"[.,;:!?。：]{_CLOSE}(?:\s(?!\s*\d)|$)"
+_END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa)\b))"
+
+# Markup of chat models: a box of LaTeX, tags, and the tokens that end a turn.
+_BOX = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\$?")
+_TAG = re.compile(r"</?[a-z]\w*>|<\|\w+\|>", re.IGNORECASE)
 
 # A sign right before the digits makes a negative number; with a space after it, it is the dash of a list.
 _SIGN = r"(?<![-–—−.,])"
 
 _WHOLE = re.compile(rf"^{_WRAP}{_SIGN}{_DIGITS}{_WRAP}$")
 _LEADING = re.compile(
-    rf"^[\s\"'`“*_#(\[•-]*{_SIGN}{_DIGITS}[\"'`”*_\]]*(?:[:.)][*_]*(?!\d)|\s+[-–—]\s+(?!\d)|\s*\n)\s*(?=.*[^\W\d_])",
+    rf"^[\s\"'`“*_#(\[•-]*{_SIGN}{_DIGITS}[\"'`”*_\]]*"
+    r"(?:(?P<item>[.)])[*_]*(?!\d)|:[*_]*(?!\d)|\s+[-–—=]\s+(?!\d)|\s*\n|,?\s+because\b"
+    r"|\s+(?=\([^()\d]*\)[.:]?\s*$))"
+    r"\s*(?=.*[^\W\d_])",
     re.DOTALL,
 )
+_SECOND_ITEM = re.compile(r"^[\s*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
 _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
 
@@ -61,7 +69,8 @@ def _out_of(max_rating: int) -> re.Pattern[str]:
     return re.compile(rf"(?:^{_WRAP}|{verbs}){fraction}", re.IGNORECASE)
 
 
-_MARKERS = r"(?:rating|score|grade|answer|choice|option|level)"
+_MARKERS = r"(?:rating|score|grade|answer|choice|option|level|relevance|coverage)"
+_CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
 _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 
 
@@ -69,11 +78,18 @@ _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
     """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
     span = r"\d\s*(?:[-–]|to)\s*\d"
-    scale = rf"(?:\s*\(\s*{span}\s*\)|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
-    connector = rf"{scale}[*_\"']*+(?:\s*[:=][*_\"']*\s*|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+)"
+    scale = (
+        rf"(?:\s*\(\s*(?:{span}|out\s+of\s+{max_rating})\s*\)"
+        rf"|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
+    )
+    links = r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+"
+    named = rf"{names}[*_\"']*+{scale}[*_\"']*+(?:{links})"
+    if names == _MARKERS:
+        named = rf"(?:{named}|{_CHOSEN})"
     outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
+    other_scale = rf"(?!\s+on\s+a\s+scale\s+(?:of|from)\s+\d+\s*(?:[-–]|to)\s*(?!{max_rating}\b)\d)"
     return re.compile(
-        rf"\b{names}[*_\"']*+{connector}[\"'`“*_(\[]*{_DIGITS}(?!\d){outof}{_END}",
+        rf"\b{named}(?:[-•*]\s+)?[\"'`“*_(\[]*{_SIGN}{_DIGITS}(?!\d){outof}{other_scale}{_END}",
         re.IGNORECASE,
     )
 
@@ -82,13 +98,21 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     """The one integer of the scale 0 to ``max_rating`` that a reply names, or None.
 
     Fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months", "Article 5")
-    are text, not ratings.
+    are text, not ratings; so is the ``1.`` of a list, whose reply may name its rating further down.
     """
-    for pattern in (_WHOLE, _LEADING, _out_of(max_rating)):
-        if match := pattern.search(reply):
-            return _in_scale(match, max_rating)
+    reply = _without_markup(reply)
+    if match := _WHOLE.search(reply):
+        return _in_scale(match, max_rating)
     markers = list(_marker(max_rating).finditer(reply))
-    return _in_scale(markers[-1], max_rating) if markers else None
+    leading = _LEADING.search(reply)
+    if leading and leading["item"] and (markers or _SECOND_ITEM.search(reply, leading.end())):
+        leading = None
+    match = leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
+    return None if match is None else _in_scale(match, max_rating)
+
+
+def _without_markup(reply: str) -> str:
+    return _TAG.sub("", _BOX.sub(r"\1", reply))
 
 
 def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
@@ -151,6 +175,7 @@ def read_final_score(reply: str, max_rating: int) -> Verdict:
 
     Other numbers of the reply ("on the scale of 0 to 3") are text.
     """
+    reply = _without_markup(reply)
     markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply))
     match = markers[-1] if markers else _WHOLE.search(reply)
     rating = None if match is None else _in_scale(match, max_rating)
@@ -162,7 +187,8 @@ def read_final_score(reply: str, max_rating: int) -> Verdict:
 # "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
 # break, or how a sentence goes on that says why.
 _YES_NO = re.compile(
-    rf"^{_WRAP}(?:(?:the\s+)?answer(?:\s+is|\s*:){_WRAP})?(?P<word>yes|no)(?!\W+(?:and|or)\W+(?:yes|no)\b)"
+    rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|\s*\n){_WRAP})?"
+    r"(?P<word>yes|no)(?!\W+(?:and|or)\W+(?:yes|no)\b)"
     rf"{_CLOSE}(?:\s*$|[.,;:!?–—](?!\s*\d)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|the|this|that|it|there)\b)",
     re.IGNORECASE,
 )
@@ -170,7 +196,7 @@ _YES_NO = re.compile(
 
 def find_yes_no(reply: str) -> bool | None:
     """Whether a reply says yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither."""
-    match = _YES_NO.match(reply)
+    match = _YES_NO.match(_without_markup(reply))
     return None if match is None else match["word"].lower() == "yes"
 
 

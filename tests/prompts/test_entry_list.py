@@ -40,3 +40,11 @@ def test_good_json_is_read_whatever_stands_around_it(entries: list[str], indent:
 def test_anything_is_read_or_refused(reply: str) -> None:
     found = read_entries(reply, "questions")
     assert found is None or all(text == text.strip() and text for text in found)
+
+
+@pytest.mark.parametrize("depth", [40, 60, 600])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
+def test_a_list_inside_many_others_is_read(depth: int, opening: str, closing: str) -> None:
+    """A model that loops opens more of them than Python's stack is deep."""
+    reply = opening * depth + '["Bill Haley"]' + closing * depth
+    assert read_entries(reply, "nuggets") == ["Bill Haley"]

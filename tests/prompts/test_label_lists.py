@@ -28,6 +28,11 @@ TWO = ["support", "not_support"]
         '<think>["vital"]</think>\n["support", "not_support"]',
         'The nuggets ["a", "b", "c"] are\n["support", "not_support"]',
         '("support" is right) ["Support", "Not Support."]',
+        '["support", "not\\_support"]',
+        '["support", "not_support"] (type: List[str])',
+        'Labels:\n["support", "not_support"]\n\n[1] is in the first sentence, [2] is not there.',
+        '["support", "not_support"]\n\nNugget 2 is one of ["weak", "off topic"].',
+        '\\boxed{["support", "not_support"]}',
         "1. support\n2. not_support",
         "- **support**\n- not-support",
     ],
@@ -49,6 +54,14 @@ def test_labels_stay_as_they_are_and_none_is_lost() -> None:
     assert read_labels('["Mostly Supported", "", "support"]') == ["Mostly Supported", "", "support"]
     assert read_labels("[]") == []
     assert read_labels('["support", 1, null]') == ["support", "1", "null"]
+    assert read_labels('["support", ...]') == ["support", "Ellipsis"], "no label, and no end of the run"
+    assert read_labels('["support", "\\ud83d"]') == ["support", "?"], "what no file can hold"
+
+
+@given(st.text("[]{}(),.:'\"b1j… \\") | st.text())
+def test_any_reply_is_read(reply: str) -> None:
+    labels = read_labels(reply)
+    assert labels is None or all(isinstance(label, str) for label in labels)
 
 
 @given(
@@ -70,6 +83,9 @@ def test_every_list_is_read_back(labels: list[str], write: object, around: str) 
         ("Label: partial support", 1),
         ("not_support\n\nThe passage is about tides.", 0),
         ('["not_support"]', 0),
+        ("```\nsupport\n```", 2),
+        ('```json\n{"label": "partial_support"}\n```', 1),
+        ("Label:\n\nnot\\_support", 0),
         ("supported", None),
         ("support the claim", None),
         ("2", None),
