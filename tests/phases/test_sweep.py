@@ -102,7 +102,7 @@ def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
     graded: Path, official: Path, runs: Path
 ) -> None:
     settings = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
-    found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class == "Other"}
+    found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class != "Other"}
 
     assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
 
