@@ -262,7 +262,7 @@ def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTa
     page.page.wait_for_selector("html[data-ready]")
     page.go("#/q/0/p/0/e/0")
     page.press("2")
-    assert page.text("#status") == "1 rating: not saved"
+    assert page.text("#status") == "1 rating: not saved, not kept"
     assert "this browser keeps nothing" in page.page.get_attribute("#status", "title")
     page.page.click("[data-focus=theme]")
     assert page.page.evaluate("document.documentElement.dataset.theme") == "light"

@@ -39,7 +39,8 @@ function entryItem(query, e, editable, refresh) {
       el(
         "span",
         { class: "tools" },
-        button("✎", () => editEntry(query, e, refresh), { class: "small", title: "Edit", "aria-label": `Edit ${name}`, "data-focus": `edit-${e}` }),
+        // What is removed has no words to change: the bank would not take such edits.
+        !entry.removed && button("✎", () => editEntry(query, e, refresh), { class: "small", title: "Edit", "aria-label": `Edit ${name}`, "data-focus": `edit-${e}` }),
         entry.removed
           ? button("↶", () => { dropBankEdits((edit) => edit.op === "remove" && edit.query_id === query.id && edit.id === original.id); refresh(); }, { class: "small", title: "Restore", "aria-label": `Restore ${name}` })
           : button("✕", () => removeEntry(query, e, refresh), { class: "small", title: "Remove", "aria-label": `Remove ${name}`, "data-focus": `remove-${e}` }),

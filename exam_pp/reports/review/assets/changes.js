@@ -8,8 +8,8 @@ async function renderChanges(main) {
     main,
     el("h1", {}, "Your work"),
     el("p", { class: "lead" }, `${count(ratings.length, "rating")} and ${count(edits.length, "change of the bank", "changes of the bank")}. ${savedWords()}`),
-    ratings.length ? ratingTable(ratings, () => renderChanges(main)) : null,
-    edits.length ? editTable(edits, () => renderChanges(main)) : null,
+    ratings.length > 0 && el("div", { class: "scroll" }, ratingTable(ratings, () => renderChanges(main))),
+    edits.length > 0 && el("div", { class: "scroll" }, editTable(edits, () => renderChanges(main))),
     el("h2", {}, "What to do with it"),
     el("p", {}, "Save the edits, then add the ratings to the graded file, and the changes to the bank:"),
     el("pre", {}, `exam-pp apply-edits ${review.head.graded.name} edits.json -o with-people.jsonl.gz\n` +

@@ -35,7 +35,7 @@ class Grid {
     if (focused) this.focusSelected();
   }
 
-  /** Scrolls until a row is in view. */
+  /** Scrolls until a row and the selected cell are in view. */
   reveal(row) {
     const scroller = this.element;
     const top = row * ROW_HEIGHT;
@@ -43,6 +43,17 @@ class Grid {
     if (top < scroller.scrollTop) scroller.scrollTop = top;
     else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
     this._scrolled();
+    this._revealColumn();
+  }
+
+  _revealColumn() {
+    const selected = this._selectedCell();
+    if (!selected) return;
+    const [cell, box] = [selected.getBoundingClientRect(), this.element.getBoundingClientRect()];
+    // The first column stays where it is and covers what scrolls under it.
+    const start = selected.parentElement.firstChild.getBoundingClientRect().right;
+    if (cell.left < start) this.element.scrollLeft -= start - cell.left;
+    else if (cell.right > box.right) this.element.scrollLeft += cell.right - box.right;
   }
 
   drawAll() {
@@ -85,6 +96,12 @@ class Grid {
   }
 
   focusSelected() {
-    this._body.querySelector("[aria-selected=true]")?.focus({ preventScroll: true });
+    // The cell itself may be under the first row or column, where the browser takes it for visible.
+    this._selectedCell()?.focus({ preventScroll: true });
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  _selectedCell() {
+    return this._body.querySelector("[aria-selected=true]");
   }
 }

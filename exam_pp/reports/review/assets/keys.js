@@ -15,7 +15,7 @@ const KEYS = [
 
 function startKeys() {
   document.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
       event.preventDefault();
       askAndSave();
       return;
@@ -32,7 +32,7 @@ function startKeys() {
 
 /** Whether the key meant something here. */
 function pressed(event) {
-  if (rateByKey(event.key)) return true;
+  if (rateByKey(event)) return true;
   const onControl = event.target.closest("a, button, summary");
   if (event.key === "Enter" && onControl) return false;
   const action = KEY_ACTIONS[event.key];
@@ -121,20 +121,23 @@ function goUp() {
   else if (app.view.name !== "overview") navigate({ name: "overview" });
 }
 
-function rateByKey(key) {
+function rateByKey({ key, repeat }) {
   const pair = selectedPlace();
   const chosen = review.head.scale.find(([rating, , letter]) => String(rating) === key || (letter && letter === key));
   if (!pair || !chosen) return false;
+  if (repeat) return true; // a key that is held rates one pair
   setRating(pair.query, pair.p, pair.e, chosen[0]);
   app.screen.refresh();
   if (app.advance) moveEntryOrPassage();
   return true;
 }
 
-/** To the next pair: the next entry, after the last one the next passage. */
+/** To the next pair: the next entry, after the last one the next passage; from the last pair nowhere. */
 function moveEntryOrPassage() {
-  const { query, e } = selectedPlace();
+  const { query, p, e } = selectedPlace();
   if (e + 1 < query.entries.length) return moveEntry(1);
+  const { order } = app.screen.view;
+  if (order.indexOf(p) + 1 === order.length) return false;
   if (app.view.name === "query") return app.screen.select(app.screen.view.row + 1, 0);
   app.view = { ...app.view, e: 0 };
   return movePassage(1);

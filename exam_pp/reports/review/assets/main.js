@@ -98,7 +98,7 @@ function graderChoice() {
 function reviewerField() {
   const input = el("input", {
     type: "text", value: work.document.reviewer, size: 10, autocomplete: "off", "data-focus": "reviewer",
-    oninput: () => { work.document.reviewer = input.value.trim(); keep(); },
+    oninput: () => { work.document.reviewer = input.value.trim(); workChanged(); },
   });
   return el("label", { class: "field" }, el("span", {}, "Reviewer"), input);
 }
@@ -107,8 +107,9 @@ function drawStatus() {
   const ratings = work.ratings.size, edits = work.document.bank.length;
   const status = document.getElementById("status");
   const parts = [ratings && count(ratings, "rating"), edits && count(edits, "edit")].filter(Boolean);
-  const dirty = parts.length > 0 && !work.saved;
-  status.textContent = parts.length ? `${parts.join(", ")}: ${dirty ? "not saved" : "saved"}` : "no work yet";
+  const dirty = hasUnsavedWork();
+  const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
+  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no work yet";
   status.title = savedWords();
   status.classList.toggle("dirty", dirty);
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
@@ -158,7 +159,7 @@ async function mayReplace(edits) {
   if (edits.bank?.length && edits.bank_sha256 !== review.head.bank?.sha256) worries.push("The changes of the bank were made for another bank, or for another state of it; they will be saved for this one.");
   const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
   if (unknown.length) worries.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
-  if (!work.saved && (work.ratings.size || work.document.bank.length)) worries.push("What you did here is not saved, and would be replaced.");
+  if (hasUnsavedWork()) worries.push("What you did here is not saved, and would be replaced.");
   return !worries.length || ask("Load these edits?", worries.map((words) => el("p", {}, words)), "Load");
 }
 

@@ -21,6 +21,7 @@ async function renderPassage(main, { q, p, e }) {
   app.screen = { query, view, p, refresh: draw };
   main.replaceChildren(facts, el("div", { class: "columns" }, text, cards));
   draw();
+  if (e > 0) cards.querySelector(".selected").scrollIntoView({ block: "nearest" });
 }
 
 function passageHeading(query, view, p) {

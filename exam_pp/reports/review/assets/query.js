@@ -49,8 +49,10 @@ function differs(query, p, e) {
   return own !== undefined && own.rating !== query.rating(p, e, app.grader);
 }
 
+const HIGHEST_SUM = 1e6; // no ratings of a passage add up to it
+
 const SORTS = [
-  ["relevance", "relevance and grade", (query, p) => 1000 * (query.judgment(p) ?? -1) + sumOfRatings(query, p)],
+  ["relevance", "relevance and grade", (query, p) => (query.judgment(p) ?? -1) + sumOfRatings(query, p) / HIGHEST_SUM],
   ["grade", "grade", sumOfRatings],
   ["order", "order of the file", (_, p) => p],
   ["judgment", "judgment", (query, p) => query.judgment(p) ?? -Infinity],

@@ -42,11 +42,16 @@ function startWork() {
     if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
       readKept();
       tellWorkListeners();
+      if (!document.activeElement?.closest("#main textarea, #main input")) render(); // nobody is writing
     }
   });
   window.addEventListener("beforeunload", (event) => {
-    if (!work.saved && !work.kept) event.preventDefault();
+    if (hasUnsavedWork() && !work.kept) event.preventDefault();
   });
+}
+
+function hasUnsavedWork() {
+  return !work.saved && (work.ratings.size > 0 || work.document.bank.length > 0);
 }
 
 function readKept() {
@@ -147,7 +152,9 @@ function setBankEdit(edit) {
 }
 
 function dropBankEdits(drop) {
-  work.document.bank = work.document.bank.filter((edit) => !drop(edit));
+  const left = work.document.bank.filter((edit) => !drop(edit));
+  if (left.length === work.document.bank.length) return;
+  work.document.bank = left;
   workChanged();
 }
 

@@ -1,0 +1,172 @@
+"""Where a reviewer can come to harm: the last pair, a held key, two tabs, a wide bank, a small window."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.store.banks import read_bank
+from tests.browser.conftest import RATED, Tab, run
+from tests.conftest import passage, rubric
+
+pytestmark = pytest.mark.browser
+
+OpenTab = Callable[..., Tab]
+GRID = ".grid td.cell"
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two queries of three passages: one of two bank entries, one of sixty."""
+    folder = tmp_path_factory.mktemp("small")
+    graded, bank = [], []
+    for query_id, size in (("few", 2), ("many", 60)):
+        ids = [f"{query_id}/{number}" for number in range(size)]
+        items = [
+            {"query_id": query_id, "question_id": key, "question_text": f"What of {key}?"} for key in ids
+        ]
+        bank.append({"query_id": query_id, "query_text": query_id, "items": items})
+        ratings = dict.fromkeys(ids, 2)
+        graded.append([query_id, [passage(f"p{p}", exam_grades=[rubric(ratings)]) for p in range(3)]])
+    for name, lines in (("graded.jsonl", graded), ("bank.jsonl", bank)):
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    run("review", folder / "graded.jsonl", "--bank", folder / "bank.jsonl", "--prompt-class", RATED,
+        "--reviewer", "ana", "-o", folder / "review.html")  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def page(small: Path, tab: OpenTab) -> Tab:
+    """The query with two entries."""
+    found = tab(small / "review.html").go("#/q/0")
+    found.page.wait_for_selector(GRID)
+    found.page.focus(".grid")
+    return found
+
+
+def advance(page: Tab) -> None:
+    page.press("?")
+    page.page.click("text=Go to the next pair after a rating")
+    page.press("Escape")
+
+
+def cells(page: Tab) -> list[str]:
+    return list(page.page.locator(GRID).all_inner_texts())
+
+
+def test_after_the_last_pair_the_first_of_the_passage_is_not_overwritten(page: Tab) -> None:
+    advance(page)
+    page.press(*"555555", "4")
+    assert cells(page) == ["2→5"] * 5 + ["2→4"], "the last pair stays selected"
+    page.go("#/q/0/p/2/e/1")
+    page.page.wait_for_selector(".card.selected")
+    page.press("3", "1")
+    assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 2"
+    page.go("#/q/0")
+    page.page.wait_for_selector(GRID)
+    assert cells(page) == ["2→5"] * 5 + ["2→1"]
+
+
+def test_a_held_key_rates_one_pair(page: Tab) -> None:
+    advance(page)
+    for _ in range(5):
+        page.page.keyboard.down("5")  # the second and later ones are repetitions
+    page.page.keyboard.up("5")
+    assert page.text("#status") == "1 rating: not saved"
+    assert cells(page)[:2] == ["2→5", "2"]
+
+
+def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
+    other = Tab(page.page.context.new_page()).open(small / "review.html").go("#/q/0")
+    other.page.wait_for_selector(GRID)
+    page.press("5")
+    other.page.wait_for_selector(f"{GRID}.own")
+    assert cells(other)[0] == "2→5"
+    # What somebody is writing is left alone, and kept.
+    page.press("c")
+    page.page.keyboard.type("a com")
+    other.page.focus(".grid")
+    other.press("j", "4")
+    page.page.wait_for_function("document.querySelector('#status').textContent.startsWith('2 ratings')")
+    page.page.keyboard.type("ment")
+    assert page.page.evaluate("document.activeElement.value") == "a comment"
+    other.go("#/work")
+    other.page.wait_for_selector("table.list")
+    assert "a comment" in other.text("main")
+    assert other.page.locator("table.list tbody tr").count() == 2
+
+
+def test_what_is_in_no_file_is_not_saved(page: Tab) -> None:
+    page.press("5")
+    with page.page.expect_download():
+        page.press("Control+S")  # as with Caps Lock
+    page.page.click("[aria-label='Edit entry 1']")
+    page.page.click("#dialog .primary")
+    page.page.wait_for_selector("#dialog:not([open])", state="attached")
+    assert page.text("#status") == "1 rating: saved", "nothing was changed"
+    page.page.fill("[data-focus=reviewer]", "bea")
+    assert page.text("#status") == "1 rating: not saved", "the file has another name"
+
+
+def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path: Path) -> None:
+    """What is removed is restored before it is edited: the bank refuses edits of what it no longer has."""
+    page.page.click("[aria-label='Edit entry 1']")
+    page.page.fill("#dialog textarea", "Reworded?")
+    page.page.click("#dialog .primary")
+    page.page.click("[aria-label='Remove entry 1']")
+    page.page.click("#dialog .primary")
+    page.page.wait_for_selector("[aria-label='Restore entry 1']")
+    assert page.page.locator("[aria-label='Edit entry 1']").count() == 0
+    with page.page.expect_download() as download:
+        page.press("Control+s")
+    download.value.save_as(tmp_path / "edits.json")
+    run("bank", "apply", small / "bank.jsonl", tmp_path / "edits.json", "-o", tmp_path / "bank.jsonl")
+    assert list(read_bank(tmp_path / "bank.jsonl").entries("few")) == ["few/1"]
+    page.page.click("[aria-label='Restore entry 1']")
+    assert page.page.locator("[aria-label='Edit entry 1']").count() == 1
+
+
+def in_view(page: Tab, selector: str, box: dict[str, Any]) -> bool:
+    found = page.page.locator(selector).bounding_box()
+    assert found is not None
+    return bool(
+        box["x"] <= found["x"]
+        and found["x"] + found["width"] <= box["x"] + box["width"] + 1
+        and box["y"] <= found["y"]
+        and found["y"] + found["height"] <= box["y"] + box["height"] + 1
+    )
+
+
+def test_the_selected_entry_of_many_is_in_view(page: Tab) -> None:
+    page.go("#/q/1")
+    page.page.wait_for_selector(GRID)
+    window = {"x": 0, "y": 0, "width": 1360, "height": 900}
+    assert not in_view(page, ".grid", window), "the entries take the window"
+    for key in ["l"] * 45 + ["h"] * 30:
+        page.press(key)
+        grid = page.page.locator(".grid").bounding_box()
+        assert grid is not None
+        assert in_view(page, "[aria-selected=true]", grid), key
+    assert in_view(page, ".grid", window)
+    names = page.page.locator(".grid tbody .passage").first.bounding_box()
+    cell = page.page.locator("[aria-selected=true]").bounding_box()
+    assert names is not None
+    assert cell is not None
+    assert cell["x"] >= names["x"] + names["width"] - 1
+    page.press(*["l"] * 30, "Enter")
+    page.page.wait_for_selector(".card.selected")
+    assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 46"
+    assert in_view(page, ".card.selected", window)
+
+
+@pytest.mark.parametrize("view", ["#/", "#/q/0", "#/q/0/p/0/e/1", "#/work"])
+def test_a_small_window_scrolls_in_one_direction(page: Tab, view: str) -> None:
+    """WCAG 2.1, 1.4.10: 320 pixels are enough, but for tables, which scroll on their own."""
+    page.page.set_viewport_size({"width": 320, "height": 480})
+    page.press("5")
+    page.go(view)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 320
