@@ -19,7 +19,7 @@ from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
 from exam_pp.packed import Remade
-from exam_pp.phases.evaluation import Evaluation, PathLike, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, some
 from exam_pp.phases.facets import entries_of_facets
 from exam_pp.phases.judgments import is_passages, judgments
 from exam_pp.phases.selected_grades import (
@@ -123,6 +123,7 @@ def cover_of(
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
     ranked = data.file.first_ranks
+    check_names(data.queries.keys, ranked)
     seen = _Places()
     bounded = False
     for query in data.queries:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exam_pp.results import Score, Scores
+from exam_pp.errors import SelectionError
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
 from exam_pp.wording import counted
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ class Evaluation:
     def systems(self) -> list[str]:
         """All systems, in order of appearance."""
         return list(dict.fromkeys(score.system for score in self.scores))
+
+
+def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> None:
+    """Raise :class:`SelectionError` for a query or system whose name a leaderboard has another use for."""
+    for found, name, use in (
+        (query_ids, ALL_QUERIES, "query is called 'all', as leaderboards call the mean over queries"),
+        (systems, OVERALL_SYSTEM, "system is called '_overall_', as leaderboards call the upper bound"),
+    ):
+        if name in found:
+            raise SelectionError(f"A {use}: give it another name.")
 
 
 def some(names: Sequence[str], one: str, many: str) -> str:

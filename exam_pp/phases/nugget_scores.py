@@ -18,7 +18,7 @@ from exam_pp.metrics.nuggets import (
     is_label,
     nugget_scores,
 )
-from exam_pp.phases.evaluate import Evaluation, PathLike, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.results import Score, Scores
 from exam_pp.store.banks import read_bank
@@ -213,6 +213,7 @@ def _check_ids(
 def _evaluate(
     key: GradeKey, systems: Sequence[str], answers: _Answers, items: Mapping[str, Sequence[Entry]]
 ) -> Evaluation:
+    check_names(items, systems)
     evaluation = Evaluation()
     counts = _Counts(key, systems)
     for query_id, entries in items.items():

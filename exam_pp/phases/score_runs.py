@@ -14,7 +14,7 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
-from exam_pp.phases.evaluation import Evaluation, PathLike, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, some
 from exam_pp.results import Qrel, RunColumns, SubtopicQrel
 from exam_pp.store.collector import no_collections
 from exam_pp.store.run_columns import read_run_columns
@@ -136,12 +136,14 @@ class _Scorer:
         self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
         self._measures = parse_measures(measures, min_grade, subtopics=self._subtopics)
         self._ungraded = ungraded
+        check_names(self.query_ids)
 
     @property
     def query_ids(self) -> list[str]:
         return list(dict.fromkeys(label.query_id for label in self._labels))
 
     def __call__(self, matrix: RunMatrix) -> Evaluation:
+        check_names(systems=matrix.systems)
         if self._subtopics:
             lines = cast("list[SubtopicQrel]", self._labels)
             return Evaluation(list(subtopic_scores(matrix, lines, self._measures)))

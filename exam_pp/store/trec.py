@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import atomic_output, read_text_lines
+from exam_pp.store.files import atomic_output, read_text_lines, safe_name
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -62,11 +63,15 @@ def _looks_like_run(path: Path) -> bool:
 
 
 def method_of(path: Path) -> str:
-    """The system's name by the published rule: the file name without its endings."""
+    """The system's name by the published rule: the file name without its endings.
+
+    A name that :func:`~exam_pp.store.files.safe_name` escaped is read back.
+    """
     name = path.name
     for suffix in _RUN_SUFFIXES:
         name = name.removesuffix(suffix)
-    return name
+    system = unquote(name)
+    return system if safe_name(system) == name else name
 
 
 def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool = False) -> Iterator[RunLine]:

@@ -159,6 +159,26 @@ def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) 
     assert any("no rankings" in note for note in evaluation.notes)
 
 
+@pytest.mark.parametrize(("query_id", "system"), [("all", "s"), ("q", "_overall_")])
+def test_names_that_leaderboards_use_are_refused(
+    write_jsonl: WriteJsonl, tmp_path: Path, query_id: str, system: str
+) -> None:
+    """The scores of a query `all` would stand for the mean, those of `_overall_` be mixed with the bound."""
+    place = {"method": system, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
+    graded = passage("p", paragraph_data={"rankings": [place]}, exam_grades=[rubric({"e": 5})])
+    path = write_jsonl("names.jsonl", [[query_id, [graded]]])
+    run = tmp_path / f"{system}.run"
+    run.write_text(f"{query_id} Q0 p 1 1 t\n")
+    labels = evaluate.qrels(path).qrels
+    refused = pytest.raises(SelectionError, match="give it another name")
+    with refused:
+        evaluate.cover(path)
+    with refused:
+        score_runs(labels, run, ["RR"])
+    with refused:
+        score_rankings(labels, path, ["RR"])
+
+
 def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))

@@ -15,7 +15,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.phases.export import export_runs, run_file_name
 from exam_pp.phases.import_ import ImportSources, import_passages
 from exam_pp.results import RunLine
-from exam_pp.store.trec import read_run
+from exam_pp.store.trec import method_of, read_run
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -55,6 +55,7 @@ def test_names_cannot_leave_the_folder(write_jsonl: Write, tmp_path: Path) -> No
     assert {file.parent for file in files} == {tmp_path / "runs"}
     assert len(list((tmp_path / "runs").iterdir())) == len(systems)
     assert (tmp_path / "runs" / "BM25+RM3@20.run").exists()
+    assert sorted(method_of(file) for file in files) == sorted(systems)
     tags = {line.system for file in files for line in read_run(file, method="tag")}
     assert {"../evil", "a_b", "a%2Fb"} <= tags
 

@@ -98,6 +98,12 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     assert "half has no answer to 1 query (q2): 0 there." in evaluation.notes
 
 
+def test_a_query_called_as_the_mean_is_refused(write_jsonl: WriteJsonl) -> None:
+    graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
+    with pytest.raises(SelectionError, match="give it another name"):
+        nugget_evaluations(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
+
+
 def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, bank: Path) -> None:
     """TREC RAG 2024 has such a run: all 0 in Table 8."""
     empty = answer("silent", "q1", "", " ")
