@@ -32,7 +32,9 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 )
 @click.option("--measure", help="Of several measures, the one that official ranks are made of.")
 @METHOD_NAME
-@click.option("--contexts", type=_FILE, help="With squad2: a passages file with the paragraphs.")
+@click.option(
+    "--contexts", type=_FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
+)
 @click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
 @format_option("text", "md", "tsv", "json")
 def command(

@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.answer_units import Unit
 
 # Importing a module of formats registers them.
-from exam_pp.phases.conversion import answers, banks, nuggets, passages, ragelo, scores, trec
+from exam_pp.phases.conversion import answers, banks, nuggets, open_rag_eval, passages, ragelo, scores, trec
 from exam_pp.phases.conversion.base import FORMATS, Content, FileFormat, Source, Target
 from exam_pp.phases.conversion.bridges import BRIDGES, BridgeOptions
 from exam_pp.phases.losses import Losses
@@ -22,7 +22,7 @@ from exam_pp.store.passages import read_passages
 from exam_pp.store.trec import MethodName, run_files
 
 __all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
-_REGISTERED = (answers, banks, nuggets, passages, ragelo, scores, trec)
+_REGISTERED = (answers, banks, nuggets, open_rag_eval, passages, ragelo, scores, trec)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Conversion:
     """What is converted. ``source_format`` None: told by the content.
 
     ``unit`` is what of an answer becomes a passage, ``measure`` what official ranks are made of, and
-    ``contexts`` a passages file with the paragraphs for SQuAD2.
+    ``contexts`` a passages file with the paragraphs of SQuAD2, or the passages of Open RAG Eval.
     """
 
     source: Path
@@ -97,9 +97,13 @@ def _is_possible(source: FileFormat, target: FileFormat) -> bool:
     return target.write is not None and (same or (source.content, target.content) in BRIDGES)
 
 
-def _contexts(path: Path) -> dict[str, str]:
-    """Query id to the text of its first passage."""
-    return {query.query_id: query.passages[0].text for query in read_passages(path) if query.passages}
+def _contexts(path: Path) -> dict[str, dict[str, str]]:
+    """Query id to its passages' texts by their ids."""
+    return {
+        query.query_id: {passage.passage_id: passage.text for passage in query.passages}
+        for query in read_passages(path)
+        if query.passages
+    }
 
 
 def _write_report(conversion: Conversion, source: FileFormat, losses: Losses, path: Path) -> None:

@@ -16,6 +16,7 @@ from exam_pp.store.answers import PlainAnswer, Rag24Answer, ReportAnswer
 from exam_pp.store.autojudge import NuggetBankLine
 from exam_pp.store.nuggetizer import NuggetLine
 from exam_pp.store.queries import Query
+from exam_pp.store.ragelo_games import Game
 from exam_pp.store.score_rows import ScoreRow
 from exam_pp.test_bank import BankLine
 
@@ -46,6 +47,7 @@ SCHEMAS.add(
     Format("a line of answers of RAG systems", TypeAdapter(Rag24Answer | ReportAnswer | PlainAnswer)),
 )
 SCHEMAS.add("nuggets", Format("a line of nuggets of AutoNuggetizer", TypeAdapter(NuggetLine)))
+SCHEMAS.add("games", Format("a line of games between answers of RAGElo", TypeAdapter(Game)))
 SCHEMAS.add("autojudge-bank", Format("a nugget bank of AutoJudge", TypeAdapter(NuggetBankLine)))
 
 

@@ -24,6 +24,7 @@ from exam_pp.store.autojudge_eval import read_evaluation
 from exam_pp.store.bank_csv import read_bank_csv
 from exam_pp.store.banks import read_bank
 from exam_pp.store.candidates import read_candidates
+from exam_pp.store.csv_cells import Cells, Layout, read_cells
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.files import atomic_output, is_stream, read_bytes, read_lines
 from exam_pp.store.genq import read_genq
@@ -32,16 +33,19 @@ from exam_pp.store.leaderboards import read_ranks
 from exam_pp.store.nugget_assignments import read_assignments
 from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer
+from exam_pp.store.open_rag_eval import GENERATIONS, generations_of, read_results
 from exam_pp.store.queries import read_queries
 from exam_pp.store.ragelo import (
     ANSWERS,
     DOCUMENTS,
     QUERIES,
+    REASONINGS,
     answers_of,
     passages_of,
     queries_of,
-    read_cells,
+    reasonings_of,
 )
+from exam_pp.store.ragelo_games import GAMES, games_of, read_game_lines
 from exam_pp.store.raw_json import repeated_key
 from exam_pp.store.score_rows import read_score_rows
 from exam_pp.store.squad import read_squad
@@ -260,6 +264,10 @@ def check_qrels(path: Path, findings: Findings) -> str:
     return f"{counted(len(queries), 'query')}, {counted(len(qrels), 'judgment')}"
 
 
+def _table(made: Callable[[Cells, Path], Iterable[Any]], layout: Layout) -> Callable[[Path], Iterable[Any]]:
+    return lambda path: made(read_cells(path, layout), path)
+
+
 _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     **dict.fromkeys(("queries-json", "queries-tsv", "queries-jsonl", "topics"), (read_queries, "query")),
     **dict.fromkeys(("official-json", "official-tsv"), (read_ranks, "system")),
@@ -276,9 +284,14 @@ _READERS: Mapping[FileKind, tuple[Callable[[Path], Iterable[Any]], str]] = {
     "umbrela": (read_judge_rows, "judgment"),
     "candidates": (read_candidates, "query"),
     "autojudge-bank": (read_autojudge, "query"),
-    "ragelo-queries": (lambda path: queries_of(read_cells(path, QUERIES), path), "query"),
-    "ragelo-documents": (lambda path: passages_of(read_cells(path, DOCUMENTS, ["agent"]), path), "query"),
-    "ragelo-answers": (lambda path: answers_of(read_cells(path, ANSWERS), path), "answer"),
+    "ragelo-queries": (_table(queries_of, QUERIES), "query"),
+    "ragelo-documents": (_table(passages_of, DOCUMENTS), "query"),
+    "ragelo-answers": (_table(answers_of, ANSWERS), "answer"),
+    "ragelo-reasonings": (_table(reasonings_of, REASONINGS), "document"),
+    "ragelo-games": (_table(games_of, GAMES), "game"),
+    "ragelo-games-jsonl": (read_game_lines, "game"),
+    "open-rag-eval": (_table(generations_of, GENERATIONS), "answer"),
+    "open-rag-eval-scores": (lambda path: read_results(path, path.name)[0], "score"),
     "tqa": (read_tqa, "lesson"),
     "squad2": (read_squad, "paragraph"),
 }

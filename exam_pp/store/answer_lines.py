@@ -30,8 +30,8 @@ def write_answers(
             stream.write(json.dumps(answer_line(answer, form), ensure_ascii=False).encode() + b"\n")
 
 
-def _references(answer: Answer) -> list[str]:
-    """The documents in the answer's own order, else in the order in which they are first cited."""
+def references_of(answer: Answer) -> list[str]:
+    """Every document of the answer in its own order, then those that are only cited, as they come."""
     cited = (docid for part in answer.parts for docid in part.citations)
     return list(dict.fromkeys((*answer.references, *cited)))
 
@@ -42,7 +42,7 @@ def _elements(parts: Sequence[AnswerPart], references: Sequence[str]) -> list[di
 
 
 def _rag24(answer: Answer) -> dict[str, Any]:
-    references = _references(answer)
+    references = references_of(answer)
     return {
         "run_id": answer.system,
         "topic_id": answer.query_id,
@@ -54,7 +54,7 @@ def _rag24(answer: Answer) -> dict[str, Any]:
 
 
 def _rag25(answer: Answer) -> dict[str, Any]:
-    references = _references(answer)
+    references = references_of(answer)
     metadata = {
         "team_id": answer.team,
         "run_id": answer.system,
@@ -68,7 +68,7 @@ def _rag25(answer: Answer) -> dict[str, Any]:
 def _ragtime(answer: Answer) -> dict[str, Any]:
     metadata = {"team_id": answer.team, "run_id": answer.system, "topic_id": answer.query_id}
     responses = [{"text": part.text, "citations": list(part.citations)} for part in answer.parts]
-    return {"metadata": metadata, "responses": responses, "references": _references(answer)}
+    return {"metadata": metadata, "responses": responses, "references": references_of(answer)}
 
 
 def _plain(answer: Answer) -> dict[str, Any]:

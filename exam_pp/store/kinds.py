@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from exam_pp.edits import FORMAT as EDITS_FORMAT
 from exam_pp.errors import DataError
+from exam_pp.store.csv_cells import long_cells
 from exam_pp.store.files import is_stream, read_lines, read_text
 from exam_pp.store.trec_eval import is_number, is_trec_eval
 
@@ -22,13 +23,16 @@ FileKind = Literal[
     "leaderboard", "scores-jsonl", "published-cover", "trec-eval", "autojudge-eval", "autojudge-tot",
     "official-json", "official-tsv", "rag24", "rag25", "ragtime", "plain-answers",
     "nuggetizer-assignments", "nuggetizer-metrics", "umbrela", "candidates",
-    "ragelo-queries", "ragelo-documents", "ragelo-answers",
+    "ragelo-queries", "ragelo-documents", "ragelo-answers", "ragelo-reasonings", "ragelo-games",
+    "ragelo-games-jsonl", "open-rag-eval", "open-rag-eval-scores",
 ]  # fmt: skip
 
 _DOCUMENTS = ("queries-json", "official-json", "genq")
 _SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
 """Words in the name of a column of systems."""
 _TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
+_OF_OPEN_RAG_EVAL = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
+"""Names of measures in Open RAG Eval's results."""
 _ENOUGH = 20
 """Lines that are looked at, of files that are no JSON."""
 
@@ -125,6 +129,8 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "umbrela"
     if {"qid", "nuggets"} <= keys:
         return "nuggetizer"
+    if {"qid", "agent_a", "agent_b"} <= keys:
+        return "ragelo-games-jsonl"
     if "metadata" in keys:
         return "ragtime" if "responses" in keys else "rag25" if "answer" in keys else None
     if {"run_id", "topic_id", "answer"} <= keys:
@@ -161,7 +167,8 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     if is_trec_eval(lines):
         return "trec-eval"
     separator = "\t" if "\t" in lines[0] else ","
-    rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
+    with long_cells():
+        rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
     header = rows[0]
     if header[0] == "method" and "+/-" in header:  # boards, whose rows look like those of other files
         return "published-cover" if header[1] == "ExamCover" else "leaderboard"
@@ -180,7 +187,7 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return _of_evaluation(fields[0], body)
     if {"query_id", "text"} <= set(header):
         return "bank-csv"
-    if kind := _of_ragelo(set(header)):
+    if kind := _of_ragelo(set(header)) or _of_open_rag_eval(header):
         return kind
     pairs = _most(len(row) == 2 and all(row) for row in rows)
     numbers = _most(is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
@@ -196,7 +203,18 @@ def _of_ragelo(header: set[str]) -> FileKind | None:
         return "ragelo-queries"
     if {"qid", "did", "document"} <= header:
         return "ragelo-documents"
+    if {"qid", "did", "raw_answer", "answer"} <= header:
+        return "ragelo-reasonings"
+    if {"qid", "agent_a", "agent_b", "answer"} <= header:
+        return "ragelo-games"
     return "ragelo-answers" if header == {"qid", "agent", "answer"} else None
+
+
+def _of_open_rag_eval(header: list[str]) -> FileKind | None:
+    if {"query_id", "passage_id", "generated_answer"} <= set(header):
+        return "open-rag-eval"
+    measures = [column for column in header if _OF_OPEN_RAG_EVAL.match(column)]
+    return "open-rag-eval-scores" if "query_id" in header and measures else None
 
 
 def _is_leaderboard(header: list[str], rows: list[list[str]]) -> bool:

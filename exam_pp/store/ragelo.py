@@ -1,82 +1,44 @@
-"""The CSV files that RAGElo reads: queries, the documents that agents retrieved, and their answers.
+"""The CSV files of RAGElo: queries, the documents that agents retrieved, what was said of these, answers.
 
-``qid, query``; ``qid, did, document[, agent]``; ``qid, agent, answer``. Source: RAGElo's readers, which take
-other names of the columns too.
+``qid, query``; ``qid, did, document[, agent]``; ``qid, agent, answer``; ``qid, did, raw_answer, answer``.
+Source: RAGElo's readers, which take other names of the columns too.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import NamedTuple
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError
 from exam_pp.store.answers import Answer, AnswerPart
-from exam_pp.store.files import read_text, write_text
+from exam_pp.store.csv_cells import Cells, Layout
 from exam_pp.store.queries import Query
 
-Column = Literal["qid", "query", "did", "document", "agent", "answer"]
-
-_NAMES: Mapping[Column, tuple[str, ...]] = {
-    "qid": ("qid", "query_id", "question_id", "q_id"),
-    "query": ("query", "query_text", "question", "question_text"),
-    "did": ("did", "doc_id", "document_id", "docid"),
-    "document": ("document", "document_text", "doc_text", "text"),
-    "agent": ("agent", "agent_id", "system"),
-    "answer": ("answer", "answer_text", "response", "text"),
+IDS = ("qid", "did", "agent_a", "agent_b")
+_NAMES: Mapping[str, Sequence[str]] = {
+    "qid": ("query_id", "question_id", "q_id"),
+    "query": ("query_text", "question", "question_text"),
+    "did": ("doc_id", "document_id", "docid"),
+    "document": ("document_text", "doc_text", "text"),
+    "agent": ("agent_id", "system"),
 }
-QUERIES: tuple[Column, ...] = ("qid", "query")
-DOCUMENTS: tuple[Column, ...] = ("qid", "did", "document")
-ANSWERS: tuple[Column, ...] = ("qid", "agent", "answer")
+QUERIES = Layout(("qid", "query"), (), ("qid", "query"), _NAMES)
+DOCUMENTS = Layout(("qid", "did", "document"), ("agent",), ("qid", "did"), _NAMES)
+_ANSWER = {"answer": ("answer_text", "response", "text")}
+ANSWERS = Layout(("qid", "agent", "answer"), (), ("qid", "agent"), {**_NAMES, **_ANSWER})
+REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), _NAMES)
 
 
-@dataclass
-class Cells:
-    """The rows of a file by our names of the columns, each with its line, and what the other columns hold."""
+class Reasoning(NamedTuple):
+    """What an evaluator said of a document: its reply, and the answer that RAGElo read in it."""
 
-    rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    unused: Counter[str] = field(default_factory=Counter)
-
-
-def read_cells(path: str | Path, required: Sequence[Column], optional: Sequence[Column] = ()) -> Cells:
-    """The rows of a CSV file, white space around cells removed.
-
-    Raises :class:`DataError` for a column that is missing, or empty where it is required.
-    """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), skipinitialspace=True, strict=True)
-    cells = Cells()
-    try:
-        names = [name.strip() for name in reader.fieldnames or ()]
-        reader.fieldnames = names
-        used = {column: _named(column, names, path, column in required) for column in (*required, *optional)}
-        for record in reader:
-            if None in record:
-                raise DataError("has more cells than the header.", file=str(path), line=reader.line_num)
-            row: dict[str, str] = {
-                column: (record.get(name) or "").strip() for column, name in used.items() if name
-            }
-            for column in required:
-                if not row[column] and column not in ("answer", "document"):
-                    raise DataError("is empty.", file=str(path), line=reader.line_num, field=used[column])
-            cells.rows.append((reader.line_num, row))
-            cells.unused.update(name for name in names if record.get(name) and name not in used.values())
-    except csv.Error as error:
-        raise DataError(f"is not a CSV file ({error}).", file=str(path), line=reader.line_num) from error
-    if not cells.rows:
-        raise DataError("holds no rows.", file=str(path))
-    return cells
-
-
-def _named(column: Column, names: Sequence[str], path: str | Path, required: bool) -> str | None:
-    found = next((name for name in _NAMES[column] if name in names), None)
-    if found is None and required:
-        raise DataError(f"has no column {column!r} ({', '.join(_NAMES[column])}).", file=str(path), line=1)
-    return found
+    query_id: str
+    passage_id: str
+    raw_answer: str
+    answer: str
 
 
 def queries_of(cells: Cells, path: str | Path) -> list[Query]:
@@ -133,20 +95,15 @@ def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
     return [QueryPassages(qid, list(passages.values())) for qid, passages in queries.items()]
 
 
-def write_cells(
-    columns: Sequence[Column],
-    rows: Iterable[Sequence[str]],
-    path: str | Path,
-    *,
-    inputs: Iterable[str | Path] = (),
-) -> None:
-    """Write a CSV file; raises :class:`DataError` for an id that is empty or has white space around it."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        for column, cell in zip(columns, row, strict=True):
-            if column in ("qid", "did") and (not cell or cell != cell.strip()):
-                raise DataError(f"the id {cell!r} cannot stand in a table.")
-        writer.writerow(row)
-    write_text(path, stream.getvalue(), inputs=inputs)
+def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
+    """What was said of documents; raises :class:`DataError` for a document of which it is said twice."""
+    seen: set[tuple[str, str]] = set()
+    found: list[Reasoning] = []
+    for line, row in cells.rows:
+        reasoning = Reasoning(row["qid"], row["did"], row["raw_answer"], row["answer"])
+        if reasoning[:2] in seen:
+            words = f"the document {row['did']!r} of the query {row['qid']!r} occurs twice."
+            raise DataError(words, file=str(path), line=line)
+        seen.add(reasoning[:2])
+        found.append(reasoning)
+    return found

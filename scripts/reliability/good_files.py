@@ -144,6 +144,16 @@ GOOD: dict[str, str] = {
     "bank.csv": "query_id,query_text,kind,id,text,weight\nq1,a query,question,q1/a,What is a?,1.0\n",
     "ragelo_queries.csv": "qid,query\nq1, a query\n007,another\n",
     "ragelo_documents.csv": 'qid,did,document,agent\nq1,p1,"Text, of p1.",one\nq1,p2,Text of p2.,\n',
+    "ragelo_reasonings.csv": "qid,did,raw_answer,answer\nq1,p1,Very relevant: all.,Very relevant: all.\n"
+    "q1,p2,No idea.,\n",
+    "ragelo_games.csv": "qid,agent_a,agent_b,raw_answer,answer,relevance\nq1,one,two,So [[A]],A,\n",
+    "ragelo_games.jsonl": _lines(
+        {"qid": "q1", "agent_a": "one", "agent_b": "two", "evaluator_name": "pairwise", "exception": None,
+         "raw_answer": "{}", "answer": {"winner": "C", "differences": "None."}}
+    ),
+    "open_rag_eval.csv": "query_id,query,query_run,passage_id,passage,generated_answer\n"
+    "q1,a query,1,[1],Text of p1.,It rises [1].\nq1,a query,1,[2],Text of p2.,\n",
+    "open_rag_eval_scores.csv": "query_id,query,retrieval_score_mean_umbrela_score\nq1,a query,2.5\n",
     "ragelo_answers.csv": 'qid,agent,answer\nq1, one,"A, says [0]."\nq1,two,B.\n',
     "prompt.toml": 'name = "Mine"\nkind = "question"\ntemplate = "{question} {context}"\nscale = 5\n'
     'reading = "rating"\n',
@@ -213,6 +223,12 @@ _CONVERSIONS = (
     ("ragelo_queries.csv", "ragelo-queries", "queries-jsonl"),
     ("ragelo_documents.csv", "ragelo-documents", "graded"),
     ("ragelo_answers.csv", "ragelo-answers", "rag25"),
+    ("ragelo_reasonings.csv", "ragelo-reasonings", "graded"),
+    ("ragelo_games.csv", "ragelo-games", "ragelo-games-jsonl"),
+    ("ragelo_games.jsonl", "ragelo-games-jsonl", "ragelo-games"),
+    ("open_rag_eval.csv", "open-rag-eval", "rag24"),
+    ("open_rag_eval.csv", "open-rag-eval-passages", "graded"),
+    ("open_rag_eval_scores.csv", "open-rag-eval-scores", "scores-jsonl"),
     ("bank.csv", "bank-csv", "bank"),
 )
 

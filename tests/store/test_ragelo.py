@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError
+from exam_pp.store.csv_cells import read_cells
 from exam_pp.store.kinds import kind_of
 from exam_pp.store.ragelo import (
     ANSWERS,
@@ -15,7 +16,6 @@ from exam_pp.store.ragelo import (
     answers_of,
     passages_of,
     queries_of,
-    read_cells,
 )
 
 
@@ -37,7 +37,7 @@ def test_columns_have_other_names_and_blanks_after_commas(tmp_path: Path) -> Non
 def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> None:
     rows = "q,d1,One.,x\nq,d2,Two.,y\nq,d2,Two.,x\nr,d1,One.,x\nr,d3,Three.,\n"
     path = file(tmp_path, f"qid,did,document,agent,note\n{rows}".replace("y\n", "y,kept\n"))
-    cells = read_cells(path, DOCUMENTS, ("agent",))
+    cells = read_cells(path, DOCUMENTS)
     first, second = passages_of(cells, path)
     assert [
         (p.passage_id, p.text, [(r.method, r.rank, r.score) for r in p.rankings]) for p in first.passages

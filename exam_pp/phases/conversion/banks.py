@@ -97,7 +97,8 @@ def _write_squad(lines: Iterable[BankLine], target: Target) -> None:
         shown = " ".join(title.replace("_", " ").split())
         target.losses.add("query texts", shown != line.query_text)
         target.losses.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
-    write_squad(lines, target.path, contexts=target.contexts, inputs=target.inputs)
+    paragraphs = {query_id: next(iter(texts.values())) for query_id, texts in target.contexts.items()}
+    write_squad(lines, target.path, contexts=paragraphs, inputs=target.inputs)
 
 
 def _write_nuggetizer(lines: Iterable[BankLine], target: Target) -> None:

@@ -16,11 +16,11 @@ from exam_pp.phases.losses import Losses
 from exam_pp.registry import Registry
 from exam_pp.store.trec import MethodName
 
-Content = Literal["passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers"]
+Content = Literal["passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games"]
 """What a file holds, whatever its format: the type between a reader and a writer.
 
-passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score, answers: Answer (each an
-iterable); runs: system to its lines; ranks: system to rank.
+passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score, answers: Answer, games:
+Game (each an iterable); runs: system to its lines; ranks: system to rank.
 """
 
 
@@ -35,12 +35,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a writer writes, and where it notes what it leaves out. ``contexts`` are paragraphs by query."""
+    """Where a writer writes, and where it notes what it leaves out.
+
+    ``contexts`` are the texts of passages: query id to passage id to text.
+    """
 
     path: Path
     losses: Losses
     inputs: Sequence[Path] = ()
-    contexts: Mapping[str, str] = field(default_factory=dict)
+    contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,47 @@
-"""Conversion: the CSV files that RAGElo reads."""
+"""Conversion: the CSV files that RAGElo reads, and what it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import QueryPassages, RankingEntry
-from exam_pp.phases.conversion.base import Source, Target, add_format
-from exam_pp.phases.conversion.unsaid import answer_losses, passage_losses, query_losses
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RankingEntry
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.conversion.scores import one_measure, read_table
+from exam_pp.phases.conversion.unsaid import answer_losses, passage_losses, query_losses, trimmed
+from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.results import Score
 from exam_pp.store.answers import Answer
+from exam_pp.store.csv_cells import Cells, Layout, read_cells, write_cells
+from exam_pp.store.json_lines import write_records
 from exam_pp.store.queries import Query
 from exam_pp.store.ragelo import (
     ANSWERS,
     DOCUMENTS,
+    IDS,
     QUERIES,
-    Cells,
-    Column,
+    REASONINGS,
     answers_of,
     passages_of,
     queries_of,
-    read_cells,
-    write_cells,
+    reasonings_of,
 )
+from exam_pp.store.ragelo_games import COLUMNS, GAMES, Game, games_of, read_game_lines
+
+EVALUATOR = "ReasonerEvaluator"
+"""RAGElo's name for the evaluator that writes reasonings: what graded, as long as its model is not said."""
+
+# The paper's appendix A.1: the reply begins with one of three labels. Other evaluators give numbers.
+_LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
+_LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
 
 
-def _reading(
-    made: Callable[[Cells, Path], Any], required: Sequence[Column], optional: Sequence[Column] = ()
-) -> Callable[[Source], Any]:
+def _reading(made: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Source], Any]:
     def reader(source: Source) -> Any:
-        cells = read_cells(source.path, required, optional)
+        cells = read_cells(source.path, layout)
         for name, count in cells.unused.items():
             source.losses.add(f"values of {name!r}", count)
         return made(cells, source.path)
@@ -37,18 +49,13 @@ def _reading(
     return reader
 
 
-def _trimmed(text: str, target: Target) -> str:
-    target.losses.add("white space around texts", text != text.strip())
-    return text.strip()
-
-
 def _write_queries(queries: Iterable[Query], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str]]:
         for query in queries:
             query_losses(query, target.losses)
-            yield query.query_id, _trimmed(query.query_text, target)
+            yield query.query_id, trimmed(query.query_text, target.losses)
 
-    write_cells(QUERIES, rows(), target.path, inputs=target.inputs)
+    write_cells(QUERIES.required, rows(), target.path, ids=IDS, inputs=target.inputs)
 
 
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
@@ -56,9 +63,9 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
         for answer in answers:
             answer_losses(answer, frozenset(), target.losses)
             text = " ".join(part.text for part in answer.parts)
-            yield answer.query_id, answer.system, _trimmed(text, target)
+            yield answer.query_id, answer.system, trimmed(text, target.losses)
 
-    write_cells(ANSWERS, rows(), target.path, inputs=target.inputs)
+    write_cells(ANSWERS.required, rows(), target.path, ids=IDS, inputs=target.inputs)
 
 
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
@@ -70,7 +77,7 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
             passage_losses(query, frozenset({"texts of passages", "places in rankings"}), target.losses)
-            texts = {passage.passage_id: _trimmed(passage.text, target) for passage in query.passages}
+            texts = {passage.passage_id: trimmed(passage.text, target.losses) for passage in query.passages}
             entries = [entry for passage in query.passages for entry in passage.rankings]
             by_system: dict[str, list[RankingEntry]] = {}
             for entry in sorted(entries, key=lambda entry: (entry.rank, -entry.score)):
@@ -84,7 +91,94 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
             returned = {entry.passage_id for entry in entries}
             yield from ((query.query_id, key, text, "") for key, text in texts.items() if key not in returned)
 
-    write_cells((*DOCUMENTS, "agent"), rows(), target.path, inputs=target.inputs)
+    write_cells((*DOCUMENTS.required, "agent"), rows(), target.path, ids=IDS, inputs=target.inputs)
+
+
+def _rating(answer: str) -> int | None:
+    if answer.isdecimal():
+        return int(answer)
+    label = _LABEL.match(answer)
+    return _LABELS[label[1].lower()] if label else None
+
+
+def _grade(raw_answer: str, answer: str) -> DirectGrade:
+    """A direct grade; what is no label and no number is ungraded."""
+    rating = _rating(answer or raw_answer)
+    reply = raw_answer or answer
+    grade: dict[str, Any] = {
+        "correct": bool(rating),
+        "answer": reply,
+        "model": EVALUATOR,
+        "model_options": {},
+        "prompt_info": {"prompt_class": EVALUATOR, "is_self_rated": True},
+        "prompt_type": "direct_grading",
+    }
+    if rating is None:
+        return DirectGrade(**grade, error={"response": reply, "prompt": "", "failure_reason": NOT_A_LABEL})
+    return DirectGrade(**grade, self_ratings=rating, relevance_label=rating)
+
+
+def _read_reasonings(cells: Cells, path: Path) -> list[QueryPassages]:
+    """The documents, without their texts, with direct grades."""
+    queries: dict[str, list[Passage]] = {}
+    for reasoning in reasonings_of(cells, path):
+        grade = _grade(reasoning.raw_answer, reasoning.answer)
+        passage = Passage(passage_id=reasoning.passage_id, text="", direct_grades=[grade])
+        queries.setdefault(reasoning.query_id, []).append(passage)
+    return [QueryPassages(query_id, passages) for query_id, passages in queries.items()]
+
+
+def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
+    """The first direct grade of every passage; its rating is written where the reply does not say it."""
+
+    def rows() -> Iterator[tuple[str, str, str, str]]:
+        for query in queries:
+            passage_losses(query, frozenset({"texts of passages", "sets of grades"}), target.losses)
+            for passage in query.passages:
+                target.losses.add("texts of passages", bool(passage.text))
+                grades = list(passage.grade_sets())
+                direct = next((grade for grade in grades if isinstance(grade, DirectGrade)), None)
+                target.losses.add("sets of grades", len(grades) - (direct is not None))
+                if direct is None:
+                    target.losses.add("passages without a direct grade")
+                    continue
+                raw = trimmed(direct.answer or "", target.losses)
+                rating = direct.entry_ratings().get(DIRECT_ID)
+                told = raw if rating is None or _rating(raw) == rating else str(rating)
+                again = _grade(raw, told)
+                changed = again.entry_ratings() != direct.entry_ratings()
+                target.losses.add("failures of grades", changed)
+                more = again.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
+                target.losses.add("what grades say beside rating and reply", more and not changed)
+                yield query.query_id, passage.passage_id, raw, told
+
+    write_cells(REASONINGS.required, rows(), target.path, ids=IDS, inputs=target.inputs)
+
+
+def _write_games(games: Iterable[Game], target: Target) -> None:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for game in games:
+            target.losses.add("names of evaluators", bool(game.evaluator_name))
+            target.losses.add("errors of evaluators", bool(game.exception))
+            target.losses.keys(game.model_extra)
+            target.losses.keys(game.answer.model_extra if game.answer else None)
+            relevance = "" if game.relevance is None else str(game.relevance)
+            raw = trimmed(game.raw_answer or "", target.losses)
+            yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
+
+    write_cells(COLUMNS, rows(), target.path, ids=IDS, inputs=target.inputs)
+
+
+def _write_game_lines(games: Iterable[Game], target: Target) -> None:
+    write_records(games, target.path, inputs=target.inputs)
+
+
+def _write_ranking(scores: Iterable[Score], target: Target) -> None:
+    """The means of one measure, best first, under the name ``score``."""
+    scores = one_measure(scores, "score", target.losses)
+    rows = sorted(standings(scores), key=lambda row: -row.mean)
+    cells = ((row.system, repr(row.mean).removesuffix(".0")) for row in rows)
+    write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
 
 
 add_format(
@@ -95,5 +189,17 @@ add_format(
 )
 add_format(
     "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",
-    _reading(passages_of, DOCUMENTS, ("agent",)), _write_documents,
+    _reading(passages_of, DOCUMENTS), _write_documents,
 )  # fmt: skip
+add_format(
+    "ragelo-reasonings", "passages", "what RAGElo says of documents, CSV",
+    _reading(_read_reasonings, REASONINGS), _write_reasonings,
+)  # fmt: skip
+add_format(
+    "ragelo-games", "games", "games between answers of RAGElo, CSV", _reading(games_of, GAMES), _write_games
+)
+add_format(
+    "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
+    reading(read_game_lines), _write_game_lines,
+)  # fmt: skip
+add_format("ragelo-ranking", "scores", "ranking of RAGElo's agents, CSV", read_table, _write_ranking)

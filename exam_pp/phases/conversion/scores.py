@@ -10,6 +10,7 @@ from exam_pp.phases.conversion.base import Source, Target, add_format, reading
 from exam_pp.phases.conversion.unsaid import used
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import PUBLISHED_COVER, published_cover
+from exam_pp.phases.losses import Losses
 from exam_pp.phases.score_files import read_all_scores
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.autojudge_eval import Order, read_evaluation, write_evaluation
@@ -19,16 +20,22 @@ from exam_pp.store.score_rows import read_score_rows, write_score_rows
 from exam_pp.store.scores import side_columns, write_scores
 
 
+def one_measure(scores: Iterable[Score], name: str, losses: Losses) -> list[Score]:
+    """The scores of the first measure, for a table of means that calls it ``name``."""
+    scores = list(scores)
+    metric = next((score.metric for score in scores), name)
+    shown = [score for score in scores if score.metric == metric]
+    losses.add("scores of other measures", len(scores) - len(shown))
+    losses.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
+    losses.add("names of measures", metric != name)
+    return shown
+
+
 def _write_cover(scores: Iterable[Score], target: Target) -> None:
     """The published board shows one measure by its own name for it: the mean, with three decimals."""
-    scores = list(scores)
-    metrics = list(dict.fromkeys(score.metric for score in scores))
-    target.losses.add("scores of other measures", sum(score.metric != metrics[0] for score in scores))
-    shown = [score for score in scores if score.metric == metrics[0]]
-    target.losses.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
+    shown = one_measure(scores, PUBLISHED_COVER, target.losses)
     means = [row.mean for row in standings(shown)]
     target.losses.add("digits beyond the third", sum(round(mean, 3) != mean for mean in means))
-    target.losses.add("names of measures", metrics[0] != PUBLISHED_COVER)
     write_text(target.path, published_cover(Evaluation(shown)), inputs=target.inputs)
 
 
@@ -44,7 +51,7 @@ def _write_evaluation(scores: Iterable[Score], target: Target, order: Order) -> 
     write_evaluation(scores, target.path, order, inputs=target.inputs)
 
 
-def _read_table(source: Source) -> list[Score]:
+def read_table(source: Source) -> list[Score]:
     """Columns that are no scores (standard errors, intervals, ranks) are lost."""
     scores = read_all_scores(source.path)
     source.losses.add("columns beside the scores", len(side_columns(source.path)))
@@ -63,12 +70,10 @@ add_format(
     "leaderboard",
     "scores",
     "leaderboard, TSV or any table",
-    _read_table,
+    read_table,
     partial(_write_table, as_json=False),
 )
-add_format(
-    "leaderboard-json", "scores", "leaderboard, JSON", _read_table, partial(_write_table, as_json=True)
-)
+add_format("leaderboard-json", "scores", "leaderboard, JSON", read_table, partial(_write_table, as_json=True))
 add_format(
     "scores-jsonl",
     "scores",
@@ -76,8 +81,8 @@ add_format(
     reading(read_score_rows, used("system query_id metric value")),
     _write_score_rows,
 )
-add_format("published-cover", "scores", "published board of Rubric-Cover", _read_table, _write_cover)
-add_format("trec-eval", "scores", "what trec_eval prints", _read_table, None)
+add_format("published-cover", "scores", "published board of Rubric-Cover", read_table, _write_cover)
+add_format("trec-eval", "scores", "what trec_eval prints", read_table, None)
 add_format(
     "autojudge-eval",
     "scores",

@@ -167,3 +167,9 @@ def answer_losses(answer: Answer, keeps: Collection[str], losses: Losses) -> Non
     for name, count in counts.items():
         if name not in keeps:
             losses.add(name, int(count))
+
+
+def trimmed(text: str, losses: Losses) -> str:
+    """The text without the white space around it, for tables in which a cell has none."""
+    losses.add("white space around texts", text != text.strip())
+    return text.strip()
