@@ -190,8 +190,8 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     """The loaded model, which has seen all passages if it is one that learns from them."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
-        if str(files.passages) == STDIO:
-            raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file, not '-'.")
+        if is_stream(files.passages):
+            raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file.")
         llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
     return llm
 

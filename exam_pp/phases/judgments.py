@@ -6,7 +6,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.qrels import Facets, judgment_qrels
 from exam_pp.phases.evaluation import PathLike
 from exam_pp.results import Qrel
-from exam_pp.store.files import STDIO, read_lines
+from exam_pp.store.files import is_stream, read_lines
 from exam_pp.store.trec import read_qrels
 
 
@@ -34,8 +34,8 @@ def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Face
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file holds passages (lines of JSON lists), not qrels; standard input does."""
-    if str(path) == STDIO:
+    """Whether a file holds passages (lines of JSON lists), not qrels; standard input, or a pipe, does."""
+    if is_stream(path):
         return True
     first = next(read_lines(path), None)
     if first is None:

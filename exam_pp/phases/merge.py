@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.store.files import STDIO
+from exam_pp.store.files import is_stream
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_json import RawJson, canonical, joined, list_of
 from exam_pp.store.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
@@ -79,8 +79,8 @@ def merge_files(
     two different texts, and where a query of ``like`` is in none of the files.
     """
     inputs = [*files, *([like] if like else [])]
-    if any(str(path) == STDIO for path in inputs):
-        raise SelectionError("Files that are merged are read twice: name files, not '-'.")
+    if streams := [path for path in inputs if is_stream(path)]:
+        raise SelectionError(f"Files that are merged are read twice: name files, not {str(streams[0])!r}.")
     parts = [_Part(path) for path in files]
     order = _order_of(parts, like)
     summary = MergeSummary(len(files))
@@ -191,6 +191,10 @@ class _Pair:
         """Take over one value, or what is new in a list."""
         if path in _LISTS:
             self.into.change(path, lambda old: _union(old, new))
+        elif path == (
+            "paragraph_data",
+        ):  # without anything inside: what is known already contradicts nothing
+            self.into.change(path, lambda old: new if old is None else old)
         else:
             self.into.change(path, lambda old: self._first(old, new, ".".join(path)))
 

@@ -30,7 +30,7 @@ from exam_pp.phases.grade_file import (
 from exam_pp.phases.memory import gpu_memory, peak_memory
 from exam_pp.phases.shares import Shard
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.store.files import STDIO
+from exam_pp.store.files import is_stream
 from exam_pp.store.journal import Journal
 from exam_pp.store.raw_passages import read_raw_passages
 
@@ -154,10 +154,8 @@ def plan_grading(
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
-    if str(files.passages) == STDIO:
-        raise SelectionError(
-            "A plan reads the passages and leaves them for the grading: name a file, not '-'."
-        )
+    if is_stream(files.passages):
+        raise SelectionError("A plan reads the passages and leaves them for the grading: name a file.")
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()
     llm = prepare_llm(model, files)

@@ -55,7 +55,7 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
 
 def _draw_queries(source: Path, count: int, seed: int) -> set[str]:
     if is_stream(source):
-        raise SelectionError("To draw queries the file is read twice: name a file, not '-'.")
+        raise SelectionError(f"To draw queries the file is read twice: name a file, not {str(source)!r}.")
     ids = {query.query_id for query in read_raw_passages(source)}
     return set(sorted(ids, key=lambda query_id: draw(seed, query_id))[:count])
 

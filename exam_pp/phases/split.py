@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.files import STDIO, make_folder, safe_name
+from exam_pp.store.files import is_stream, make_folder, safe_name
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_passages import read_raw_passages
 
@@ -49,8 +49,8 @@ def split_by_query(source: Path, folder: Path) -> Split:
     :class:`DataError` for a query on several lines, and for ids that differ in case alone, whose files would
     be one on many systems.
     """
-    if str(source) == STDIO:
-        raise SelectionError("A split by query reads the file twice: name a file, not '-'.")
+    if is_stream(source):
+        raise SelectionError(f"A split by query reads the file twice: name a file, not {str(source)!r}.")
     _check_ids(source)
     _, suffix = _name(source)
     target = make_folder(folder)
@@ -84,7 +84,7 @@ def _check_ids(source: Path) -> None:
 
 def _name(source: Path) -> tuple[str, str]:
     """The file's name up to its suffixes, and these."""
-    if str(source) == STDIO:
+    if is_stream(source):
         return "passages", ".jsonl.gz"
     stem, dot, suffix = source.name.partition(".")
     return (stem, dot + suffix) if stem and dot else (source.name, ".jsonl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from exam_pp.data_model import HUMAN
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.rewrite import rewrite
-from exam_pp.store.raw_json import RawJson, fields_of, list_of
+from exam_pp.store.raw_json import RawJson, fields_of, list_of, record_of
 from exam_pp.store.raw_passages import RawGrades, RawPassage, RawQuery
 
 
@@ -112,16 +111,27 @@ class _Stripper:
 
     def _errors(self, parts: Mapping[str, str], direct: bool, old: RawJson | None) -> RawJson | None:
         """Errors (of entries by id, or of one direct grade) without the parts, which are named in plural."""
-        value = None if old is None else json.loads(bytes(old))
-        if isinstance(value, list) and value:  # of old files; nobody knows what is in there
-            self.dropped["errors"] += len(value)
-            return b"[]"
-        if not isinstance(value, dict):
+        if old is None:
+            return None
+        if _starts_with(b"[", old):  # of old files; nobody knows what is in there
+            self.dropped["errors"] += len(list_of(old))
+            return b"[]" if list_of(old) else old
+        if direct or not _starts_with(b"{", old):
+            return self._error(parts, old)
+        before = fields_of(old)
+        after = {entry: self._error(parts, error) for entry, error in before.items()}
+        return old if after == before else record_of(after)
+
+    def _error(self, parts: Mapping[str, str], old: RawJson) -> RawJson:
+        if not _starts_with(b"{", old):
             return old
-        found = False
-        for error in [value] if direct else value.values():
-            for key, plural in parts.items():
-                if isinstance(error, dict) and error.pop(key, None):
-                    self.dropped[plural] += 1
-                    found = True
-        return json.dumps(value, ensure_ascii=False).encode() if found else old
+        fields = fields_of(old)
+        found = [key for key in parts if bytes(fields.get(key, b"null")) not in {b"null", b'""'}]
+        for key in found:
+            self.dropped[parts[key]] += 1
+            del fields[key]
+        return record_of(fields) if found else old
+
+
+def _starts_with(mark: bytes, value: RawJson) -> bool:
+    return bytes(value).startswith(mark)

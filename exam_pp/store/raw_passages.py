@@ -175,7 +175,9 @@ class RawGrades:
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
         """The same grades with another value at a path of keys; the view stays that of the old ones."""
-        return RawGrades(self.key, self.view, record_of(changed(fields_of(self.raw), path, change)))
+        before = fields_of(self.raw)
+        after = changed(before, path, change)
+        return self if after == before else RawGrades(self.key, self.view, record_of(after))
 
 
 class RawPassage:

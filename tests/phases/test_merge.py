@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,28 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
     assert counting(united["exam_grades"]) == counting(every)
     assert all(one in united["exam_grades"] for one in every)
     assert all(one in every for one in united["exam_grades"])
+
+
+def test_nothing_inside_contradicts_nothing(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
+    empty = with_data(write_jsonl, "empty.jsonl", [])
+    for files in ([full, empty], [empty, full]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert united["paragraph_data"] == {"judgments": [judged(1)]}
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["merge", "split --by-query"])
+def test_a_pipe_is_not_read_twice(
+    command: str, tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the shell's ``<(...)``, which looks like a file."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as stream:
+        stream.write(tiny_passages.read_bytes())
+    with pytest.raises(SystemExit):
+        main([*command.split(), f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
+    os.close(read)
+    assert "read" in (words := capsys.readouterr().err) and f"'/dev/fd/{read}'" in words
