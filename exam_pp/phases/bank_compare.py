@@ -13,6 +13,7 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, TestBank
+from exam_pp.wording import counted
 
 _COMPARED = ("text", "kind", "importance", "weight", "gold_answers", "facet_id")
 
@@ -75,9 +76,9 @@ def diff_report(old: Path, new: Path) -> Report:
     """What differs between the entries of two banks."""
     found = differences(read_bank(old), read_bank(new))
     rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in found]
-    title = f"{len(found)} differences between {old} and {new}" if found else ""
     if not found:
         return Report("", [Paragraph(f"The entries of {old} and {new} are the same.")])
+    title = f"{counted(len(found), 'difference')} between {old} and {new}"
     return Report(title, [Table(("query_id", "change", "before", "after", "entry_id"), rows)])
 
 

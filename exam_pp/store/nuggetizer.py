@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
@@ -24,8 +23,8 @@ class NuggetText(Record):
 class NuggetLine(Record):
     """The nuggets of a query."""
 
-    qid: Id
     query: str = ""
+    qid: Id
     nuggets: list[NuggetText]
 
 
@@ -49,16 +48,22 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
     )
 
 
+_KEPT = "nuggetizer"
+"""The key of ``info`` that keeps what has the name of a field of ours, which it does not mean."""
+
+
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
-    values: dict[str, Any] = {
-        "query_id": query_id,
-        "nugget_id": entry_id(query_id, nugget.text),
-        "nugget_text": nugget.text,
-        **(nugget.model_extra or {}),
-    }
-    if nugget.importance is not None:
-        values["importance"] = nugget.importance
-    return Nugget(**values)
+    extra = nugget.model_extra or {}
+    ours = {key: value for key, value in extra.items() if key in Nugget.model_fields}
+    importance = {} if nugget.importance is None else {"importance": nugget.importance}
+    return Nugget(
+        query_id=query_id,
+        nugget_id=entry_id(query_id, nugget.text),
+        nugget_text=nugget.text,
+        **importance,
+        **({"info": {_KEPT: ours}} if ours else {}),
+        **{key: value for key, value in extra.items() if key not in ours},
+    )
 
 
 def write_nuggetizer(
@@ -74,11 +79,11 @@ def write_nuggetizer(
         query.nuggets.extend(_text(item) for item in line.items if isinstance(item, Nugget))
     with atomic_output(path, inputs=inputs) as stream:
         for query in united.values():
-            # The tool's own order of keys.
-            dumped = NuggetLine.model_construct(query=query.query, qid=query.qid, nuggets=query.nuggets)
-            stream.write(dumped.model_dump_json(exclude_unset=True).encode() + b"\n")
+            stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
 
 
 def _text(nugget: Nugget) -> NuggetText:
     importance = {} if nugget.importance is None else {"importance": nugget.importance}
-    return NuggetText(text=nugget.nugget_text, **importance, **(nugget.model_extra or {}))
+    kept = nugget.info.get(_KEPT) if isinstance(nugget.info, dict) else None
+    extra = {**(nugget.model_extra or {}), **(kept if isinstance(kept, dict) else {})}
+    return NuggetText(**{**extra, "text": nugget.nugget_text, **importance})

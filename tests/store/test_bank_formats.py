@@ -145,9 +145,36 @@ def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     assert objects(written) == objects(source)
+    assert list(objects(written)[0]) == list(objects(source)[0]), "the tool's own order of keys"
     nugget = lines[0].items[0]
     assert nugget.entry_id == entry_id("2024-105741", "High WBC (15,000) may indicate illness")
     assert nugget.importance == "vital"
+
+
+def test_keys_of_nuggetizer_that_have_names_of_ours(tmp_path: Path) -> None:
+    """They are no weight and no ids here, and come back as they were."""
+    nugget = {
+        "text": "a b",
+        "weight": "heavy",
+        "query_id": "zzz",
+        "nugget_id": 7,
+        "gold_answers": "x",
+        "n": 1,
+    }
+    line = {"query": "Q", "qid": "1", "nuggets": [nugget]}
+    (tmp_path / "in.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    lines = list(read_nuggetizer(tmp_path / "in.jsonl"))
+    item = lines[0].items[0]
+    assert (item.query_id, item.entry_id, item.weight) == ("1", entry_id("1", "a b"), 1)
+    write_nuggetizer(lines, tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == line
+
+
+def test_keys_of_a_bank_that_have_names_of_nuggetizer(tmp_path: Path) -> None:
+    item = {"query_id": "1", "nugget_id": "1/a", "nugget_text": "a b", "text": "other"}
+    write_nuggetizer([BankLine(query_id="1", items=[item])], tmp_path / "out.jsonl")
+    written = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert written["nuggets"] == [{"text": "a b"}]
 
 
 def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
