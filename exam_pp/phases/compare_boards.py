@@ -65,20 +65,22 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
     Source: Farzi and Dietz, "EXAM++" (2024), figure 2.
     """
     found = ComparedBoards()
-    files = list(leaderboards)
+    files = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and holds_scores(official):
-        files.append(official)
+        files = list(dict.fromkeys([*files, Path(official)]))
         first = next(iter(scores_by_measure(official).values()))
         found.ranks = ranks_of(first)
     elif official is not None:
         found.ranks = read_ranks(official)
     measures = [measure for file in files for measure in scores_by_measure(file)]
+    stems = [file.stem for file in files]
     for file in files:
         errors = {
             (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
         }
         for measure, board in scores_by_measure(file).items():
-            name = measure if measures.count(measure) == 1 else f"{Path(file).stem}: {measure}"
+            source = file.stem if stems.count(file.stem) == 1 else str(file)
+            name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
             found.boards[name] = board
             found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
     systems = [{score.system for score in read_scores(file)} - {OVERALL_SYSTEM} for file in files]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.separated import cells_of
 from exam_pp.store.validation import parse_json
 
 
@@ -54,7 +55,7 @@ def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
     ranks: dict[str, float] = {}
     for index, (number, text) in enumerate(lines):
-        fields = [field.strip() for field in text.split("\t" if "\t" in text else ",")]
+        fields = cells_of(text)
         try:
             system, rank = fields[0], float(fields[1])
         except IndexError:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text_lines
+from exam_pp.store.separated import cells_of
 
 _HEADERS = ("run_id", "run id", "run", "system", "runtag")
 
@@ -17,7 +18,7 @@ def read_run_types(path: str | Path) -> dict[str, str]:
     """
     types: dict[str, str] = {}
     for index, (number, line) in enumerate(read_text_lines(path)):
-        run, *rest = (cell.strip() for cell in line.split("\t" if "\t" in line else ","))
+        run, *rest = cells_of(line)
         if index == 0 and run.lower() in _HEADERS:
             continue
         if not run or not rest or not rest[0]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.separated import cells_of
 from exam_pp.store.trec_eval import is_trec_eval, trec_eval_lines
 from exam_pp.store.validation import parse_json
 
@@ -21,6 +23,9 @@ _ERRORS = (
     "stderr", "std-err", "std", "+/-", "±",
     " low", " high", " letters", " worst case", " best case", " order open",
 )  # fmt: skip
+
+_RANK = re.compile(r"(?<![a-z])rank(?![a-z])")
+"""The word, as in "official rank" or "orig_TREC_leaderboard_rank", and not RankDCG."""
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -107,7 +112,7 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
     if is_trec_eval([text for _, text in lines[:2]]):
         return _LONG, _trec_eval_rows(lines, path)
     separator = "\t" if "\t" in lines[0][1] else ","
-    columns, *body = ([cell.strip() for cell in text.split(separator)] for _, text in lines)
+    columns, *body = (cells_of(text, separator) for _, text in lines)
     if len(columns) < 2 or _is_number(columns[1]):
         return None
     rows: list[Row] = []
@@ -156,7 +161,7 @@ def _score_columns(columns: Sequence[str], rows: list[Row]) -> list[str]:
 
 def _is_side_column(column: str) -> bool:
     name = column.lower()
-    return "rank" in name or name == "queries" or name.endswith(_ERRORS)
+    return _RANK.search(name) is not None or name == "queries" or name.endswith(_ERRORS)
 
 
 def _long_scores(rows: list[Row], path: str | Path) -> list[Score]:

@@ -54,6 +54,17 @@ def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None
     assert found.ranks == {"two": 1.0, "one": 2.0}
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    files = [tmp_path / folder / "board.tsv" for folder in ("one", "two")]
+    for file, scores in zip(files, ((0.1, 0.2), (0.4, 0.3)), strict=True):
+        file.parent.mkdir()
+        file.write_text(f"system\tRR\na\t{scores[0]}\nb\t{scores[1]}\n")
+
+    assert compare_boards([*files, files[0]]).boards == {
+        f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
+    }  # fmt: skip
+
+
 def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text("system\tRR\nx\t0.9\n")

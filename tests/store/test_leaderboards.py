@@ -8,6 +8,7 @@ import pytest
 
 from exam_pp.errors import DataError
 from exam_pp.store.leaderboards import read_ranks
+from exam_pp.store.scores import read_scores, side_columns
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,26 @@ def test_shapes(tmp_path: Path, content: str) -> None:
     path = tmp_path / "board"
     path.write_text(content)
     assert read_ranks(path) == {"a": 1.0, "b": 2.5, "c": 2.5}
+
+
+def test_names_of_csv_may_be_quoted(tmp_path: Path) -> None:
+    """Between tabs a quote is a character of the name."""
+    path = tmp_path / "board.csv"
+    path.write_text('system,rank\n"a, b",1\n"c ""d""",2\n')
+    assert read_ranks(path) == {"a, b": 1.0, 'c "d"': 2.0}
+    path.write_text('system,team,RR\n"a, b","x, y",0.5\n"c",z,0.25\n')
+    assert [(s.system, s.value) for s in read_scores(path)] == [("a, b", 0.5), ("c", 0.25)]
+    path.write_text('system\tRR\na, "b"\t0.5\n')
+    assert [s.system for s in read_scores(path)] == ['a, "b"']
+
+
+def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text(
+        "system\tRankDCG\tofficial rank\torig_TREC_leaderboard_rank\tRR rank low\na\t.5\t1\t1\t1\n"
+    )
+    assert [(s.metric, s.value) for s in read_scores(path)] == [("RankDCG", 0.5)]
+    assert side_columns(path) == ["official rank", "orig_TREC_leaderboard_rank", "RR rank low"]
 
 
 @pytest.mark.parametrize(
