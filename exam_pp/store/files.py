@@ -20,6 +20,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_of, unzipped
 
 STDIO = "-"
+NO_UTF8 = "is not UTF-8 text; convert it first, for example from Latin-1 (iconv -f LATIN1 -t UTF-8)."
 MAX_LINE_VARIABLE = "EXAM_PP_MAX_LINE_MB"
 _MAX_LINE_MB = 1024
 _GZIP_LEVEL = 4
@@ -94,7 +95,7 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DataError("is not UTF-8 text.", file=str(path), line=number) from error
+            raise DataError(NO_UTF8, file=str(path), line=number) from error
 
 
 def read_bytes(path: str | Path) -> bytearray:
@@ -120,7 +121,7 @@ def read_text(path: str | Path) -> str:
     try:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError("is not UTF-8 text.", file=str(path)) from error
+        raise DataError(NO_UTF8, file=str(path)) from error
 
 
 @contextmanager

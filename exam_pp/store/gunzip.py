@@ -1,9 +1,13 @@
-"""What a gzip holds, as long as that is not absurdly more than the gzip itself (a "zip bomb")."""
+"""What a gzip holds, as long as that is not absurdly more than the gzip itself (a "zip bomb").
+
+What else is not text, but is met where text is expected, is refused by its name.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from typing import Any
 
 from zlib_ng import gzip_ng
@@ -16,14 +20,29 @@ _MAX_RATIO = 200
 _UNGUARDED = 64 * 2**20
 """So many bytes may come out of a gzip before its ratio counts: little harm, and little files repeat much."""
 _MAGIC = b"\x1f\x8b"
+_REFUSED = {
+    rb"BZh[1-9]1AY&SY": "is packed by bzip2; unpack it first (bzip2 -d)",
+    rb"\x28\xb5\x2f\xfd": "is packed by zstd; unpack it first (zstd -d)",
+    rb"\xfd7zXZ\x00": "is packed by xz; unpack it first (xz -d)",
+    rb"PK\x03\x04": "is a zip archive; unpack it first (unzip)",
+    rb"\xff\xfe|\xfe\xff": "is UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",
+}
+"""How files start that no command reads, and what to do with them."""
 PIECE = 2**16
 """What comes out of a gzip at a time. In larger ones more lines are lost where it breaks off; and from twice
 this size, memory comes from the system every time."""
 
 
 def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
-    """The stream, unpacked where its first bytes say that it is a gzip; ``file`` is its name in errors."""
-    if raw.peek(2)[:2] != _MAGIC:  # a pipe can be looked into, but not rewound
+    """The stream, unpacked where its first bytes say that it is a gzip; ``file`` is its name in errors.
+
+    Raises :class:`DataError` for other packed files, and for UTF-16 text.
+    """
+    start = raw.peek(10)  # a pipe can be looked into, but not rewound
+    if start[:2] != _MAGIC:
+        for first, words in _REFUSED.items():
+            if re.match(first, start):
+                raise DataError(f"{words}; plain UTF-8 text and gzip are read.", file=file)
         return raw
     return io.BufferedReader(_Unzipping(raw, file), PIECE)
 

@@ -16,7 +16,7 @@ from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line
 from exam_pp.errors import DataError
 from exam_pp.store.collector import no_collections
 from exam_pp.store.fields import PassageFields, QueryFields
-from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
 from exam_pp.store.validation import sentence
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     try:
         value = _without_surrogates(json.loads(line))
     except UnicodeDecodeError as error:
-        raise DataError("is not UTF-8 text.", file=file, line=number) from error
+        raise DataError(NO_UTF8, file=file, line=number) from error
     except (ValueError, RecursionError) as error:
         if not line.lstrip().startswith(b"["):
             raise DataError(_NO_QUERY, file=file, line=number) from error

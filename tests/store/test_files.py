@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
+import re
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from exam_pp.store import files
 from exam_pp.store.files import (
     atomic_output,
     check_output,
+    read_bytes,
     read_lines,
     read_text,
     read_text_lines,
@@ -149,6 +154,31 @@ def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n\xff\xfe\n")
     with pytest.raises(DataError, match="line 2: is not UTF-8 text"):
         list(read_text_lines(tmp_path / "f"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (bz2.compress(b"a\n"), "is packed by bzip2; unpack it first (bzip2 -d)"),
+        (lzma.compress(b"a\n"), "is packed by xz"),
+        (b"\x28\xb5\x2f\xfd\x04\x58\x11", "is packed by zstd"),
+        (b"PK\x03\x04\x14", "is a zip archive"),
+        ("a\n".encode("utf-16"), "is UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)"),
+        (b"\xfe\xff" + "a\n".encode("utf-16-be"), "is UTF-16 text"),
+    ],
+)
+@pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), read_bytes])
+def test_other_packed_files_are_refused_by_name(
+    tmp_path: Path, content: bytes, message: str, read: Callable[[Path], object]
+) -> None:
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(f"f: {message}")):
+        read(tmp_path / "f")
+
+
+def test_text_that_starts_like_a_packed_file_is_text(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"BZh9 and PK\n")
+    assert list(read_lines(tmp_path / "f")) == [(1, b"BZh9 and PK")]
 
 
 def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -61,6 +61,25 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        # BEIR; the titles of passages that are not wanted do not count.
+        ('{"_id": "a", "title": "A", "text": "x"}\n{"_id": "b", "title": "", "text": "y"}\n{"_id": "c", '
+         '"title": "C", "text": "z"}\n', "1 passage has a title, left out"),
+        # MS MARCO documents: id, address, title, body.
+        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts hold tabs; if the file has more columns"),
+        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "1 passage has a title, left out"),
+    ],
+)  # fmt: skip
+def test_what_is_beside_the_texts_is_told(
+    texts_file: Path, caplog: pytest.LogCaptureFixture, content: str, message: str
+) -> None:
+    texts_file.write_text(content)
+    assert "x" in read_texts(texts_file, {"a", "b"})["a"]
+    assert [message in text for text in caplog.messages] == [True]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
         (b"", r"texts: holds no passage texts"),
         (b"a\tText.\nno tab here\n", r"texts, line 2: has no tab between passage id and text"),
         (b"a\tText.\n\tb\tText.\n", r"texts, line 2: has no passage id before the tab"),
