@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import FILE
 from exam_pp.cli.options import (
+    FILE,
     emit_report,
     filter_options,
     format_option,
@@ -18,7 +18,7 @@ from exam_pp.cli.options import (
 
 
 @click.command("agreement")
-@click.argument("graded", metavar="GRADED|QRELS", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("graded", metavar="GRADED|QRELS", type=FILE)
 @click.option("--qrels", type=FILE, help="Judgments, in place of those in GRADED.")
 @click.option("--bank", type=FILE, help="Test bank: which entries count.")
 @click.option(
@@ -32,14 +32,14 @@ from exam_pp.cli.options import (
     "--min-answers",
     multiple=True,
     type=click.IntRange(min=1),
-    help="Label by the k-th best rating; repeatable. [default: 1]",
+    help="Label by the k-th best rating; may be repeated. [default: 1]",
 )
 @click.option(
     "--min-grade",
     "min_grades",
     multiple=True,
     type=int,
-    help="Also a table of labels from this grade on, against the rest; repeatable.",
+    help="Also a table of labels from this grade on, against the rest; may be repeated.",
 )
 @click.option(
     "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
@@ -52,7 +52,7 @@ from exam_pp.cli.options import (
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
 @filter_options
-@format_option("text", "tsv", "json", "md", "latex")
+@format_option()
 @output_option()
 def command(
     *,

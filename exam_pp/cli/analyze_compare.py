@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.leaderboard_options import FILE
-from exam_pp.cli.options import emit_report, format_option, output_option, plot_option
+from exam_pp.cli.options import FILE, emit_report, format_option, output_option, plot_option
 
 
 @click.command("compare")

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from exam_pp.cli.leaderboard_options import SAMPLES, SEED, TOP
-from exam_pp.cli.options import emit, emit_report, format_option, output_option, plot_option
+from exam_pp.cli.options import FILE, emit, emit_report, format_option, output_option, plot_option
 
 
 @click.command("correlation")
-@click.argument("leaderboard", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("leaderboard", type=FILE)
 @click.option(
     "--official",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     help="Official ranks (JSON or TSV), or another leaderboard of scores.",
 )
@@ -33,7 +33,7 @@ from exam_pp.cli.options import emit, emit_report, format_option, output_option,
     help="One row for every query too; both files were written with --per-query.",
 )
 @plot_option("the first measure against the official ranks")
-@format_option("text", "tsv", "json", "md", "published")
+@format_option("published")
 @output_option()
 def command(
     *,

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import FILE
 from exam_pp.cli.options import (
+    FILE,
     GRADED,
     emit_report,
     filter_options,
@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
 )
 @click.option("--per-entry", is_flag=True, help="Compare the ratings of pairs of a passage and a bank entry.")
 @filter_options
-@format_option("text", "tsv", "json", "md", "latex")
+@format_option()
 @output_option()
 @plot_option("weighted κ of every two graders")
 def command(

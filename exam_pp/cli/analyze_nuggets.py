@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.evaluate_nuggets import BANKS, CONDITIONS, RUN_TYPES
 from exam_pp.cli.leaderboard_options import QUERIES
 from exam_pp.cli.options import (
+    FILES,
     emit_report,
     filter_options,
     format_option,
@@ -20,7 +21,7 @@ from exam_pp.cli.options import (
 
 
 @click.command("nuggets")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("files", nargs=-1, required=True, type=FILES)
 @BANKS
 @QUERIES
 @CONDITIONS
@@ -32,7 +33,7 @@ from exam_pp.cli.options import (
     help="Also draw V_strict of the second condition against answer length, with the Pareto front.",
 )
 @filter_options
-@format_option("text", "tsv", "json", "md", "latex")
+@format_option()
 @output_option()
 def command(
     *,

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, FILE, QUERIES, SAMPLES, SEED, TOP, measures_option
+from exam_pp.cli.leaderboard_options import BANK, QUERIES, SAMPLES, SEED, TOP, measures_option
 from exam_pp.cli.options import (
+    FILE,
+    FILES,
     GRADED,
     emit,
     emit_report,
@@ -27,10 +29,10 @@ from exam_pp.cli.options import (
 )
 @BANK
 @QUERIES
-@click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
+@click.option("--runs", type=FILES, help="Folder of run files: Rubric-Qrels too.")
 @measures_option("nDCG@10")
 @click.option(
-    "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; repeatable. [default: 1 to 5]"
+    "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; may be repeated. [default: 1 to 5]"
 )
 @click.option(
     "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks that Cover counts."
@@ -44,7 +46,7 @@ from exam_pp.cli.options import (
 @SAMPLES
 @SEED
 @filter_options
-@format_option("text", "tsv", "json", "md", "published")
+@format_option("published")
 @output_option()
 @plot_option("Kendall's tau-b over thresholds")
 def command(

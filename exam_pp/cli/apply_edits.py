@@ -7,22 +7,18 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import prompt_file_option
+from exam_pp.cli.options import FILE, prompt_file_option, required_output
 
 log = logging.getLogger(__name__)
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(name="apply-edits")
-@click.argument("graded", type=_PATH)
-@click.argument("edits", nargs=-1, required=True, type=_PATH)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded passages."
-)
+@click.argument("graded", type=FILE)
+@click.argument("edits", nargs=-1, required=True, type=FILE)
+@required_output("Graded file.")
 @click.option("--prompt-class", metavar="NAME", help="The prompt whose grades were reviewed, if several fit.")
 @prompt_file_option("A TOML file with that prompt, for its scale; may be repeated.")
-@click.option("--bank", type=_PATH, help="The test bank, where GRADED has no grades for the entries yet.")
+@click.option("--bank", type=FILE, help="The test bank, where GRADED has no grades for the entries yet.")
 @click.option("--reviewer", metavar="NAME", help="Who rated, in place of the name in EDITS.")
 @click.option("--force", is_flag=True, help="Apply edits that were made for another state of GRADED.")
 def command(

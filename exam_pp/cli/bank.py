@@ -11,13 +11,9 @@ import click
 from exam_pp.cli.bank_clinic import COMMANDS as CLINIC
 from exam_pp.cli.bank_edit import COMMANDS as EDITING
 from exam_pp.cli.groups import Group
+from exam_pp.cli.options import FILE, required_output
 
 log = logging.getLogger(__name__)
-
-_BANK = click.argument("bank", type=click.Path(path_type=Path, allow_dash=True))
-_OUTPUT = click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Test bank."
-)
 
 
 @click.group("bank", cls=Group)
@@ -26,7 +22,7 @@ def command() -> None:
 
 
 @command.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--format",
     "form",
@@ -35,7 +31,7 @@ def command() -> None:
     help="Lessons of Textbook Question Answering, SQuAD2-style JSON, CSV of `bank export`, question banks "
     "by facet in their first shape, nuggets of AutoNuggetizer, nugget banks of AutoJudge.",
 )
-@_OUTPUT
+@required_output("Test bank.")
 @click.option(
     "--passages",
     type=click.Path(path_type=Path),
@@ -43,7 +39,7 @@ def command() -> None:
 )
 @click.option(
     "--base",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="With csv: the bank that the spreadsheet was made from; keeps what it does not show.",
 )
 def import_command(
@@ -72,7 +68,7 @@ def import_command(
 
 
 @command.command("export")
-@_BANK
+@click.argument("bank", type=FILE)
 @click.option(
     "--format",
     "form",
@@ -80,9 +76,7 @@ def import_command(
     required=True,
     help="CSV for spreadsheets, nuggets for AutoNuggetizer, nugget banks (v3) for AutoJudge.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="File to write."
-)
+@required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
     from exam_pp.phases.export_bank import export_bank

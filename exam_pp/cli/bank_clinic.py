@@ -9,27 +9,32 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import GRADED, emit, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.options import (
+    FILE,
+    FOR_SCRIPTS,
+    GRADED,
+    MIN_GRADE,
+    emit,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+    required_output,
+)
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import NumberRange
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-_PATH = click.Path(path_type=Path)
 _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", "closed-book")
 
 
 @click.command("clinic")
 @GRADED
-@click.option("--bank", type=_PATH, required=True, help="The test bank to examine.")
+@click.option("--bank", type=FILE, required=True, help="The test bank to examine.")
 @filter_options
-@click.option(
-    "--min-grade",
-    type=int,
-    help="Grade from which an entry is covered.  [default: 4, or the top of a shorter scale; 1 for prompts "
-    "without a scale]",
-)
+@MIN_GRADE
 @click.option(
     "--cutoff",
     type=click.IntRange(min=1),
@@ -45,7 +50,7 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
     show_default=True,
     help="Judgments below are non-relevant (TREC DL: 2).",
 )
-@click.option("--closed-book", type=_PATH, help="Grades without a passage, of `exam-pp bank closed-book`.")
+@click.option("--closed-book", type=FILE, help="Grades without a passage, of `exam-pp bank closed-book`.")
 @click.option(
     "--everybody",
     type=NumberRange(0, 1),
@@ -84,7 +89,9 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random banks.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many rows of every list of findings.")
 @click.option(
-    "--write-edits", type=_PATH, help="Write proposed removals here, each with its reasons, as an edits file."
+    "--write-edits",
+    type=click.Path(path_type=Path),
+    help="Write proposed removals here, each with its reasons, as an edits file.",
 )
 @click.option(
     "--propose",
@@ -93,7 +100,7 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
     type=click.Choice(_SIGNS),
     help="Signs for which a removal is proposed; may be repeated.  [default: all]",
 )
-@format_option("text", "tsv", "html", "md", "json")
+@format_option()
 @output_option()
 def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
     """Find bad entries of a bank by the grades in GRADED.
@@ -127,7 +134,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     found = examine(
         graded, bank, grade_filter=grade_filter(**options), closed_book=closed_book, options=chosen
     )
-    emit(render(clinic_report(found, flat=form in ("tsv", "json"), limit=limit), form), output, inputs)
+    emit(render(clinic_report(found, flat=form in FOR_SCRIPTS, limit=limit), form), output, inputs)
     if edits is not None:
         proposed = proposed_edits(found, bank, signs or SIGNS)
         write_edits(proposed, edits, inputs=inputs)
@@ -139,8 +146,8 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
 
 
 @click.command("closed-book")
-@click.argument("bank", type=_PATH)
-@click.option("-o", "--output", type=_PATH, required=True, help="Graded file.")
+@click.argument("bank", type=FILE)
+@required_output("Graded file.")
 @click.option("--prompt-class", required=True, help="Prompt to grade with, as for the passages.")
 @model_options()
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:

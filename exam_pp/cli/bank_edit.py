@@ -8,21 +8,19 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.options import FILE, emit, format_option, output_option, required_output
 from exam_pp.cli.ranges import NumberRange
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-_PATH = click.Path(path_type=Path)
-_BANK = click.argument("bank", type=_PATH)
-_OUTPUT = click.option("-o", "--output", type=_PATH, required=True, help="Test bank.")
+_BANK = click.argument("bank", type=FILE)
 
 
 @click.command("show")
 @_BANK
 @click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
-@format_option("text", "tsv", "json", "md", "html")
+@format_option()
 @output_option()
 def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:
     """List the entries of BANK, query by query."""
@@ -34,7 +32,7 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
 
 @click.command("stats")
 @_BANK
-@format_option("text", "tsv", "json", "md", "html")
+@format_option()
 @output_option()
 def stats_command(bank: Path, form: str, output: Path) -> None:
     """Count what BANK holds."""
@@ -46,7 +44,7 @@ def stats_command(bank: Path, form: str, output: Path) -> None:
 
 @click.command("lint")
 @_BANK
-@format_option("text", "tsv", "json", "md", "html")
+@format_option()
 @output_option()
 def lint_command(bank: Path, form: str, output: Path) -> None:
     """List what looks wrong in BANK: repetitions, ids of other words, long nuggets, empty texts.
@@ -63,9 +61,9 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 
 
 @click.command("diff")
-@click.argument("old", type=_PATH)
-@click.argument("new", type=_PATH)
-@format_option("text", "tsv", "json", "md", "html")
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@format_option()
 @output_option()
 def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
     """List the entries that differ between the banks OLD and NEW."""
@@ -76,8 +74,8 @@ def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
 
 
 @click.command("merge")
-@click.argument("banks", nargs=-1, required=True, type=_PATH)
-@_OUTPUT
+@click.argument("banks", nargs=-1, required=True, type=FILE)
+@required_output("Test bank.")
 def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     """Write the entries of all BANKS; one that several of them have is written once."""
     from exam_pp.phases.bank_compare import merge_banks
@@ -91,8 +89,8 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 
 @click.command("apply")
 @_BANK
-@click.argument("edits", type=_PATH)
-@_OUTPUT
+@click.argument("edits", type=FILE)
+@required_output("Test bank.")
 @click.option("--force", is_flag=True, help="Apply edits that were made for another state of the bank.")
 def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     """Apply the changes in EDITS (of a reviewer, or of the clinic) to BANK.
@@ -115,8 +113,8 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     help="Share of each query's entries that stays secret, such as 0.3.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another choice.")
-@click.option("-o", "--output", type=_PATH, required=True, help="The public part.")
-@click.option("--secret-output", type=_PATH, required=True, help="The secret part.")
+@required_output("The public part.")
+@click.option("--secret-output", type=click.Path(path_type=Path), required=True, help="The secret part.")
 def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
     """Keep part of BANK secret, so that no system can be trained on all of it.
 

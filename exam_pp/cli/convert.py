@@ -36,7 +36,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     "--contexts", type=_FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
 )
 @click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
-@format_option("text", "md", "tsv", "json")
+@format_option()
 def command(
     source: Path | None,
     output: Path | None,

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.options import FILE
 from exam_pp.cli.sql_options import limit_options, source_options, take_limits, take_sources
 
 log = logging.getLogger(__name__)
 
 
 @click.command("db")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("files", nargs=-1, type=FILE)
 @source_options
 @click.option(
     "--format",

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import CUTOFF, FILE
-from exam_pp.cli.options import emit_report, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.leaderboard_options import CUTOFF
+from exam_pp.cli.options import FILE, emit_report, filter_options, format_option, grade_filter, output_option
 
 
 @click.command("diff")
@@ -25,7 +25,7 @@ from exam_pp.cli.options import emit_report, filter_options, format_option, grad
 @click.option("--min-grade", type=int, help="Grade from which systems cover an entry. [default: as evaluate]")
 @CUTOFF
 @filter_options
-@format_option("text", "tsv", "json", "md", "latex")
+@format_option()
 @output_option()
 def command(
     *,

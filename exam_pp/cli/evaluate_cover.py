@@ -15,7 +15,7 @@ from exam_pp.cli.leaderboard_options import (
     LeaderboardOutput,
     leaderboard_options,
 )
-from exam_pp.cli.options import GRADED, filter_options, grade_filter
+from exam_pp.cli.options import GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter
 
 
 @click.command("cover")
@@ -27,7 +27,7 @@ from exam_pp.cli.options import GRADED, filter_options, grade_filter
     "min_grades",
     type=int,
     multiple=True,
-    help="Grade from which an entry is covered; repeatable.  [default: 4; 1 for prompts without a scale]",
+    help=f"Grade from which an entry is covered; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
 @click.option(

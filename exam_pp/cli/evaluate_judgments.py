@@ -14,10 +14,11 @@ from exam_pp.cli.leaderboard_options import (
     leaderboard_options,
     run_options,
 )
+from exam_pp.cli.options import FILE
 
 
 @click.command("judgments")
-@click.argument("source", metavar="GRADED|QRELS", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("source", metavar="GRADED|QRELS", type=FILE)
 @QUERIES
 @click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
 @FACETS

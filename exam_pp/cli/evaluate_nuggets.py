@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import FILE, QUERIES, LeaderboardOutput, leaderboard_options
-from exam_pp.cli.options import emit, emit_report, filter_options, grade_filter, log_notes
+from exam_pp.cli.leaderboard_options import QUERIES, LeaderboardOutput, leaderboard_options
+from exam_pp.cli.options import (
+    FILE,
+    FILES,
+    FOR_SCRIPTS,
+    emit,
+    emit_report,
+    filter_options,
+    grade_filter,
+    log_notes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,18 +39,18 @@ RUN_TYPES = click.option(
 
 
 @click.command("nuggets")
-@click.argument("graded", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("graded", nargs=-1, required=True, type=FILES)
 @BANKS
 @QUERIES
 @CONDITIONS
-@click.option("--run", "runs", multiple=True, help="Only this run; repeatable.")
+@click.option("--run", "runs", multiple=True, help="Only this run; may be repeated.")
 @RUN_TYPES
 @click.option(
     "--plot-length",
     type=click.Path(path_type=Path),
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
-@leaderboard_options("latex", "jsonl", "nuggetizer", official=False)
+@leaderboard_options("jsonl", "nuggetizer", official=False)
 @filter_options
 def command(
     *,
@@ -85,7 +94,7 @@ def command(
             conditions,
             run_types=run_types,
             statistics=board.statistics,
-            for_people=board.form in ("text", "md", "latex"),
+            for_people=board.form not in FOR_SCRIPTS,
             narrow=board.form == "text",
         )
         emit_report(report, board.form, board.output, inputs)

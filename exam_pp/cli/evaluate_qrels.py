@@ -13,14 +13,13 @@ import click
 from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
-    FILE,
     PLOT_LENGTH,
     QUERIES,
     LeaderboardOutput,
     leaderboard_options,
     run_options,
 )
-from exam_pp.cli.options import GRADED, filter_options, grade_filter, log_notes
+from exam_pp.cli.options import FILE, GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter, log_notes
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--min-grade",
     type=int,
-    help="Threshold of count and binary [default: 4; 1 for prompts without a scale]; for max, the "
-    "relevance level of measures that have one.",
+    help="Grade from which an entry counts, for count, binary and --subtopics "
+    f"{MIN_GRADE_DEFAULT}; for max, the relevance level of measures that have one.",
 )
 @FACETS
 @click.option(
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     "--rankings", is_flag=True, help="In place of --runs: a leaderboard of the rankings that GRADED holds."
 )
 @click.option(
-    "--qrels", "qrels_output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
+    "--qrels-output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
 )
 @click.option(
     "--fill-holes",
@@ -97,7 +96,7 @@ def command(
     if runs is not None and rankings:
         raise click.UsageError("--rankings takes the place of --runs.")
     if qrels_output is not None and qrels_output == board.output:
-        raise click.UsageError("--qrels and -o name the same file.")
+        raise click.UsageError("--qrels-output and -o name the same file.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):
         raise click.UsageError("--subtopics goes with neither --facets, --fill-holes nor --label count.")
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
@@ -199,8 +198,8 @@ def _check_usage(board: LeaderboardOutput, *, scored: bool, only_scored: Sequenc
     only_scored = (*only_scored, board.per_query, board.plot, board.official, board.intervals)
     if not scored and (any(only_scored) or board.significance):
         raise click.UsageError(
-            "-m, --qrels, --official, --plot, --plot-length, --per-query, --intervals and --significance go "
-            "with --runs or --rankings."
+            "-m, --qrels-output, --official, --plot, --plot-length, --per-query, --intervals and "
+            "--significance go with --runs or --rankings."
         )
     if not scored and board.form != "text":
         raise click.UsageError(

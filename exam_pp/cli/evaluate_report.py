@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, CUTOFF, FILE, SEED, measures_option
-from exam_pp.cli.options import GRADED, filter_options, grade_filter
+from exam_pp.cli.leaderboard_options import BANK, CUTOFF, SEED, measures_option
+from exam_pp.cli.options import FILE, FILES, GRADED, MIN_GRADE, filter_options, grade_filter
 
 log = logging.getLogger(__name__)
 
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 @click.command("report")
 @GRADED
 @BANK
-@click.option("--runs", type=click.Path(path_type=Path), help="Folder of run files: Rubric-Qrels too.")
+@click.option("--runs", type=FILES, help="Folder of run files: Rubric-Qrels too.")
 @click.option("--official", type=FILE, help="Official ranks. [default: by the judgments, with --runs]")
 @click.option("--qrels", type=FILE, help="Manual judgments, in place of those in GRADED.")
 @measures_option("nDCG@10, RR")
-@click.option("--min-grade", type=int, help="Grade from which an entry is covered.")
+@MIN_GRADE
 @click.option(
     "--min-relevant-judgment",
     type=int,

@@ -10,11 +10,18 @@ from typing import Any
 import click
 
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import GRADED, filter_options, grade_filter, output_option
+from exam_pp.cli.options import (
+    FILE,
+    GRADED,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    filter_options,
+    grade_filter,
+    output_option,
+)
 from exam_pp.wording import counted
 
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-_OUTPUT = output_option("The file to write (default: standard output).")
+_OUTPUT = output_option("The file to write.  [default: standard output]")
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +61,8 @@ def runs(graded: Path, output: Path) -> None:
     show_default=True,
     help="TREC RAG 2024 or 2025, RAGTIME (NeuCLIR), or rows of query_id, system and text.",
 )
-@click.option("--system", "systems", multiple=True, help="Only this system; repeatable.")
-@click.option("--queries", type=_FILE, help="Texts of the queries (JSON, JSONL or TSV).")
+@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.")
+@click.option("--queries", type=QUERIES_FILE, help=QUERY_TEXTS)
 @_OUTPUT
 def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
     """Write the answers of systems that GRADED holds, with their citations.
@@ -69,7 +76,7 @@ def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | N
 
 @command.command()
 @GRADED
-@click.option("--bank", type=_FILE, required=True, help="The nuggets.")
+@click.option("--bank", type=FILE, required=True, help="The nuggets.")
 @filter_options
 @_OUTPUT
 def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None:
@@ -81,7 +88,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
 
 @command.command()
 @GRADED
-@click.option("--queries", type=_FILE, required=True, help="Texts of the queries (JSON, JSONL or TSV).")
+@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @filter_options
 @_OUTPUT
 def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
@@ -95,7 +102,7 @@ def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
 @command.command()
 @GRADED
 @click.option("--system", required=True, help="The system whose ranking is written.")
-@click.option("--queries", type=_FILE, required=True, help="Texts of the queries (JSON, JSONL or TSV).")
+@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @_OUTPUT
 def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
     """Write what a system retrieved as segments for rank_llm, UMBRELA and AutoNuggetizer."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp.cli.leaderboard_options import QUERIES
 from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option
 
 log = logging.getLogger(__name__)
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 @PASSAGES
 @output_option()
 @click.option("--query", "named", multiple=True, help="Only this query; may be repeated.")
-@click.option("--queries", type=click.Path(path_type=Path), help="Only the queries of this file.")
+@QUERIES
 @click.option(
     "--system",
     "systems",

@@ -11,6 +11,7 @@ import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output
 from exam_pp.cli.progress import progress
 
 log = logging.getLogger(__name__)
@@ -19,18 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _generate_options(function: F) -> F:
     options = [
-        click.argument("queries", type=click.Path(path_type=Path, allow_dash=True)),
-        click.option(
-            "-o",
-            "--output",
-            type=click.Path(path_type=Path, allow_dash=True),
-            required=True,
-            help="Test bank.",
-        ),
+        click.argument("queries", type=QUERIES_FILE),
+        required_output("Test bank."),
         click.option(
             "--count",
             type=click.IntRange(1, 100),
-            help="How many to ask for and to keep (default: 10 for a query, all for a facet).",
+            help="How many to ask for and to keep.  [default: 10 for a query, all for a facet]",
         ),
         click.option(
             "--no-facets", is_flag=True, help="Ask about whole queries even where they have facets."
@@ -46,16 +41,7 @@ def _generate_options(function: F) -> F:
         click.option("--description", default="", help="Words about this bank, for its records."),
         click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
         model_options(),
-        click.option(
-            "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
-        ),
-        click.option(
-            "--journal",
-            "journal_file",
-            type=click.Path(path_type=Path),
-            help="Reply journal (default: next to -o).",
-        ),
-        click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
+        journal_options,
     ]
     for option in reversed(options):
         function = option(function)

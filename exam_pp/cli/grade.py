@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import emit, format_option, prompt_file_option
+from exam_pp.cli.options import (
+    FILE,
+    PASSAGES,
+    QUERIES_FILE,
+    emit,
+    format_option,
+    journal_options,
+    prompt_file_option,
+    required_output,
+)
 from exam_pp.cli.progress import progress
 from exam_pp.cli.status import status
 
@@ -27,13 +36,11 @@ NOTHING_TO_ASK = 3
 
 
 @click.command("grade")
-@click.argument("passages", type=click.Path(path_type=Path, allow_dash=True))
+@PASSAGES
+@required_output("Graded file.")
+@click.option("--bank", type=FILE, help="Test bank with questions or nuggets.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
-)
-@click.option("--bank", type=click.Path(path_type=Path), help="Test bank with questions or nuggets.")
-@click.option(
-    "--queries", type=click.Path(path_type=Path),
+    "--queries", type=QUERIES_FILE,
     help="Texts of the queries, for direct prompts (JSON, JSONL or TSV; default: the bank's).",
 )  # fmt: skip
 @click.option(
@@ -44,7 +51,7 @@ NOTHING_TO_ASK = 3
 @model_options()
 @click.option(
     "--soft/--no-soft", default=None,
-    help="Store soft grades (default: yes, unless they take as long as the grades: CTranslate2).",
+    help="Store soft grades.  [default: yes, unless they take as long as the grades: CTranslate2]",
 )  # fmt: skip
 @click.option(
     "--unparsed",
@@ -64,17 +71,13 @@ NOTHING_TO_ASK = 3
 @click.option(
     "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
 )
-@click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
 @click.option("--max-queries", type=click.IntRange(1), help="Only the first queries; OUTPUT holds no others.")
 @click.option(
     "--max-paragraphs",
     type=click.IntRange(1),
     help="Only the first passages of each query; OUTPUT holds no others.",
 )
-@click.option(
-    "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
-)
-@click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+@journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",
     help="Grade and write the I-th of N parts of about equal work; unite them with `exam-pp merge`.",

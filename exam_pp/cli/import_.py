@@ -9,12 +9,9 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import METHOD_NAME, output_option
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, output_option
 
 log = logging.getLogger(__name__)
-
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
-
 
 _OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
@@ -33,21 +30,21 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
 @click.option(
     "--runs",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True),
+    type=FILES,
     help="A TREC run file, or a folder of them; may be repeated.",
 )
 @click.option(
-    "--texts", type=_FILE, help="Passage texts: TSV `id<TAB>text`, or JSON lines with an id and a text."
+    "--texts", type=FILE, help="Passage texts: TSV `id<TAB>text`, or JSON lines with an id and a text."
 )
-@click.option("--qrels", type=_FILE, help="Manual judgments, noted with the pooled passages.")
+@click.option("--qrels", type=FILE, help="Manual judgments, noted with the pooled passages.")
 @click.option(
-    "--queries", type=_FILE, help="Only these queries, in this order (default: all, as they appear)."
+    "--queries", type=QUERIES_FILE, help="Only these queries, in this order.  [default: all, as they appear]"
 )
 @click.option(
     "--top", type=click.IntRange(min=1), default=20, show_default=True, help="Passages pooled of each run."
 )
 @click.option("--judged", is_flag=True, help="Pool every passage of --qrels too.")
-@click.option("--answers", multiple=True, type=_FILE, help="Answers of RAG systems; may be repeated.")
+@click.option("--answers", multiple=True, type=FILE, help="Answers of RAG systems; may be repeated.")
 @click.option(
     "--unit",
     type=click.Choice(["paragraph", "sentence", "whole"]),
@@ -60,20 +57,20 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
 @click.option(
     "--candidates",
     multiple=True,
-    type=_FILE,
+    type=FILE,
     help="Retrieved segments with their texts (rank_llm, UMBRELA, AutoNuggetizer), in place of --runs.",
 )
 @click.option(
-    "--assignments", multiple=True, type=_FILE, help="Answers with nugget assignments (AutoNuggetizer)."
+    "--assignments", multiple=True, type=FILE, help="Answers with nugget assignments (AutoNuggetizer)."
 )
-@click.option("--umbrela", multiple=True, type=_FILE, help="Judge rows of UMBRELA, for --passages.")
+@click.option("--umbrela", multiple=True, type=FILE, help="Judge rows of UMBRELA, for --passages.")
 @click.option(
-    "--passages", type=_FILE, help="Passages file that --assignments or --umbrela add their labels to."
+    "--passages", type=FILE, help="Passages file that --assignments or --umbrela add their labels to."
 )
 @click.option("--grader", help="With --assignments or --umbrela: who labelled, such as human:alice.")
 @click.option(
     "--bank",
-    type=_FILE,
+    type=FILE,
     help="With --assignments: bank whose ids the nuggets get, by query and text. [default: ids of the texts]",
 )
 @click.option("--bank-output", type=_OUTPUT, help="With --assignments: also write their nuggets as a bank.")

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import (
+    FILE,
+    FILES,
+    FOR_SCRIPTS,
     METHOD_NAME,
+    QUERIES_FILE,
     emit,
     emit_report,
     format_option,
@@ -27,9 +31,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 BANK = click.option("--bank", type=FILE, help="Test bank: which entries and queries count.")
-QUERIES = click.option("--queries", type=FILE, help="Only the queries of this file (JSON, JSONL or TSV).")
+QUERIES = click.option(
+    "--queries", type=QUERIES_FILE, help="Only the queries of this file (JSON, JSONL or TSV)."
+)
 CUTOFF = click.option(
     "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
 )
@@ -58,10 +63,6 @@ PLOT_LENGTH = click.option(
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
 
 
-TABLES = ("text", "md", "tsv", "json", "latex")
-"""The formats that show a leaderboard with all its columns."""
-
-
 def measures_option(default: str) -> Callable[[F], F]:
     """``-m``, repeatable; the command receives ``measures``."""
     return click.option(
@@ -69,7 +70,7 @@ def measures_option(default: str) -> Callable[[F], F]:
         "--measure",
         "measures",
         multiple=True,
-        help=f"Measure, by its name in ir-measures or trec_eval; repeatable. [default: {default}]",
+        help=f"Measure, by its name in ir-measures or trec_eval; may be repeated. [default: {default}]",
     )
 
 
@@ -82,7 +83,7 @@ def run_options(*, required: bool) -> Callable[[F], F]:
             measures_option("nDCG@10"),
             click.option(
                 "--runs",
-                type=click.Path(path_type=Path),
+                type=FILES,
                 required=required,
                 help="Folder of run files: make a leaderboard.",
             ),
@@ -119,7 +120,9 @@ class LeaderboardOutput:
         """Raise :class:`click.UsageError` for options that the format has no place for."""
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
-        if self.per_query or self.form not in TABLES:
+        from exam_pp.reports.render import RENDERERS
+
+        if self.per_query or self.form not in RENDERERS:
             what = "--per-query" if self.per_query else f"--format {self.form}"
             if self.significance:
                 raise click.UsageError(f"{what} has no place for --significance.")
@@ -149,7 +152,7 @@ class LeaderboardOutput:
             report = per_query_report(evaluation, title)
         else:
             report = leaderboard_report(
-                evaluation, title, for_people=self.form in ("text", "md"), statistics=self.statistics
+                evaluation, title, for_people=self.form not in FOR_SCRIPTS, statistics=self.statistics
             )
             if ranks:
                 from exam_pp.phases.published import with_official_ranks
@@ -215,7 +218,7 @@ def leaderboard_options(
         SAMPLES,
         SEED,
         plot_option("the first measure with its intervals"),
-        format_option("text", "tsv", "json", "md", "trec_eval", *formats),
+        format_option("trec_eval", *formats),
         output_option(output_help),
     ]
     if official:

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.options import FILE, required_output
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
 
 @click.command("merge")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@required_output("United file.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="United file."
-)
-@click.option(
-    "--like", type=click.Path(path_type=Path),
+    "--like", type=FILE,
     help="Put queries and passages in the order of this file; every query of it must be there.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Refuse files that say different things of a passage.")

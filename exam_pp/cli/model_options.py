@@ -32,9 +32,9 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         click.option("--revision", help="Revision of a Hugging Face model."),
         click.option("--engine", type=click.Choice(_ENGINES), default="auto", show_default=True),
         click.option(
-            "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ... (default: by device)."
+            "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ...  [default: by device]"
         ),
-        click.option("--device", help="cpu, cuda, cuda:1 ... (default: the first GPU, else the CPU)."),
+        click.option("--device", help="cpu, cuda, cuda:1 ...  [default: the first GPU, else the CPU]"),
         click.option(
             "--device-map",
             type=click.Choice(["auto"]),
@@ -42,9 +42,9 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option("--dtype", type=click.Choice(_DTYPES), default="auto", show_default=True),
         click.option(
-            "--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch (default: by device)."
+            "--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch.  [default: by device]"
         ),
-        click.option("--threads", type=click.IntRange(1), help="CPU threads (default: all)."),
+        click.option("--threads", type=click.IntRange(1), help="CPU threads.  [default: all]"),
         click.option(
             "--greedy",
             is_flag=True,

@@ -9,20 +9,16 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
+from exam_pp.cli.options import PASSAGES, QUERIES_FILE, QUERY_TEXTS, journal_options, required_output
 from exam_pp.cli.progress import progress
 
 log = logging.getLogger(__name__)
 
-_FILE = click.Path(path_type=Path, allow_dash=True)
-
 
 @click.command("nuggetize")
-@click.argument("passages", type=_FILE)
-@click.option("-o", "--output", type=_FILE, required=True, help="Test bank.")
-@click.option(
-    "--queries", type=click.Path(path_type=Path), required=True,
-    help="Texts of the queries (JSON, JSONL or TSV).",
-)  # fmt: skip
+@PASSAGES
+@required_output("Test bank.")
+@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @click.option(
     "--judgments",
     "source",
@@ -37,7 +33,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option("--judge", help="Model whose UMBRELA labels are used, where the file holds several.")
 @click.option(
     "--ranking", metavar="SYSTEM",
-    help="Take the passages in the order of this system (default: reciprocal rank fusion of all).",
+    help="Take the passages in the order of this system.  [default: reciprocal rank fusion of all]",
 )  # fmt: skip
 @click.option(
     "--max-nuggets", type=click.IntRange(1, 100), default=30, show_default=True,
@@ -66,11 +62,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option("--description", default="", help="Words about this bank, for its records.")
 @click.option("--max-queries", type=click.IntRange(1), help="Only the first queries.")
 @model_options()
-@click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
-@click.option(
-    "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
-)
-@click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+@journal_options
 def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
     """Let a model make nuggets of the relevant passages in PASSAGES (AutoNuggetizer).
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from exam_pp.errors import DataError
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -15,10 +19,50 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-ReportFormat = Literal["text", "tsv", "json", "md"]
+REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
+"""The registered renderers of this package (exam_pp/reports/render.py)."""
+FOR_SCRIPTS = ("tsv", "json")
+"""Formats with a number in every cell, and every row on its own."""
 
-PASSAGES = click.argument("passages", type=click.Path(path_type=Path, allow_dash=True))
-GRADED = click.argument("graded", type=click.Path(path_type=Path, allow_dash=True))
+
+class InputPath(click.Path):
+    """A file that is read, or ``-``: what cannot be is told before any work, in the words of the readers.
+
+    click's own check would make it a wrong usage. With ``folders`` a folder is fine, with ``data_sets`` a
+    name such as ``irds:NAME``.
+    """
+
+    def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=folders, allow_dash=True)
+        self._data_sets = data_sets
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """The path; raises :class:`DataError`."""
+        name = os.fspath(value)
+        if name != "-" and not (self._data_sets and name.startswith("irds:")):
+            try:
+                mode = Path(name).stat().st_mode
+            except OSError as error:
+                raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
+            if stat.S_ISDIR(mode) and not self.dir_okay:
+                raise DataError("is a folder, not a file.", file=name)
+        return super().convert(value, param, ctx)
+
+
+FILE = InputPath()
+FILES = InputPath(folders=True)
+QUERIES_FILE = InputPath(data_sets=True)
+OUTPUT_PATH = click.Path(path_type=Path, allow_dash=True)
+
+PASSAGES = click.argument("passages", type=FILE)
+GRADED = click.argument("graded", type=FILE)
+MIN_GRADE_DEFAULT = "[default: 4, or the top of a shorter scale; 1 for prompts without a scale]"
+MIN_GRADE = click.option(
+    "--min-grade", type=int, help=f"Grade from which an entry is covered.  {MIN_GRADE_DEFAULT}"
+)
+QUERY_TEXTS = "Texts of the queries (JSON, JSONL or TSV)."
 
 METHOD_NAME = click.option(
     "--method-name",
@@ -31,19 +75,53 @@ METHOD_NAME = click.option(
 
 def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
     """``-o FILE``; the default is standard output."""
-    return click.option(
-        "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), default="-", help=help_text
-    )
+    return click.option("-o", "--output", type=OUTPUT_PATH, default="-", help=help_text)
 
 
-def format_option(*formats: str) -> Callable[[F], F]:
-    """``--format``; the first is the default."""
-    names = formats or ("text", "tsv", "json", "md")
+def required_output(help_text: str) -> Callable[[F], F]:
+    """``-o FILE`` that has to be named, if only as ``-``."""
+    return click.option("-o", "--output", type=OUTPUT_PATH, required=True, help=help_text)
+
+
+def journal_options(function: F) -> F:
+    """How a command that asks a model continues after an interruption."""
+    options = [
+        click.option(
+            "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
+        ),
+        click.option(
+            "--journal",
+            "journal_file",
+            type=click.Path(path_type=Path),
+            help="Reply journal.  [default: next to -o]",
+        ),
+        click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+class _Format(click.Choice[str]):
+    """Formats of this package; those of others are looked for only when a name is none of these."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the format."""
+        if value not in self.choices:
+            from exam_pp.reports.render import RENDERERS
+
+            if value in RENDERERS.names():
+                return value
+        return super().convert(value, param, ctx)
+
+
+def format_option(*others: str) -> Callable[[F], F]:
+    """``--format`` of a report; ``others`` are layouts that the command writes itself."""
     return click.option(
         "--format",
         "form",
-        type=click.Choice(names),
-        default=names[0],
+        type=_Format((*REPORT_FORMATS, *others)),
+        default=REPORT_FORMATS[0],
         show_default=True,
         help="Output format.",
     )
@@ -109,15 +187,13 @@ def answers_class_option(function: F) -> F:
         "--answers-class",
         metavar="NAME",
         callback=name_of,
-        help="The prompt whose answers explain the ratings (default: any without a scale).",
+        help="The prompt whose answers explain the ratings.  [default: any without a scale]",
     )(function)
 
 
 def prompt_file_option(help_text: str) -> Callable[[F], F]:
     """``--prompt-file``, repeatable; the command receives ``prompt_files``."""
-    return click.option(
-        "--prompt-file", "prompt_files", multiple=True, type=click.Path(path_type=Path), help=help_text
-    )
+    return click.option("--prompt-file", "prompt_files", multiple=True, type=FILE, help=help_text)
 
 
 def plot_option(what: str) -> Callable[[F], F]:

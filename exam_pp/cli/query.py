@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.options import emit, output_option
+from exam_pp.cli.options import FILE, emit, output_option
 from exam_pp.cli.sql_options import limit_options, source_options, take_limits, take_sources
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 @click.command("query")
 @click.argument("arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True))
 @source_options
-@click.option("--sql-file", type=click.Path(path_type=Path, allow_dash=True), help="Read the SQL from here.")
+@click.option("--sql-file", type=FILE, help="Read the SQL from here.")
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="What $NAME in the SQL stands for."
 )

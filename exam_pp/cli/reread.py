@@ -8,16 +8,21 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import GRADED, filter_options, grade_filter, prompt_file_option
+from exam_pp.cli.options import (
+    FILE,
+    GRADED,
+    filter_options,
+    grade_filter,
+    prompt_file_option,
+    required_output,
+)
 
 log = logging.getLogger(__name__)
 
 
 @click.command("reread")
 @GRADED
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
-)
+@required_output("Graded file.")
 @click.option(
     "--unparsed",
     type=click.Choice(["default", "ungraded", "published"]),
@@ -27,7 +32,7 @@ log = logging.getLogger(__name__)
 )
 @click.option(
     "--bank",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Test bank with gold answers, for answers to prompts with a key.",
 )
 @prompt_file_option("TOML file with a prompt of your own that made grades; may be repeated.")

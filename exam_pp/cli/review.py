@@ -8,19 +8,25 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import answers_class_option, emit, filter_options, grade_filter, prompt_file_option
+from exam_pp.cli.options import (
+    FILE,
+    GRADED,
+    MIN_GRADE,
+    answers_class_option,
+    emit,
+    filter_options,
+    grade_filter,
+    prompt_file_option,
+    required_output,
+)
 
 log = logging.getLogger(__name__)
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(name="review")
-@click.argument("graded", type=_PATH)
-@click.option("--bank", type=_PATH, help="The test bank, for the words of its entries and to edit them.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="HTML file."
-)
+@GRADED
+@click.option("--bank", type=FILE, help="The test bank, for the words of its entries and to edit them.")
+@required_output("HTML file.")
 @click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many passages of each query.")
 @filter_options
@@ -28,7 +34,7 @@ _PATH = click.Path(path_type=Path)
 @prompt_file_option("A TOML file with the prompt, for its words and scale; may be repeated.")
 @click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
 @click.option("--reviewer", default="", metavar="NAME", help="Who reviews; can be entered on the page, too.")
-@click.option("--min-grade", type=int, help="Rating from which an entry counts as covered.")
+@MIN_GRADE
 @click.option(
     "--cutoff",
     type=click.IntRange(min=1),

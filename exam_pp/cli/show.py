@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import emit, output_option
+from exam_pp.cli.options import FILE, emit, output_option
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt
@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command("prompt")
 @click.argument("name", required=False)
-@click.option("--prompt-file", type=click.Path(path_type=Path), help="TOML file with a prompt of your own.")
+@click.option("--prompt-file", type=FILE, help="TOML file with a prompt of your own.")
 @output_option()
 def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> None:
     """Print the words of the prompt NAME, its scale, how replies are read, and where it is from."""

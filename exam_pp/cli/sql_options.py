@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.options import METHOD_NAME
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE
 
 if TYPE_CHECKING:
     from exam_pp.phases.query import SqlSources
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FILE = click.Path(path_type=Path)
-
 
 def source_options(function: F) -> F:
     """What stands beside the graded files; taken by :func:`take_sources`."""
     options = [
-        click.option("--bank", "banks", multiple=True, type=_FILE, help="Test bank, for `bank`."),
-        click.option("--runs", multiple=True, type=_FILE, help="Run file or folder of them, for `runs`."),
-        click.option("--scores", multiple=True, type=_FILE, help="Leaderboard, for `scores`."),
-        click.option("--queries", multiple=True, type=_FILE, help="Query texts, for `queries`."),
+        click.option("--bank", "banks", multiple=True, type=FILE, help="Test bank, for `bank`."),
+        click.option("--runs", multiple=True, type=FILES, help="Run file or folder of them, for `runs`."),
+        click.option("--scores", multiple=True, type=FILE, help="Leaderboard, for `scores`."),
+        click.option("--queries", multiple=True, type=QUERIES_FILE, help="Query texts, for `queries`."),
         METHOD_NAME,
     ]
     for option in reversed(options):

@@ -10,7 +10,10 @@ import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.options import (
+    FILE,
+    FOR_SCRIPTS,
     GRADED,
+    MIN_GRADE,
     answers_class_option,
     emit,
     filter_options,
@@ -36,7 +39,7 @@ def _report(function: F) -> F:
         GRADED,
         click.option(
             "--bank",
-            type=click.Path(path_type=Path),
+            type=FILE,
             help="The test bank: the words of its entries. Without it, graded ids stand for them.",
         ),
         click.option(
@@ -51,7 +54,7 @@ def _report(function: F) -> F:
         ),
         filter_options,
         answers_class_option,
-        format_option("text", "html", "tsv", "md", "json"),
+        format_option(),
         output_option(),
     ]
     for option in reversed(options):
@@ -81,12 +84,6 @@ _RELEVANT = click.option(
     show_default=True,
     help="The judgment from which a passage is relevant (TREC DL: 2).",
 )
-_COVERED = click.option(
-    "--min-grade",
-    type=int,
-    help="The grade from which an entry is covered.  [default: 4, or the top of a shorter scale; 1 for "
-    "prompts without a scale]",
-)
 
 
 @command.command(short_help="Entry by entry: passages by rating, with answers.")
@@ -108,7 +105,7 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
 
 @command.command(short_help="Passages × entries: grades and answers.")
 @_report
-@_COVERED
+@MIN_GRADE
 @click.option(
     "--min-answers",
     type=click.IntRange(min=0),
@@ -130,7 +127,7 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 
 @command.command(short_help="Relevant passages that cover no entry.")
 @_report
-@_COVERED
+@MIN_GRADE
 @_RELEVANT
 @_limit("passages for each query")
 def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
@@ -142,7 +139,7 @@ def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
 
 @command.command(short_help="Entries that non-relevant passages cover.")
 @_report
-@_COVERED
+@MIN_GRADE
 @_RELEVANT
 @click.option(
     "--often",
@@ -168,7 +165,7 @@ def spurious(relevant: int, often: int, examples: int, limit: int | None, **opti
 
 @command.command(short_help="Where people and the model disagree, worst first.")
 @_report
-@_COVERED
+@MIN_GRADE
 @_RELEVANT
 @_limit("passages in each direction", default=20)
 def disagreements(relevant: int, limit: int | None, **options: Any) -> None:
@@ -230,6 +227,6 @@ def _write(
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])
-    shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in ("tsv", "json"))
+    shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in FOR_SCRIPTS)
     page = verify(graded, report, grade_filter(**filters), bank=bank, shown=shown)
     emit(rendered(page, form), output, inputs=[graded, bank])

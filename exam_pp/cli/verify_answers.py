@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import GRADED
+from exam_pp.cli.options import FILE, GRADED, journal_options, required_output
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
 
@@ -18,21 +18,13 @@ log = logging.getLogger(__name__)
 
 @click.command("verify-answers")
 @GRADED
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True, help="Graded file."
-)
-@click.option(
-    "--bank", type=click.Path(path_type=Path), required=True, help="Test bank of questions with gold answers."
-)
+@required_output("Graded file.")
+@click.option("--bank", type=FILE, required=True, help="Test bank of questions with gold answers.")
 @click.option("--answers-by", metavar="MODEL", help="Only answers that this model extracted.")
 @click.option("--prompt-class", help="Only answers that were extracted with this prompt.")
 @model_options()
 @click.option("--regrade", is_flag=True, help="Ask again about answers that the model has verified.")
-@click.option("--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted.")
-@click.option(
-    "--journal", "journal_file", type=click.Path(path_type=Path), help="Reply journal (default: next to -o)."
-)
-@click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands.")
+@journal_options
 def command(
     graded: Path, output: Path, bank: Path, answers_by: str | None, prompt_class: str | None, **options: Any
 ) -> None:

@@ -70,8 +70,8 @@ def test_qrels_go_to_the_output(run: Run, tiny_passages: Path, tmp_path: Path) -
 def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
     saved = tmp_path / "saved.qrels"
     code, out, err = run(
-        "evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--min-grade", 5, "--qrels", saved,
-        "--format", "tsv",
+        "evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--min-grade", 5,
+        "--qrels-output", saved, "--format", "tsv",
     )  # fmt: skip
 
     assert code == 0
@@ -179,7 +179,7 @@ PROBLEMS = [
     (["cover", "GRADED", "--model", "other"], 1, "No grades in"),
     (["cover", "GRADED", "-o", "GRADED"], 1, "is also an input"),
     (["cover", "GRADED", "-o", "RUNS"], 1, "is a folder"),
-    (["cover", "GRADED", "--bank", "absent"], 2, "does not exist"),
+    (["cover", "GRADED", "--bank", "absent"], 1, "cannot be read"),
     (["cover", "GRADED", "--cutoff", "0"], 2, "x>=1"),
     (["cover", "absent"], 1, "absent"),
     (["qrels", "GRADED", "-m", "RR"], 2, "go with --runs"),

@@ -63,7 +63,6 @@ def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[b
     [
         ([], "Nothing to import"),
         (["--judged"], "--judged needs --qrels"),
-        (["--runs", "absent"], "'absent' does not exist"),
     ],
 )
 def test_wrong_usage(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from exam_pp.cli.main import main
@@ -17,7 +19,12 @@ from exam_pp.cli.main import main
         "grade GRADED -o out.jsonl --bank BANK --prompt-class X --model m --timeout nan",
     ],
 )
-def test_not_a_number(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_not_a_number(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("BANK", "GRADED"):
+        Path(name).touch()
     with pytest.raises(SystemExit) as stop:
         main(command.split())
     assert stop.value.code == 2

@@ -1,0 +1,95 @@
+"""Options that several commands share: the same files, formats and messages everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from exam_pp.cli.main import cli, main
+from exam_pp.cli.options import REPORT_FORMATS
+from exam_pp.reports.document import Report
+from exam_pp.reports.render import RENDERERS
+
+
+def commands(command: click.Command, parent: click.Context | None = None) -> Iterator[click.Command]:
+    context = click.Context(command, parent=parent)
+    if not isinstance(command, click.Group):
+        yield command
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from commands(found, context)
+
+
+def error(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(command.split())
+    assert stop.value.code == 1
+    return capsys.readouterr().err
+
+
+INPUTS = [
+    "evaluate cover IN -o out",
+    "evaluate cover here --bank IN",
+    "evaluate cover here --queries IN",
+    "evaluate cover here --official IN",
+    "evaluate qrels here --fill-holes IN",
+    "evaluate nuggets here --bank IN",
+    "analyze agreement here --qrels IN",
+    "analyze compare IN",
+    "diff here IN",
+    "grade here --bank IN --model fake -o out",
+    "grade here --queries IN --model fake -o out",
+    "import --texts IN -o out",
+    "import --answers IN -o out",
+    "review IN -o out",
+    "apply-edits IN here -o out",
+    "merge here --like IN -o out",
+    "export umbrela here --queries IN",
+    "bank split IN --secret 0.5 -o out --secret-output secret",
+    "show prompt --prompt-file IN",
+    "db IN -o out",
+]
+
+
+@pytest.mark.parametrize("command", INPUTS)
+def test_an_input_that_cannot_be_read(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here").touch()
+    Path("folder").mkdir()
+    absent = error(command.replace("IN", "absent"), capsys)
+    assert absent == "exam-pp: absent: cannot be read (No such file or directory).\n"
+    assert error(command.replace("IN", "folder"), capsys) == "exam-pp: folder: is a folder, not a file.\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
+
+
+def test_runs_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "absent: cannot be read" in error("evaluate judgments - --runs absent", capsys)
+
+
+def test_no_command_leaves_the_check_to_click() -> None:
+    """Which would call a file that is not there a wrong usage, in some commands and not in others."""
+    paths = [p.type for command in commands(cli) for p in command.params if isinstance(p.type, click.Path)]
+    assert paths
+    assert not any(path.exists for path in paths)
+
+
+def test_reports_have_every_registered_format() -> None:
+    assert sorted(REPORT_FORMATS) == RENDERERS.names()
+
+
+def test_a_format_of_another_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def upper(report: Report) -> str:
+        return f"{len(report.blocks)} BLOCKS\n"
+
+    monkeypatch.setitem(RENDERERS._values, "upper", upper)
+    main(["list", "models", "--format", "upper"])
+    assert capsys.readouterr().out == "2 BLOCKS\n"
