@@ -120,6 +120,7 @@ class _Pool:
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._sources: dict[str, Path] = {}
         self._ignored: dict[str, set[str]] = defaultdict(set)
+        self._dropped = 0
         self.losses = Losses()
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
@@ -179,15 +180,24 @@ class _Pool:
                 raise DataError(f"the passage id {line.passage_id!r} is also in a run.", file=str(file))
             passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
 
-    def add_judgments(self, qrels: Iterable[Qrel], *, judged: bool) -> None:
+    def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
         """Give pooled passages their judgments; with ``judged`` pool all others as well."""
         known = frozenset(self._passages)
+        noted = left_out = 0
         for qrel in qrels:
             query_id = _query_of(qrel.query_id, known)
             if judged and self._takes(query_id, "judgments"):
                 self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
+                noted += 1
+            else:
+                left_out += query_id in known
+        if left_out:
+            words = counted(left_out, "judgment is of a passage", "judgments are of passages")
+            log.info("%s not pooled: left out (--judged pools every judged passage).", words)
+        if qrels and not noted:
+            log.warning("No judgment is of a pooled passage: do the judgments have the ids of the runs?")
 
     def add_texts(self, path: Path | None, *, skip_missing: bool) -> None:
         """Find the texts of the pooled passages."""
@@ -211,6 +221,7 @@ class _Pool:
                     file=str(path) if path else None,
                 )
             log.warning("%s; they are dropped.", found)
+            self._dropped = len(missing)
         for query_id, passages in self._passages.items():
             for passage_id, pooled in passages.items():
                 if pooled.text is None:
@@ -233,7 +244,9 @@ class _Pool:
         """Write all queries that have passages."""
         if not any(self._passages.values()):
             raise DataError(
-                "No passages were pooled; the runs, judgments, answers and queries share no query."
+                "None of the pooled passages has a text: do the texts have the ids of the runs and judgments?"
+                if self._dropped
+                else "No passages were pooled; the runs, judgments, answers and queries share no query."
             )
         judged = passages = queries = 0
         systems: set[str] = set()

@@ -152,6 +152,27 @@ def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> No
     assert "they are dropped" in caplog.text
 
 
+def test_judgments_that_are_left_out_are_told(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    qrels = collection / "qrels.txt"
+    built(collection, qrels=qrels)
+    assert "1 judgment is of a passage not pooled: left out (--judged pools" in caplog.text
+    caplog.clear()
+    built(collection, qrels=qrels, judged=True)
+    assert "not pooled" not in caplog.text
+    qrels.write_text("q1 0 D1 1\nq1 0 D2 1\n")
+    summary, _ = built(collection, qrels=qrels)
+    assert summary.judged == 0
+    assert "2 judgments are of passages not pooled" in caplog.text
+    assert "No judgment is of a pooled passage: do the judgments have the ids of the runs?" in caplog.text
+
+
+def test_where_no_text_is_found_the_ids_are_suspected(collection: Path) -> None:
+    (collection / "texts.tsv").write_text("D1\tText.\n")
+    with pytest.raises(DataError, match="None of the pooled passages has a text: do the texts have the ids"):
+        built(collection, skip_missing_texts=True)
+
+
 def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) -> None:
     answer = {
         "run_id": "team/gen",
