@@ -153,8 +153,11 @@ def _over(part: Floats, whole: Floats) -> Floats:
 def resample_systems(
     scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = 2000, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Scores and negated ranks of resampled systems (those of both sides), samples × systems each."""
-    common = [system for system in scores if system in ranks]
+    """Scores and negated ranks of resampled systems (those of both sides), samples × systems each.
+
+    The order of the systems makes no difference.
+    """
+    common = sorted(scores.keys() & ranks.keys())
     drawn = np.random.default_rng(seed).integers(0, len(common), (samples, len(common)))
     ours = np.array([scores[system] for system in common])
     official = np.array([-ranks[system] for system in common])

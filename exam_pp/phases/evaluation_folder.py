@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exam_pp.errors import OutputError, SelectionError
@@ -25,12 +25,17 @@ from exam_pp.phases.figures import (
     response_lengths,
     sweep_figure,
 )
-from exam_pp.phases.leaderboards import leaderboard_report, official_json, per_query_report
+from exam_pp.phases.leaderboards import (
+    SCRIPT_DECIMALS,
+    leaderboard_report,
+    official_json,
+    per_query_report,
+)
 from exam_pp.phases.score_runs import score_runs
 from exam_pp.phases.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.sweep import sweep, sweep_report
 from exam_pp.phases.uncertainty import Statistics
-from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report
+from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, write_text
@@ -115,8 +120,8 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
         if official is None:
             official = _judged(out, sources, over_queries)
     if official is not None:
-        _correlations(out, sources, official, queries)
-    _agreement(out, sources)
+        _correlations(out, sources, official, queries, asked)
+    _agreement(out, sources, asked)
     title = f"Evaluation of {Path(sources.graded).name}"
     index = path / "index.html"
     write_text(index, render(Report(title, out.blocks), "html"), inputs=inputs)
@@ -132,7 +137,9 @@ def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: S
         out.blocks.append(Heading(report.title, level=2))
         out.show(report)
         out.figure("length.png", drawing, "Rubric-Cover against response length")
-        out.text("length.tsv", render(report, "tsv"), "words and scores")
+        (table,) = (block for block in report.blocks if isinstance(block, Table))
+        exact = Report(report.title, [replace(table, decimals=SCRIPT_DECIMALS)])
+        out.text("length.tsv", render(exact, "tsv"), "words and scores")
     return per_query
 
 
@@ -163,18 +170,30 @@ def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | No
     return out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
 
 
-def _correlations(out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path]) -> None:
+def _correlations(
+    out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path], statistics: Statistics
+) -> None:
     out.blocks.append(Heading("Correlation with the official leaderboard"))
     ranks, _ = official_ranks(official)
     for path in per_query:
         try:
-            report = correlation(path, official, intervals="systems", decimals=3)
+            for_people, for_scripts = (
+                correlation(
+                    path,
+                    official,
+                    intervals="systems",
+                    samples=statistics.samples,
+                    seed=statistics.seed,
+                    decimals=decimals,
+                )
+                for decimals in (3, SCRIPT_DECIMALS)
+            )
         except SelectionError as error:
             out.blocks.append(Paragraph(str(error)))
             continue
-        out.show(report)
+        out.show(for_people)
         name = path.name.replace("-per-query.tsv", "-correlation.tsv")
-        out.text(name, render(report, "tsv"), "the same for scripts")
+        out.text(name, render(for_scripts, "tsv"), "the same for scripts")
     boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
     ours = {name: board for name, board in boards.items() if board.keys() & ranks.keys()}
     for name, board in ours.items():
@@ -202,17 +221,20 @@ def _correlations(out: _Folder, sources: Sources, official: PathLike, per_query:
     out.show(report)
     with suppress(SelectionError):  # nothing that depends on a threshold
         out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
-    out.text("sweep.tsv", render(report, "tsv"), "the same for scripts")
+    for_scripts = sweep_report(settings, official, decimals=SCRIPT_DECIMALS)
+    out.text("sweep.tsv", render(for_scripts, "tsv"), "the same for scripts")
 
 
-def _agreement(out: _Folder, sources: Sources) -> None:
+def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
     try:
         passages = rated_passages(
             sources.graded, qrels=sources.qrels, bank=sources.bank, grade_filter=sources.grade_filter
         )
     except SelectionError:
         return
-    report = agreement(passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5))
+    report = agreement(
+        passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed
+    )
     out.blocks.append(Heading(report.title))
     out.show(report)
     out.text("agreement.tsv", render(report, "tsv"), "the tables")

@@ -15,7 +15,7 @@ from exam_pp.wording import counted
 PUBLISHED_COVER = "ExamCover"
 """What the published implementation calls Rubric-Cover."""
 
-_SCRIPT_DECIMALS = 6
+SCRIPT_DECIMALS = 6
 """Tables that are read back must not tie systems by rounding."""
 
 
@@ -51,7 +51,7 @@ def leaderboard_report(
             cell += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
             cell += doubt_cells(doubts, system, metric, for_people=for_people)
         cells.append([*cell, counts[system]] if uneven else cell)
-    table = Table([*columns, "queries"] if uneven else columns, cells, decimals=_SCRIPT_DECIMALS)
+    table = Table([*columns, "queries"] if uneven else columns, cells, decimals=SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
     about = f"Means over {counted(number, 'query')} ± standard error."
     return Report(title, [table, *map(Paragraph, [about, *doubts.notes, *evaluation.notes])])
@@ -125,7 +125,7 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
     for row in means:
         groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
     rows = [row for group in groups.values() for row in group]
-    table = Table(["system", "query", "measure", "value"], rows, decimals=_SCRIPT_DECIMALS)
+    table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
     return Report(title, [table, *map(Paragraph, evaluation.notes)])
 
 

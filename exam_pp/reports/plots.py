@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import catch_warnings, simplefilter, warn_explicit
 
 from exam_pp.errors import MissingExtraError, OutputError
+from exam_pp.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+log = logging.getLogger(__name__)
+
+_NO_GLYPH = "missing from font"
+"""In what matplotlib warns of."""
 
 # The palette of Okabe and Ito, "Color universal design" (2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -52,7 +60,18 @@ def draw(figure: Figure, form: str, *, size: tuple[float, float] = (7.0, 4.5)) -
         figure(drawing.subplots())
         stream = BytesIO()
         metadata = {"Date": None} if form == "svg" else {"Software": None}
-        drawing.savefig(stream, format=form, dpi=150, metadata=metadata)
+        with catch_warnings(record=True) as caught:
+            simplefilter("always")
+            drawing.savefig(stream, format=form, dpi=150, metadata=metadata)
+    lacking = {str(found.message) for found in caught if _NO_GLYPH in str(found.message)}
+    if lacking and form == "png":
+        log.warning(
+            "The font of the figure lacks %s, drawn as boxes (.svg keeps them).",
+            counted(len(lacking), "character"),
+        )
+    for found in caught:
+        if str(found.message) not in lacking:
+            warn_explicit(found.message, found.category, found.filename, found.lineno)
     return stream.getvalue()
 
 

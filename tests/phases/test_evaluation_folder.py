@@ -12,9 +12,11 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
+from exam_pp.phases.analyze import correlation
 from exam_pp.phases.evaluation_folder import Sources, write_evaluation
 from exam_pp.phases.figures import length_report, response_lengths
 from exam_pp.phases.uncertainty import Statistics
+from exam_pp.reports.render import render
 from exam_pp.store.scores import read_scores
 
 pytest.importorskip("matplotlib")
@@ -53,6 +55,10 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert page.count("<img") >= 8
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
     assert {score.metric for score in read_scores(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
+    single = correlation(
+        tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100, decimals=6
+    )
+    assert (tmp_path / "cover-correlation.tsv").read_text() == render(single, "tsv")
 
 
 def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:

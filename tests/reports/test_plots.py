@@ -43,6 +43,15 @@ def test_png() -> None:
     assert plots.draw(FIGURES["ranks"](), "png").startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("form", "told"), [("svg", False), ("png", True)])
+def test_names_in_other_scripts(form: str, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Text stays text in SVG; in PNG the font of the figures has no glyph for it."""
+    data = plots.draw(plots.leaderboard([plots.Bar("\u7cfb\u7edf", 0.5)], "RR")[0], form)
+
+    assert ("\u7cfb\u7edf".encode() in data) is not told
+    assert ("lacks 2 characters" in caplog.text) is told
+
+
 def test_other_formats_are_refused() -> None:
     assert plots.figure_format("a.SVG") == "svg"
     with pytest.raises(OutputError, match=r"png or \.svg"):
