@@ -80,7 +80,7 @@ def merge_files(
     """
     inputs = [*files, *([like] if like else [])]
     if streams := [path for path in inputs if is_stream(path)]:
-        raise SelectionError(f"Files that are merged are read twice: name files, not {str(streams[0])!r}.")
+        raise SelectionError(f"Files that are merged are read twice: name a file, not {str(streams[0])!r}.")
     parts = [_Part(path) for path in files]
     order = _order_of(parts, like)
     summary = MergeSummary(len(files))

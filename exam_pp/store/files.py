@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -183,6 +184,7 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
     """
     part, raw = _locked_part(target)
     try:
+        _take_permissions(target, raw)
         yield raw
         raw.flush()
         os.fsync(raw.fileno())
@@ -194,6 +196,12 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):  # what could not be written is on its way up already
             raw.close()
     _sync_folder(target.parent)
+
+
+def _take_permissions(target: Path, part: IO[bytes]) -> None:
+    """What was private stays private, and what a group may write stays so."""
+    with suppress(OSError):  # a new file; or a file system without permissions
+        os.fchmod(part.fileno(), stat.S_IMODE(target.stat().st_mode))
 
 
 @contextmanager
@@ -272,10 +280,14 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
 def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file with -o.")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target} cannot be written: the folder {target.parent} does not exist.")
-    if not os.access(target.parent, os.W_OK):
-        raise OutputError(f"{target} cannot be written: no permission for the folder {target.parent}.")
+    # A link stays, and what it leads to is replaced.
+    folder = (target.resolve() if target.is_symlink() else target).parent
+    if not folder.is_dir():
+        raise OutputError(f"{target} cannot be written: the folder {folder} does not exist.")
+    if not is_stream(target) and not os.access(folder, os.W_OK):
+        raise OutputError(f"{target} cannot be written: no permission for the folder {folder}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"{target} is write-protected; name another file with -o, or allow writing to it.")
     for source in inputs:
         if str(source) != STDIO and target.exists() and Path(source).exists() and target.samefile(source):
             raise OutputError(f"{target} is also an input; name another file with -o.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -343,20 +342,23 @@ def test_strip_says_what_it_needs(secrets: Path, tmp_path: Path, capsys: pytest.
     assert "say --grades, too" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
 
 
+def with_errors(path: Path, errors: str) -> Path:
+    sets = (
+        '{"correctAnswered":[],"wrongAnswered":[]}',
+        (f'{{"correctAnswered":[],"wrongAnswered":[],"llm_response_errors":{errors}}}'),
+    )
+    path.write_text(f'["q",[{{"paragraph_id":"p","text":"t","exam_grades":[{",".join(sets)}]}}]]\n')
+    return path
+
+
 def test_only_what_is_dropped_is_written_anew(tmp_path: Path) -> None:
     """Numbers keep their spelling, and sets of grades without such words all of their bytes."""
-    whole, stripped = (
-        '["q",[{"paragraph_id":"p","text":"t","exam_grades":[{"correctAnswered":[],"wrongAnswered":[]},%s]}]]\n'
-        % ('{"correctAnswered":[],"wrongAnswered":[],"llm_response_errors":%s}' % errors)
-        for errors in (
-            '{"a":{"prompt":"Is it?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}',
-            '{"a": {"response": null, "n": 1E+400, "m": -0}, "b": {"n":1.10}}',
-        )
+    source = with_errors(
+        tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
     )
-    source, once, twice = tmp_path / "in.jsonl", tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
-    source.write_text(whole)
+    once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
     run(f"strip {source} -o {once} --prompts")
-    assert re.sub(r"\s", "", once.read_text()) == re.sub(r"\s", "", stripped)
+    assert once.read_text().replace(" ", "") == source.read_text().replace('"prompt":"Isit?",', "")
     assert '{"correctAnswered":[],"wrongAnswered":[]}' in once.read_text()
     run(f"strip {once} -o {twice} --prompts")
     assert twice.read_bytes() == once.read_bytes()
@@ -365,12 +367,7 @@ def test_only_what_is_dropped_is_written_anew(tmp_path: Path) -> None:
 def test_a_key_twice_in_what_is_stripped_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = tmp_path / "in.jsonl"
-    errors = '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}'
-    source.write_text(
-        '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [{"correctAnswered": [], "wrongAnswered": [], '
-        f'"llm_response_errors": {errors}}}]}}]]'
-    )
+    source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
     assert "'n' stands there twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import errno
+import fcntl
 import gzip
 import io
 import lzma
@@ -38,7 +39,7 @@ class Standard:
     """A replacement of sys.stdin or sys.stdout with a binary buffer."""
 
     def __init__(self, content: bytes = b"") -> None:
-        self.buffer: Any = io.BufferedReader(io.BytesIO(content)) if content else io.BytesIO()  # type: ignore[arg-type]
+        self.buffer: Any = io.BufferedReader(io.BytesIO(content)) if content else io.BytesIO()
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(OutputError, match="no permission for the folder"):
         check_output(tmp_path / "f")
 
@@ -239,7 +240,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match=r"f cannot be written: No space left on device\."):
         write_text(tmp_path / "f", "text")
     assert list(tmp_path.iterdir()) == []
@@ -247,18 +248,40 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
     target = tmp_path / "target.txt"
-    target.write_text("old")
     (tmp_path / "link.txt").symlink_to(target)
-    write_text(tmp_path / "link.txt", "new")
-    assert (tmp_path / "link.txt").is_symlink()
-    assert target.read_text() == "new"
+    write_text(tmp_path / "link.txt", "old")
     umask = os.umask(0)
     os.umask(umask)
     assert target.stat().st_mode & 0o777 == 0o666 & ~umask
+    for mode in (0o600, 0o664, 0o666):
+        target.chmod(mode)
+        write_text(tmp_path / "link.txt", f"new {mode}")
+        assert (tmp_path / "link.txt").is_symlink()
+        assert target.read_text() == f"new {mode}"
+        assert target.stat().st_mode & 0o777 == mode
+
+
+def test_what_is_write_protected_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "target.txt"
+    write_text(target, "old")
+    target.chmod(0o444)
+    if os.geteuid() == 0:  # who may write all the same
+        monkeypatch.setattr(os, "access", lambda path, mode: path != target)
+    with pytest.raises(OutputError, match="is write-protected"):
+        write_text(target, "new")
+    assert target.read_text() == "old"
+
+
+def test_a_link_into_nowhere_is_told_before_the_work(tmp_path: Path) -> None:
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "none" / "target.txt")
+    with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
+        check_output(link)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no /dev/null")
-def test_devices_are_written_and_not_replaced() -> None:
+def test_devices_are_written_and_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: path == Path("/dev/null"))
     write_text("/dev/null", "text")
     assert Path("/dev/null").is_char_device()
 
@@ -294,7 +317,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def no_locks(*_arguments: Any) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(files.fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     write_text(tmp_path / "out.jsonl", "whole")
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
