@@ -177,6 +177,9 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return "leaderboard"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.
+    # A comment first is the title of a table of ours, whose counts look like the columns of other files.
+    if lines[0].startswith("# "):
+        return None
     run = _most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in fields)
     if run and not (titled and separator == "\t"):  # a table is none, though it may have numbers there
         return "run"

@@ -20,6 +20,8 @@ FOREIGN = {
     "a table of dates": "date\tamount\n2020-01-01\t3\n",
     "a table of words": "a\tb\tc\nx\ty\tz\n",
     "a table with numbers": "prompt class\tmin grade\tmeasure\tn\tSpearman\tKendall\nP\t4\tRR\t6\t0.9\t0.8\n",
+    "a table of agreement": "# GRADED, best rating\nlabel\t3\t2\t1\t0\tTotal\tκ\tinterval\n"
+    + "".join(f"{n}\t361\t789\t514\t542\t2206\t0.23\t[0.14, 0.31]\n" for n in range(6)),
     "systems without a number": "system,comment\nbm25,good\n",
     "a page": "<html><body>words</body></html>\n",
     "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
