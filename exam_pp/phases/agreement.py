@@ -18,6 +18,7 @@ from exam_pp.metrics.agreement import (
 )
 from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.labels import KthBest, LabelRule
+from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.agreement_layouts import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluate import PathLike
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
@@ -266,12 +267,9 @@ def _labels_by_grader(
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(read_passages_for_metrics(graded))
     found = GradeSelector(criteria)
-    judged: dict[tuple[str, ...], int] = {}
     for line in lines:
         for passage in line.passages:
             found.select(passage)
-            if passage.judgments:
-                judged[line.query_id, passage.passage_id] = max(j.relevance for j in passage.judgments)
     if not found.selected:
         found.check(str(graded))
     name = grader_names(list(found.selected))
@@ -281,8 +279,9 @@ def _labels_by_grader(
         labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:
             yield name(key), labels
-    if judged and labelling is not None:
-        yield HUMAN, judged
+    judged = judgment_qrels(lines) if labelling is not None else []
+    if judged:
+        yield HUMAN, {(line.query_id, line.passage_id): line.relevance for line in judged}
 
 
 def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:

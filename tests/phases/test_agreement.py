@@ -160,6 +160,27 @@ def test_graders_of_one_file(write_jsonl: Callable[[str, list[Any]], Path]) -> N
         graders(path, grade_filter=GradeFilter(model="other"))
 
 
+def test_of_several_judgments_the_highest_is_compared(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
+    """Also where they stand on two lines of the query."""
+
+    def judged(passage_id: str, grade: int, *relevance: int) -> dict[str, Any]:
+        judgments = [
+            {"paragraphId": passage_id, "query": "q", "relevance": r, "titleQuery": "q"} for r in relevance
+        ]
+        return passage(
+            passage_id, paragraph_data={"judgments": judgments}, exam_grades=[rubric({"e": grade})]
+        )
+
+    lines = [["q", [judged("p1", 3, 3, 0), judged("p2", 2, 2)]], ["q", [judged("p2", 2, 0)]]]
+    path = write_jsonl("judged.jsonl", lines)
+
+    assert list(tables_of(graders(path))["Every two graders"].rows[0])[1:] == ["people", 2, *[1.0] * 4]
+    summary = tables_of(agreement(rated_passages(path)))["Labels and judgments as numbers"]
+    assert list(summary.rows[0])[1:] == [1.0] * 4
+
+
 def test_real_judgments(shared_data: Path) -> None:
     """FLAN-T5-large on the LLMJudge development set: better than chance for questions."""
     passages = rated_passages(
