@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.errors import DataError
 from exam_pp.phases.bank_edit import add_history
+from exam_pp.phases.losses import Losses
 from exam_pp.store.autojudge import read_autojudge
-from exam_pp.store.bank_csv import Row, read_bank_csv, row_of
+from exam_pp.store.bank_csv import Row, read_bank_csv, row_of, unused_cells
 from exam_pp.store.banks import read_bank, write_bank
-from exam_pp.store.files import check_output
+from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.genq import read_genq
 from exam_pp.store.nuggetizer import read_nuggetizer
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, TestBank, entry_id
@@ -38,7 +39,11 @@ _SPREADSHEET = "spreadsheet"
 
 @dataclass
 class ConvertedBank:
-    """Counts for the closing line. ``reidentified`` entries have new words, and so new ids."""
+    """Counts for the closing line.
+
+    ``reidentified`` entries have new words, and so new ids; ``kept`` are changed cells of columns in which
+    the base bank stays as it is.
+    """
 
     queries: int = 0
     entries: int = 0
@@ -46,6 +51,8 @@ class ConvertedBank:
     removed: int = 0
     changed: int = 0
     reidentified: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+    losses: Losses = field(default_factory=Losses)
 
     def lines(self) -> Iterator[str]:
         """What was converted, for people."""
@@ -55,6 +62,10 @@ class ConvertedBank:
         if self.added or self.removed or self.changed:
             added = counted(self.added, "entry")
             yield f"{added} added, {self.removed} removed, {self.changed} changed otherwise."
+        if self.kept.total():
+            cells = ", ".join(f"{name} ({count})" for name, count in self.kept.items() if count)
+            yield f"Changed cells that stay as they are in the base bank: {cells}."
+        yield from self.losses.lines()
 
 
 def import_texts(
@@ -69,6 +80,8 @@ def import_texts(
     check_output(output, inputs)
     counts = ConvertedBank()
     if form == "csv":
+        for file in files:
+            note_unused(file, counts.losses)
         rows = [(file, row) for file in files for row in read_bank_csv(file)]
         original = read_bank(base).lines if base is not None else None
         lines = bank_of_rows(rows, original, counts)
@@ -86,6 +99,12 @@ def import_texts(
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)
     return counts
+
+
+def note_unused(path: Path, losses: Losses) -> None:
+    """Count what stands in columns of a spreadsheet that a bank does not have; a pipe is read only once."""
+    for name, count in () if is_stream(path) else unused_cells(path).items():
+        losses.add(f"values of {name!r}" if name else "cells without a column", count)
 
 
 def bank_of_csv(path: Path) -> list[BankLine]:
@@ -213,11 +232,13 @@ def _edited(
     record: dict[str, Any] = {"op": "edit", "id": old.entry_id, "by": _SPREADSHEET}
     new = _fields(file, row)
     for name, default in (("importance", None), ("weight", 1.0), ("gold_answers", None)):
-        if getattr(row, name) != getattr(before, name):
+        if name not in row.missing and getattr(row, name) != getattr(before, name):
             update[name] = new.get(name, default)
             counts.changed += 1
             record |= {"op": name, "value": update[name]}
             history.append(dict(record))
+    for name in ("query_text", "facet_id", "facet_text", "kind", "test_collection"):
+        counts.kept[name] += name not in row.missing and getattr(row, name) != getattr(before, name)
     if row.text != before.text:
         kind = old.kind
         key = entry_id(line.query_id, row.text, line.facet_id)

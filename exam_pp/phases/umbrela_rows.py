@@ -180,6 +180,10 @@ def export_judge_rows(
             direct = [grade for grade in selector.select(passage) if isinstance(grade, DirectGrade)]
             if not direct:
                 continue
+            if direct[-1].error is None and direct[-1].self_ratings is None:
+                raise SelectionError(
+                    f"The selected grades in {graded} are yes or no, not 0 to {UMBRELA.max_rating}."
+                )
             if line.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
             rows.append(_row(texts[line.query_id], passage, direct[-1]))

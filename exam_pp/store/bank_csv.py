@@ -26,7 +26,10 @@ _BOM = "\ufeff"
 
 
 class Row(NamedTuple):
-    """The cells of an entry, as texts; empty where the bank says nothing. ``line`` is of the file."""
+    """The cells of an entry, as texts; empty where the bank says nothing.
+
+    ``line`` is of the file; ``missing`` are the columns that it lacks.
+    """
 
     query_id: str
     query_text: str = ""
@@ -40,6 +43,7 @@ class Row(NamedTuple):
     entry_id: str = ""
     test_collection: str = ""
     line: int = 0
+    missing: frozenset[str] = frozenset()
 
 
 def row_of(line: BankLine, item: Entry) -> Row:
@@ -95,7 +99,7 @@ def read_bank_csv(path: str | Path) -> list[Row]:
         for name in _REQUIRED:
             if not cells[name].strip():
                 raise DataError("is empty.", file=str(path), line=line, field=name)
-        rows.append(Row(**cells, line=line))
+        rows.append(Row(**cells, line=line, missing=frozenset(COLUMNS) - record.keys()))
     return rows
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from exam_pp.cli.main import main
 from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.candidate_segments import export_candidates, import_candidates
 from exam_pp.phases.export_answers import AnswerFormat, export_answers
 from exam_pp.phases.export_assignments import export_assignments
@@ -295,6 +296,20 @@ def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_
 
     assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
     assert "passage ids (1)" in " ".join(told)
+
+
+def test_yes_and_no_are_no_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Rows without labels would be read back as replies that no label was read from."""
+    grade = {
+        "correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading", "relevance_label": 1,
+    }  # fmt: skip
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", grades=[grade])]]])
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n")
+    with pytest.raises(SelectionError, match="are yes or no, not 0 to 3"):
+        export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
+    assert not (tmp_path / "rows.jsonl").exists()
 
 
 def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:

@@ -86,6 +86,36 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     assert second.query_text == "the query 007", "what the spreadsheet does not show stays"
 
 
+def test_columns_that_the_spreadsheet_lacks_stay(demo_data: Path, tmp_path: Path) -> None:
+    bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
+    run("export", bank, "--format", "csv", "-o", sheet)
+    with sheet.open(encoding="utf-8-sig", newline="") as read, narrow.open("w", newline="") as written:
+        writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(csv.DictReader(read))
+    run("import", narrow, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
+
+
+def test_cells_that_are_not_taken_over_are_told(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "bank.csv"
+    run("export", tiny_bank, "--format", "csv", "-o", sheet)
+    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0] |= {"query_text": "other words", "kind": "nugget"}
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, [*rows[0], "note"])
+        writer.writeheader()
+        writer.writerows({**row, "note": "see below"} for row in rows)
+    main(["bank", "import", *map(str, (sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
+    told = capsys.readouterr().err
+    assert "Changed cells that stay as they are in the base bank: query_text (1), kind (1)." in told
+    assert f"Left out, since the format has no place for it: values of 'note' ({len(rows)})." in told
+    assert read_bank(tmp_path / "b").lines == read_bank(tiny_bank).lines
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.bank_formats import bank_of_csv, is_stale
+from exam_pp.phases.bank_formats import bank_of_csv, is_stale, note_unused
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
 from exam_pp.phases.conversion.unsaid import bank_losses, uncounted, used
 from exam_pp.phases.losses import Losses
 from exam_pp.store.autojudge import read_autojudge, write_autojudge
-from exam_pp.store.bank_csv import unused_cells, write_bank_csv
+from exam_pp.store.bank_csv import write_bank_csv
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import is_stream
 from exam_pp.store.genq import genq_text, genq_words, read_genq, write_genq
@@ -44,8 +44,7 @@ def _read_csv(source: Source) -> list[BankLine]:
     if is_stream(source.path):
         uncounted(source.losses)
     else:
-        for name, count in unused_cells(source.path).items():
-            source.losses.add(f"values of {name!r}" if name else "cells without a column", count)
+        note_unused(source.path, source.losses)
     return bank_of_csv(source.path)
 
 
