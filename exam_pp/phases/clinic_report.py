@@ -60,7 +60,7 @@ _CURVE_WORDS = (
 _ENTRY_WORDS = (
     "pass: share of the graded passages with grade {m} or more. r: correlation of passing the entry with the "
     "number of other entries passed. bits: entropy of the grades. systems: how many cover the entry. tau: of "
-    "the leaderboard without the entry against the whole one. judged, non-relevant: of the passages that pass."
+    "the leaderboard without the entry against the whole one. judged, non-relevant: of those that pass."
 )
 
 
