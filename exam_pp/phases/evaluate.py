@@ -19,7 +19,7 @@ from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.graded import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
 from exam_pp.packed import Remade
-from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, returned_nothing, some
 from exam_pp.phases.facets import entries_of_facets
 from exam_pp.phases.judgments import is_passages, judgments
 from exam_pp.phases.selected_grades import (
@@ -144,6 +144,7 @@ def cover_of(
         seen.add(query, ranked, cutoff, min_grades)
     evaluation.notes += _cover_notes(data, seen, soft=soft)
     if missing_queries == "zero":
+        evaluation.notes += returned_nothing(seen.missing)
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
@@ -220,11 +221,14 @@ class _Places:
     places: int = 0
     ungraded: int = 0
     nothing_covered: dict[int, list[str]] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
         self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grades: Sequence[int]
     ) -> None:
         for system, first_rank in first_ranks.items():
+            if system not in query.rankings:
+                self.missing.setdefault(system, []).append(query.query_id)
             top = query.top(system, first_rank, cutoff)
             self.places += len(top)
             self.ungraded += sum(not query.passages[index].levels for index in top)

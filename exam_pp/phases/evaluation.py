@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,3 +55,20 @@ def some(names: Sequence[str], one: str, many: str) -> str:
     """``3 queries (a, b, c)``, with the first few names."""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     return f"{counted(len(names), one, many)} ({listed})"
+
+
+def returned_nothing(missing: Mapping[str, Sequence[str]]) -> list[str]:
+    """Notes on the queries (if any) that each system returned nothing for; where there are many, one note."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for system, query_ids in missing.items():
+        if query_ids:
+            groups.setdefault(tuple(query_ids), []).append(system)
+    if len(groups) > _LISTED:
+        systems = [system for group in groups.values() for system in group]
+        words = some(systems, "system", "systems")
+        return [f"Nothing returned for some queries, scored as an empty ranking there: {words}."]
+    return [
+        f"Nothing returned for {some(query_ids, 'query', 'queries')}, scored as an empty ranking: "
+        f"{', '.join(systems)}."
+        for query_ids, systems in groups.items()
+    ]

@@ -14,7 +14,7 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec import parse_measures
-from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, some
+from exam_pp.phases.evaluation import Evaluation, PathLike, check_names, returned_nothing
 from exam_pp.results import Qrel, RunColumns, SubtopicQrel
 from exam_pp.store.collector import no_collections
 from exam_pp.store.run_columns import read_run_columns
@@ -46,18 +46,10 @@ def score_runs(
     query_ids = scorer.query_ids
     matrix = read_matrix(runs, query_ids, method=method)
     evaluation = scorer(matrix)
-    missing: dict[tuple[str, ...], list[str]] = {}
-    for system in matrix.systems:
-        found = set(matrix.queries_of(system))
-        missing.setdefault(tuple(q for q in query_ids if q not in found), []).append(system)
-    if missing.keys() == {tuple(query_ids)}:
+    missing = _missing_queries(matrix, query_ids)
+    if all(len(queries) == len(query_ids) for queries in missing.values()):
         raise SelectionError(f"No run in {runs} has results for a query that is judged or graded.")
-    evaluation.notes = [
-        f"Nothing returned for {some(queries, 'query', 'queries')}, scored as an empty ranking: "
-        f"{', '.join(systems)}."
-        for queries, systems in missing.items()
-        if queries
-    ]
+    evaluation.notes = returned_nothing(missing)
     return evaluation
 
 
@@ -113,9 +105,16 @@ def score_rankings(
             run[query_id], holes[system, query_id] = _with_holes(places, first)
         matrix.add(system, run)
     evaluation = scorer(matrix)
+    evaluation.notes = returned_nothing(_missing_queries(matrix, list(query_ids)))
     if empty := sum(holes.values()):
         evaluation.notes.append(f"{empty} ranks are not in the file: they count as passages without a label.")
     return evaluation
+
+
+def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    """For every system the queries for which it has no ranking."""
+    found = {system: set(matrix.queries_of(system)) for system in matrix.systems}
+    return {system: [q for q in query_ids if q not in queries] for system, queries in found.items()}
 
 
 _DEEPEST_RANK = 100_000

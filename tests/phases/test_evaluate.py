@@ -16,6 +16,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
 from exam_pp.phases.analyze import correlation
 from exam_pp.phases.evaluate import Evaluation
+from exam_pp.phases.evaluation import returned_nothing
 from exam_pp.phases.leaderboards import leaderboard_report, official_json, per_query_report, published_cover
 from exam_pp.phases.score_runs import score_rankings, score_runs
 from exam_pp.reports.document import Paragraph, Report, Table
@@ -85,12 +86,16 @@ def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> N
     assert means(evaluation)[OVERALL_SYSTEM, name] == pytest.approx(2 / 3)
     assert any("2 queries (q3, q4) of the bank without a graded passage" in note for note in evaluation.notes)
     assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
+    missing = "Nothing returned for 1 query (q2), scored as an empty ranking: easy."
+    assert missing in evaluation.notes
+    assert missing in score_rankings(evaluate.qrels(graded).qrels, graded, ["RR"]).notes
 
 
 def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
     evaluation = evaluate.cover(graded, bank=bank, missing_queries="skip")
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@20"] == pytest.approx(1 / 3)
+    assert not any("Nothing returned" in note for note in evaluation.notes)
     assert rows_of(leaderboard_report(evaluation, ""))[1]["queries"] == 1
 
 
@@ -234,6 +239,15 @@ def test_runs_are_scored_over_the_labels_queries(runs: Path) -> None:
 
     assert means(evaluation) == {("bad", "RR"): 0.25, ("good", "RR"): 1.0}
     assert evaluation.notes == ["Nothing returned for 1 query (q2), scored as an empty ranking: bad."]
+
+
+def test_many_runs_with_gaps_of_their_own_have_one_note() -> None:
+    missing = {f"s{n}": ["q"] * n for n in range(8)}
+
+    assert returned_nothing(missing) == [
+        "Nothing returned for some queries, scored as an empty ranking there: "
+        "7 systems (s1, s2, s3, s4, s5, ...)."
+    ]
 
 
 def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
