@@ -102,10 +102,17 @@ def validation_page() -> str:
     return prose("validation.md", checks=checks, schemas=schemas)
 
 
+def _code(cell: object) -> str:
+    return str(cell) if cell in ("yes", "") else f"`{cell}`"
+
+
 def converting_page() -> str:
     table = conversion_table().blocks[0]
     assert isinstance(table, Table)
-    rows = [f"| {content} | `{name}` | {' | '.join(map(str, rest))} |" for content, name, *rest in table.rows]
+    rows = [
+        f"| {content} | `{name}` | {_code(read)} | {_code(write)} | {words} |"
+        for content, name, read, write, words in table.rows
+    ]
     return prose("converting.md", formats=[row.replace("<TAB>", " TAB ") for row in rows])
 
 

@@ -35,6 +35,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option(
     "--contexts", type=_FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
 )
+@click.option("--queries", type=_FILE, help="For open-rag-eval: texts of queries, where answers lack them.")
 @click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
 @format_option()
 def command(

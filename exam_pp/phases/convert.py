@@ -19,6 +19,7 @@ from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.kinds import kind_of
 from exam_pp.store.passages import read_passages
+from exam_pp.store.queries import read_queries
 from exam_pp.store.trec import MethodName, run_files
 
 __all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
@@ -30,7 +31,8 @@ class Conversion:
     """What is converted. ``source_format`` None: told by the content.
 
     ``unit`` is what of an answer becomes a passage, ``measure`` what official ranks are made of, and
-    ``contexts`` a passages file with the paragraphs of SQuAD2, or the passages of Open RAG Eval.
+    ``contexts`` a passages file with the paragraphs of SQuAD2, or the passages of Open RAG Eval; ``queries``
+    a file with the texts of queries, for answers that do not say them.
     """
 
     source: Path
@@ -41,12 +43,13 @@ class Conversion:
     measure: str | None = None
     method_name: MethodName = "stem"
     contexts: Path | None = None
+    queries: Path | None = None
 
     @property
     def inputs(self) -> list[Path]:
         """Every file that is read."""
         files = run_files(self.source) if self.source.is_dir() else [self.source]
-        return [*files, *([self.contexts] if self.contexts else [])]
+        return [*files, *(path for path in (self.contexts, self.queries) if path is not None)]
 
 
 def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
@@ -73,7 +76,9 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
         bridge = BRIDGES[source_format.content, target_format.content]
         value = bridge(value, losses, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
-    target_format.write(value, Target(conversion.target, losses, inputs, contexts))
+    queries = read_queries(conversion.queries) if conversion.queries else {}
+    texts = {query_id: query.query_text for query_id, query in queries.items()}
+    target_format.write(value, Target(conversion.target, losses, inputs, contexts, texts))
     if loss_report is not None:
         _write_report(conversion, source_format, losses, loss_report)
     return losses
@@ -81,9 +86,11 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
 
 def _check_possible(source: FileFormat, target: FileFormat) -> None:
     if source.read is None:
-        raise SelectionError(f"The format {source.name} is only written.")
+        by = f"; {source.read_by} reads it" if source.read_by else ""
+        raise SelectionError(f"convert does not read {source.name}{by}.")
     if target.write is None:
-        raise SelectionError(f"The format {target.name} is only read.")
+        by = f"; {target.written_by} writes it" if target.written_by else ""
+        raise SelectionError(f"convert does not write {target.name}{by}.")
     if source.content != target.content and (source.content, target.content) not in BRIDGES:
         reachable = [name for name in FORMATS if _is_possible(source, FORMATS.get(name))]
         raise SelectionError(
@@ -122,7 +129,13 @@ def conversion_table() -> Report:
     formats = [FORMATS.get(name) for name in FORMATS]
     contents: list[Content] = list(dict.fromkeys(form.content for form in formats))
     rows = [
-        (form.content, form.name, "yes" if form.read else "", "yes" if form.write else "", form.words)
+        (
+            form.content,
+            form.name,
+            "yes" if form.read else form.read_by,
+            "yes" if form.write else form.written_by,
+            form.words,
+        )
         for content in contents
         for form in formats
         if form.content == content

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ LOST_FIELDS = {
 }
 
 
-def flat(lines: list[BankLine], lost: set[str]) -> list[dict[str, Any]]:
+def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
     """The entries with everything that a bank says of them, without the fields that are said to be lost."""
     rows = []
     for line in lines:
@@ -386,7 +386,7 @@ def test_official_ranks_need_one_measure(tmp_path: Path) -> None:
 def test_impossible_conversions_say_what_is_possible(tmp_path: Path, demo_data: Path) -> None:
     with pytest.raises(SelectionError, match=r"cannot become graded .* it can become qrels"):
         convert(Conversion(demo_data / "qrels.txt", tmp_path / "x", "graded"))
-    with pytest.raises(SelectionError, match="topics is only read"):
+    with pytest.raises(SelectionError, match="does not write topics"):
         convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
     passages = tmp_path / "p.jsonl"
     passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')

@@ -122,9 +122,12 @@ def test_open_rag_eval_needs_the_texts_of_queries(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
-    with pytest.raises(SelectionError, match="'s' to 'q' does not say the query's text"):
+    with pytest.raises(SelectionError, match="text of the query 'q', which the answer of 's' does not say"):
         convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
     assert not (tmp_path / "b.csv").exists()
+    (tmp_path / "q.tsv").write_text("q\tWhat?\n")
+    convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval", queries=tmp_path / "q.tsv"))
+    assert (tmp_path / "b.csv").read_text().splitlines()[1] == "q,What?,1,,,One."
 
 
 @pytest.mark.parametrize(

@@ -37,24 +37,31 @@ class Source:
 class Target:
     """Where a writer writes, and where it notes what it leaves out.
 
-    ``contexts`` are the texts of passages: query id to passage id to text.
+    ``contexts`` are the texts of passages: query id to passage id to text; ``query_texts`` those of queries.
     """
 
     path: Path
     losses: Losses
     inputs: Sequence[Path] = ()
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    query_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format: its content, and how it is read and written; None where that makes no sense."""
+    """A format: its content, and how it is read and written.
+
+    None where that makes no sense, or takes more than one file: ``read_by`` and ``written_by`` are what does
+    it then.
+    """
 
     name: str
     content: Content
     words: str
     read: Callable[[Source], Any] | None = None
     write: Callable[[Any, Target], None] | None = None
+    read_by: str = ""
+    written_by: str = ""
 
 
 FORMATS: Registry[FileFormat] = Registry("file format", "file_formats")
@@ -66,9 +73,12 @@ def add_format(
     words: str,
     read: Callable[[Source], Any] | None,
     write: Callable[[Any, Target], None] | None,
+    *,
+    read_by: str = "",
+    written_by: str = "",
 ) -> None:
     """Register a format."""
-    FORMATS.add(name, FileFormat(name, content, words, read, write))
+    FORMATS.add(name, FileFormat(name, content, words, read, write, read_by, written_by))
 
 
 def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:

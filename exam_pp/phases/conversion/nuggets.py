@@ -58,11 +58,15 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
 
 add_format(
     "nuggetizer-assignments", "passages", "answers with nugget assignments of AutoNuggetizer",
-    _read_assignments, None,
+    _read_assignments, None, written_by="exam-pp export assignments",
 )  # fmt: skip
 add_format(
     "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
-    _read_candidates, None,
+    _read_candidates, None, written_by="exam-pp export candidates",
+)  # fmt: skip
+add_format(
+    "umbrela", "passages", "judge rows of UMBRELA", None, None,
+    read_by="exam-pp import --umbrela", written_by="exam-pp export umbrela",
 )  # fmt: skip
 add_format(
     "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, of one run",

@@ -135,10 +135,11 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
     def generations() -> Iterator[Generation]:
         for answer in answers:
-            if not answer.query_text.strip():
+            query_text = answer.query_text.strip() or target.query_texts.get(answer.query_id, "")
+            if not query_text:
                 raise SelectionError(
-                    f"The answer of {answer.system!r} to {answer.query_id!r} does not say the query's text, "
-                    "which Open RAG Eval needs: convert a file of rag24 or rag25 with texts."
+                    f"Open RAG Eval needs the text of the query {answer.query_id!r}, which the answer of "
+                    f"{answer.system!r} does not say: name a file of queries with --queries."
                 )
             keeps = {"query texts", "cited documents", "references that are not cited", "boundaries of parts"}
             answer_losses(answer, keeps, target.losses)
@@ -153,7 +154,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             missing = sum(docid not in texts for docid in references)
             target.losses.add("texts of documents, which --contexts would give", missing)
             passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.losses) for docid in references}
-            query_text = trimmed(answer.query_text, target.losses)
+            query_text = trimmed(query_text, target.losses)
             yield Generation(answer.query_id, query_text, runs[answer.system], passages, text)
 
     written = list(generations())
@@ -184,6 +185,6 @@ add_format(
 )
 add_format(
     "open-rag-eval-passages", "passages", "passages beside answers of Open RAG Eval, CSV",
-    _read_passages, None,
+    _read_passages, None, written_by="--to open-rag-eval --contexts",
 )  # fmt: skip
 add_format("open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", _read_scores, _write_scores)

@@ -25,5 +25,5 @@ add_format(
         lambda path: (paragraph.passages for paragraph in read_squad(path)),
         {"data": used("title", paragraphs=used("context"))},
     ),
-    None,
+    None, written_by="--to squad2 --contexts",
 )  # fmt: skip
