@@ -264,14 +264,10 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_broken_run_says_so_in_its_status(tiny_passages: Path, tmp_path: Path) -> None:
-    status = tmp_path / "status.json"
+    status, bank = tmp_path / "status.json", tmp_path / "bank.jsonl"
+    bank.write_text("{\n")
     with pytest.raises(SystemExit):
-        main(
-            [
-                "-q",
-                *command(tiny_passages, tmp_path / "none.jsonl", tmp_path / "out", "--status", str(status)),
-            ]
-        )
+        main(["-q", *command(tiny_passages, bank, tmp_path / "out", "--status", str(status))])
     values = json.loads(status.read_text())
     assert values["state"] == "failed"
-    assert "none.jsonl" in values["error"]
+    assert "bank.jsonl" in values["error"]
