@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,9 @@ def read_conditions(
         found += _conditions(file, bank, grade_filter, queries, alone=len(files) == 1)
     if names and len(names) != len(found):
         held = ", ".join(condition.name for condition in found)
-        raise SelectionError(f"{len(names)} names for {len(found)} conditions ({held}).")
+        raise SelectionError(
+            f"{counted(len(names), 'name')} for {counted(len(found), 'condition')} ({held})."
+        )
     found = [Condition(name, c.evaluation) for name, c in zip(names, found, strict=True)] if names else found
     return [Condition(c.name, _of_runs(c, runs)) for c in found] if runs else found
 
@@ -260,8 +262,8 @@ class _Group:
         self._doubts = uncertainty(_of_metrics(evaluation, asked), statistics)
         self._for_people = for_people
         self.columns = [column for metric in self._metrics for column in self._columns(metric)]
-        about = _about(self._rows, self._metrics[0])
-        self.notes = [about, *self._doubts.notes, *evaluation.notes]
+        about = _about(self._rows.values(), self._metrics)
+        self.notes = [*about, *self._doubts.notes, *evaluation.notes]
 
     def _columns(self, metric: str) -> list[str]:
         names = [metric] if self._for_people else [metric, f"{metric} stderr"]
@@ -299,10 +301,26 @@ def _of_metrics(evaluation: Evaluation, metrics: Sequence[str]) -> Evaluation:
     )
 
 
-def _about(rows: Mapping[tuple[str, str], Standing], metric: str) -> str:
-    """How many queries the means are over."""
-    counts = {row.queries for row in rows.values()} - {0}
-    if not counts:
-        return f"Sorted by {metric}."
-    number = max(counts)
-    return f"Means over {counted(number, 'query')}, sorted by {metric}."
+def _about(rows: Iterable[Standing], metrics: Sequence[str]) -> Iterator[str]:
+    """How many queries the means are over; scores of files may be of other queries for every run."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if row.queries:
+            counts.setdefault(row.metric, {})[row.system] = row.queries
+    most = {metric: max(counts[metric].values()) for metric in metrics if metric in counts}
+    number = max(most.values(), default=0)
+    if not number:
+        yield f"Sorted by {metrics[0]}."
+        return
+    fewer = ", ".join(f"{metric} {count}" for metric, count in most.items() if count < number)
+    means = f"Means over {counted(number, 'query')}{f' ({fewer})' if fewer else ''}"
+    yield f"{means}, sorted by {metrics[0]}."
+    short = {
+        system: f"{system} has {metric} of {count} of {most[metric]}"
+        for metric in reversed(most)
+        for system, count in counts[metric].items()
+        if count < most[metric]
+    }
+    if short:
+        listed = "; ".join(list(short.values())[:5]) + ("; ..." if len(short) > 5 else "")
+        yield f"Not over the same queries: {listed}. Such a mean is over its own queries alone."

@@ -265,6 +265,19 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
     assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
 
 
+def test_scores_of_files_that_are_not_over_the_same_queries(tmp_path: Path) -> None:
+    """A run whose file lacks its hard topics would win without a word; V is undefined for a third topic."""
+    for run, topics in (("a", ["1"]), ("b", ["1", "2", "3"])):
+        rows = [{"qid": t, "all_score": 0.5} | ({} if t == "3" else {"vital_score": 0.5}) for t in topics]
+        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    notes = notes_of(nugget_report(read_conditions([tmp_path])))
+
+    assert notes == (
+        "Means over 3 queries (V 2), sorted by V. "
+        "Not over the same queries: a has V of 1 of 2. Such a mean is over its own queries alone."
+    )
+
+
 def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     statistics = Statistics("queries", significance=True, samples=200)
     people = rows_of(nugget_report(read_conditions([graded], [bank]), statistics=statistics))
@@ -363,7 +376,7 @@ def test_nuggets_that_assessors_edited(
 
 @pytest.mark.parametrize(
     ("banks", "names", "error"),
-    [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 names for 2 conditions")],
+    [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 name for 2 conditions")],
 )
 def test_conditions_that_do_not_fit(
     graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str
