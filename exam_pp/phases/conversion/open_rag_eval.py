@@ -148,7 +148,8 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
             parts = [(part.text, tuple(numbers[docid] for docid in part.citations)) for part in answer.parts]
             text = " ".join(words + _marks(cited) for words, cited in parts)
-            target.losses.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
+            if answer.by_sentence:
+                target.losses.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
             texts = target.contexts.get(answer.query_id, {})
             target.losses.add("ids of documents", len(references))
             missing = sum(docid not in texts for docid in references)
