@@ -99,6 +99,23 @@ def test_a_wrong_list_is_asked_again(wrong: str) -> None:
     assert grades.errors == {}
 
 
+def test_of_two_lists_that_are_as_bad_the_later_one_counts() -> None:
+    """The model saw what was wrong with the first one."""
+    replies = iter(['["support", "nearly", "support"]', '["partly", "support", "not_support"]'])
+    grades, _ = assign(unit(3), lambda request: next(replies), repairs=1)
+    assert labels(grades) == {"q1/1": "support", "q1/2": "not_support"}
+
+
+def test_asking_again_is_no_further_progress() -> None:
+    """As many grades are counted as there are nuggets, whatever it took."""
+    counted: list[int] = []
+    llm = FakeLLM(lambda request: "no list" if request.slot("reply") is None else all_support(request))
+    grader = make_grader(PROMPTS.get(LISTWISE), "m", {})
+    drive([grader.run(unit(12))], Answerer(llm, Journal(None), counted.append))
+    assert llm.calls == 4
+    assert sum(counted) == 12
+
+
 def test_a_list_of_the_wrong_length_is_never_cut_to_fit() -> None:
     grades, llm = assign(unit(2), lambda request: '["support", "support", "support"]')
     assert llm.calls == 3, "asked, and asked again twice"

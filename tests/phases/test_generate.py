@@ -120,13 +120,26 @@ def test_facets_are_in_lines_and_ids() -> None:
     assert summary.duplicates == 1
 
 
+def test_all_that_a_facet_gets_is_kept() -> None:
+    """TREC CAR style asks for no number; TREC DL style asks for ten."""
+    many = FakeLLM(lambda r: json.dumps([f"What is {r.slot('subtopic')} {i}?" for i in range(12)]))
+    lines, summary, _ = run([FACETED, PLAIN], many)
+    assert ([len(line.items) for line in lines], summary.surplus) == ([12, 12, 10], 2)
+
+
 def test_repetitions_surplus_and_long_nuggets() -> None:
-    texts = ["Rooted in blues", "rooted in  Blues.", "Evolved from rhythm and blues", "Bill Haley", "Elvis"]
+    texts = [
+        "Rooted in delta blues",
+        "rooted in  Delta blues.",
+        "Evolved from rhythm and blues",
+        "Bill Haley",
+    ]
+    texts.append("Elvis")
     (line,), summary, _ = run(
         [PLAIN], FakeLLM(lambda request: json.dumps({"nuggets": texts})), kind="nugget", count=3
     )
     assert [item.text for item in line.items] == [
-        "Rooted in blues",
+        "Rooted in delta blues",
         "Evolved from rhythm and blues",
         "Bill Haley",
     ]

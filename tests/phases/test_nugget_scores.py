@@ -80,6 +80,12 @@ def notes_of(report: Report) -> str:
     return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
+def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:
+    line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
+    found = only(nugget_evaluations(write_jsonl("twice.jsonl", [line, line]), bank))
+    assert scores(found, "a", "q1")["L"] == 4
+
+
 def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     """A missing answer scores 0, length included; an ungraded nugget counts 0 and gives a bound."""
     evaluation = only(nugget_evaluations(graded, bank))

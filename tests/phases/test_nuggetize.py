@@ -96,6 +96,15 @@ def test_windows_of_ten_in_order_with_the_list_so_far() -> None:
     assert (summary.windows, summary.passages) == ({"list": 3}, 23)
 
 
+def test_progress_is_in_windows() -> None:
+    """Calls about importance, asked again or not, come on top of what was announced."""
+    counted: list[int] = []
+    reply = adds("a fact", labels=lambda text: "neither")
+    answer = Answerer(FakeLLM(reply), Journal(None), counted.append)
+    nuggetize([segments(23)], answer, model="fake", provenance={}, options=NuggetizeOptions())
+    assert sum(counted) == 3
+
+
 def test_windows_of_all_queries_are_asked_together() -> None:
     rounds: list[list[str]] = []
 
