@@ -135,8 +135,10 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
     def generations() -> Iterator[Generation]:
         for answer in answers:
-            query_text = answer.query_text.strip() or target.query_texts.get(answer.query_id, "")
-            if not query_text:
+            query_text = answer.query_text
+            if not query_text.strip():
+                query_text = target.query_texts.get(answer.query_id, "")
+            if not query_text.strip():
                 raise SelectionError(
                     f"Open RAG Eval needs the text of the query {answer.query_id!r}, which the answer of "
                     f"{answer.system!r} does not say: name a file of queries with --queries."
