@@ -33,7 +33,7 @@ from exam_pp.store.open_rag_eval import (
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
 _NEXT = re.compile(r"\s+(\S)")
 _CLOSING = " \n.,;:!?\"')"
-_CITATIONS = re.compile(rf"\s*{_NUMBERS}(?:\s*[,;]?\s*{_NUMBERS})*")
+_CITATIONS = re.compile(rf"{_NUMBERS}(?:\s*(?:[,;]\s*)?{_NUMBERS})*")
 
 
 def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
@@ -47,7 +47,7 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
     borders = [0]
     end = 0
     for match in _CITATIONS.finditer(text):
-        plain += text[end : match.start()]
+        plain += text[end : match.start()].rstrip()
         marks.append((len(plain), tuple(re.findall(r"\d+", match[0]))))
         end = match.end()
         following = _NEXT.match(text, end)
