@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.reading import (
     UNANSWERABLE,
@@ -24,6 +25,7 @@ from exam_pp.prompts.reading import (
     read_rating,
     read_yes_no,
 )
+from exam_pp.test_bank import Question
 
 CASES = json.loads((Path(__file__).parent / "cases" / "ratings.json").read_text(encoding="utf-8"))
 
@@ -57,6 +59,8 @@ def test_ungraded_keeps_numbers_only(case: dict[str, Any]) -> None:
         ("", 1),
         ("a.", 1),
         ("Rating: 4", 0),
+        ("a", 0),
+        ("iv", 0),
     ],
 )
 def test_the_published_rule(reply: str, rating: int) -> None:
@@ -140,6 +144,22 @@ def test_there_are_many_cases() -> None:
 def test_extraction(case: dict[str, Any]) -> None:
     verdict = read_extraction(case["reply"])
     assert (verdict.rating, verdict.correct) == (None, case["answer"])
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"), [("Paris", True), ("unanswerable", True), ("", False), ("b)", False)]
+)
+def test_any_well_formed_reply_is_an_answer(reply: str, answer: bool) -> None:
+    """The prompt class that does not look for "unanswerable"."""
+    assert PROMPTS.get("QuestionCompleteConcisePrompt").parse(reply, None, "default").correct == answer
+
+
+@pytest.mark.parametrize(("golds", "correct"), [([], True), (["Paris"], False)])
+def test_an_empty_span_says_that_there_is_no_answer(golds: list[str], correct: bool) -> None:
+    entry = Question(query_id="q", question_id="q/a", question_text="Where?", gold_answers=golds)
+    for name in ("QuestionExtractiveQAWithAnswerKey", "QuestionExtractiveQA"):
+        verdict = PROMPTS.get(name).parse(" ", entry, "default")
+        assert (verdict.correct, verdict.reason) == (correct and "Key" in name, None)
 
 
 @pytest.mark.parametrize("case", cases("yes_no.json"), ids=lambda case: repr(case["reply"]))
