@@ -10,7 +10,6 @@ import click
 
 from exam_pp.cli.options import FILE, emit, format_option, output_option, required_output
 from exam_pp.cli.ranges import NumberRange
-from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -80,11 +79,8 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     """Write the entries of all BANKS; one that several of them have is written once."""
     from exam_pp.phases.bank_compare import merge_banks
 
-    merged = merge_banks(banks, output)
-    log.info(
-        "%s, %s; in more than one bank: %d.",
-        counted(merged.queries, "query"), counted(merged.entries, "entry"), merged.repeated,
-    )  # fmt: skip
+    for line in merge_banks(banks, output).lines():
+        log.info("%s", line)
 
 
 @click.command("apply")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,20 @@ def diff_report(old: Path, new: Path) -> Report:
 
 @dataclass
 class MergedBank:
-    """Counts for the closing line."""
+    """Counts for the closing lines; ``unlike`` are fields in which an entry that repeats is another one."""
 
     queries: int = 0
     entries: int = 0
     repeated: int = 0
+    unlike: Counter[str] = field(default_factory=Counter)
+
+    def lines(self) -> Iterator[str]:
+        """What was merged, for people."""
+        held = f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}"
+        yield f"{held}; in more than one bank: {self.repeated}."
+        if self.unlike:
+            fields = ", ".join(f"{name} ({count})" for name, count in self.unlike.items())
+            yield f"Entries that are not the same in all banks are those of the first one: {fields}."
 
 
 def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
@@ -114,7 +124,11 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
                     )
                 if other is item:
                     fresh.append(item)
-                counts.repeated += other is not item
+                    continue
+                counts.repeated += 1
+                counts.unlike.update(
+                    name for name in _COMPARED if getattr(other, name) != getattr(item, name)
+                )
             key = (line.query_id, line.facet_id)
             if key in lines:
                 lines[key] = _united(lines[key], line, fresh)

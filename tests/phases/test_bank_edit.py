@@ -278,6 +278,22 @@ def test_split_and_merge_commands(demo_data: Path, tmp_path: Path) -> None:
         assert len(parts[1]) == round(0.3 * len(query.entries))
 
 
+def test_merging_tells_what_other_banks_say_of_an_entry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = bank_of({"q": 3})
+    edits = {"importance": "okay"}, {"importance": "okay", "weight": 2.0}, {}
+    other = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
+    banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    write_bank([line], banks[0])
+    write_bank([line.model_copy(update={"items": other})], banks[1])
+    main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
+    told = capsys.readouterr().err
+    assert "1 query, 3 entries; in more than one bank: 3." in told
+    assert "not the same in all banks are those of the first one: importance (2), weight (1)." in told
+    assert read_bank(tmp_path / "o.jsonl").lines == [line]
+
+
 def test_seeds_differ() -> None:
     lines = bank_of({"q": 20})
     assert split_bank(lines, 0.5, 1) != split_bank(lines, 0.5, 2)
