@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from exam_pp.errors import OutputError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
@@ -38,7 +38,7 @@ from exam_pp.phases.uncertainty import Statistics
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import atomic_output, write_text
+from exam_pp.store.files import folder_output, write_text
 from exam_pp.store.trec import write_qrels
 
 
@@ -63,28 +63,31 @@ class _Folder:
     """Collects the index page while files are written."""
 
     path: Path
-    inputs: list[PathLike]
     blocks: list[Block] = field(default_factory=list)
     boards: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def text(self, name: str, text: str, about: str) -> Path:
-        write_text(self.path / name, text, inputs=self.inputs)
+        write_text(self.path / name, text)
         self.blocks.append(Link(f"{name}: {about}", name))
         return self.path / name
 
-    def show(self, report: Report) -> None:
-        self.blocks += report.blocks
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Files of this folder are named in words as they are beside the index page."""
+        for block in blocks:
+            if isinstance(block, Paragraph):
+                self.blocks.append(Paragraph(block.text.replace(f"{self.path}/", "")))
+            else:
+                self.blocks.append(block)
 
     def figure(self, name: str, drawing: Drawing, caption: str) -> None:
         data = png(drawing)
-        with atomic_output(self.path / name, inputs=self.inputs) as stream:
-            stream.write(data)
+        (self.path / name).write_bytes(data)
         self.blocks += [Image(data, caption), Link(name, name)]
 
     def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
         """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
         self.blocks.append(Heading(title))
-        self.show(leaderboard_report(evaluation, title, statistics=statistics))
+        self.show(leaderboard_report(evaluation, title, statistics=statistics).blocks)
         self.figure(f"{name}.png", leaderboard_figure(evaluation, statistics), f"{title}, 95 % intervals")
         board = leaderboard_report(evaluation, title, for_people=False, statistics=statistics)
         self.text(f"{name}.tsv", render(board, "tsv"), "the leaderboard")
@@ -100,16 +103,18 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
 
     Sections that the sources do not allow are left out: Rubric-Qrels and manual judgments need runs,
     agreement needs judgments, correlations need official ranks (given, or from judgments and runs by the
-    first measure). The folder is made if it is missing; files in it with the same names are replaced.
-    Raises :class:`~exam_pp.errors.ExamError`.
+    first measure). The folder is made if it is missing; files in it with the same names are replaced, all at
+    the end. Raises :class:`~exam_pp.errors.ExamError`.
     """
-    path = Path(folder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be made a folder: {error.strerror}.") from error
     inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
-    out = _Folder(path, inputs)
+    with folder_output(folder, inputs) as work:
+        report = _evaluation(sources, _Folder(work), statistics)
+        write_text(work / "index.html", render(report, "html"))
+    return Path(folder) / "index.html"
+
+
+def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -> Report:
+    """Write everything but the index page, which is returned."""
     asked = statistics or Statistics("nested", significance=True)
     grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
     queries = [_cover(out, sources, grades, asked)]
@@ -122,10 +127,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     if official is not None:
         _correlations(out, sources, official, queries, asked)
     _agreement(out, sources, asked)
-    title = f"Evaluation of {Path(sources.graded).name}"
-    index = path / "index.html"
-    write_text(index, render(Report(title, out.blocks), "html"), inputs=inputs)
-    return index
+    return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
 
 
 def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
@@ -135,7 +137,7 @@ def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: S
     if len(lengths) > 1:
         report, drawing = length_report(evaluation, lengths)
         out.blocks.append(Heading(report.title, level=2))
-        out.show(report)
+        out.show(report.blocks)
         out.figure("length.png", drawing, "Rubric-Cover against response length")
         (table,) = (block for block in report.blocks if isinstance(block, Table))
         exact = Report(report.title, [replace(table, decimals=SCRIPT_DECIMALS)])
@@ -151,7 +153,7 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
     )
     evaluation.notes[:0] = labels.notes
     per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
-    write_qrels(labels.qrels, out.path / "rubric.qrels", inputs=out.inputs)
+    write_qrels(labels.qrels, out.path / "rubric.qrels")
     out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
     return per_query
 
@@ -189,9 +191,9 @@ def _correlations(
                 for decimals in (3, SCRIPT_DECIMALS)
             )
         except SelectionError as error:
-            out.blocks.append(Paragraph(str(error)))
+            out.show([Paragraph(str(error))])
             continue
-        out.show(for_people)
+        out.show(for_people.blocks)
         name = path.name.replace("-per-query.tsv", "-correlation.tsv")
         out.text(name, render(for_scripts, "tsv"), "the same for scripts")
     boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
@@ -218,7 +220,7 @@ def _correlations(
         return
     report = sweep_report(settings, official)
     out.blocks.append(Heading(report.title, level=2))
-    out.show(report)
+    out.show(report.blocks)
     with suppress(SelectionError):  # nothing that depends on a threshold
         out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
     for_scripts = sweep_report(settings, official, decimals=SCRIPT_DECIMALS)
@@ -236,7 +238,7 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
         passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed
     )
     out.blocks.append(Heading(report.title))
-    out.show(report)
+    out.show(report.blocks)
     out.text("agreement.tsv", render(report, "tsv"), "the tables")
     out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
     try:
@@ -244,6 +246,6 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
     except SelectionError:
         return
     out.blocks.append(Heading(report.title))
-    out.show(report)
+    out.show(report.blocks)
     out.figure("graders.png", graders_figure(report), "Weighted κ of every two graders")
     out.text("graders.tsv", render(report, "tsv"), "the same for scripts")

@@ -9,7 +9,7 @@ from pathlib import Path
 from exam_pp.data_model import QueryView
 from exam_pp.errors import DataError
 from exam_pp.results import RunLine
-from exam_pp.store.files import make_folder, safe_name
+from exam_pp.store.files import folder_output, safe_name
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.store.trec import write_run
 
@@ -35,15 +35,11 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
 def write_runs(
     runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> list[Path]:
-    """Write a run file a system into a folder, which is made where it does not exist."""
-    inputs = list(inputs)
-    target = make_folder(folder)
-    files = []
-    for system in sorted(runs):
-        file = target / run_file_name(system)
-        write_run(runs[system], file, inputs=inputs)
-        files.append(file)
-    return files
+    """Write a run file a system into a folder, which is made where it does not exist; all or none."""
+    with folder_output(folder, inputs) as work:
+        for system in runs:
+            write_run(runs[system], work / run_file_name(system))
+    return [Path(folder) / run_file_name(system) for system in sorted(runs)]
 
 
 def run_file_name(system: str) -> str:

@@ -24,7 +24,7 @@ from exam_pp.store.duck import (
     open_database,
     tables_of,
 )
-from exam_pp.store.files import atomic_output, check_output, is_stream, make_folder, work_folder
+from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.queries import read_queries
 from exam_pp.store.sql_rows import GradedRows, shown_path
 from exam_pp.store.sql_tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
@@ -228,18 +228,14 @@ def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
 def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Path]:
     """Write a Parquet file for every table that has rows; the folder is made where it does not exist."""
     written = []
-    with _built(sources, make_folder(folder) / "tables", limits) as path:
+    with folder_output(folder, sources.files()) as work, _built(sources, work / "tables", limits) as path:
         part = path.with_name("table.parquet")
         with open_database(path, limits, writes=part) as reader:
             for table in TABLES:
-                if reader.is_empty(table):
-                    continue
-                reader.to_parquet(f"SELECT * FROM {table}", part)  # noqa: S608 - table names are ours
-                target = folder / f"{table}.parquet"
-                with atomic_output(target, inputs=sources.files()) as stream, part.open("rb") as source:
-                    shutil.copyfileobj(source, stream)
-                written.append(target)
-    return written
+                if not reader.is_empty(table):
+                    reader.to_parquet(f"SELECT * FROM {table}", part)  # noqa: S608 - table names are ours
+                    written.append(part.replace(work / f"{table}.parquet"))
+    return [folder / file.name for file in written]
 
 
 @contextmanager

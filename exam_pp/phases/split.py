@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.files import is_stream, make_folder, safe_name
+from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_passages import read_raw_passages
+from exam_pp.wording import counted
 
 
 @dataclass
@@ -27,19 +28,20 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
     :class:`SelectionError` where there are more parts than queries.
     """
     stem, suffix = _name(source)
-    target = make_folder(folder)
-    files = [target / f"{stem}-{number}-of-{parts}{suffix}" for number in range(1, parts + 1)]
+    names = [f"{stem}-{number}-of-{parts}{suffix}" for number in range(1, parts + 1)]
     sizes = [0] * parts
     part_of: dict[str, int] = {}
-    with ExitStack() as outputs:
-        writers = [outputs.enter_context(passages_writer(file, inputs=[source])) for file in files]
+    with folder_output(folder, [source]) as work, ExitStack() as outputs:
+        writers = [outputs.enter_context(passages_writer(work / name)) for name in names]
         for query in read_raw_passages(source):
             part = part_of.setdefault(query.query_id, sizes.index(min(sizes)))
             sizes[part] += len(query.dump())
             writers[part].write(query)
         if len(part_of) < parts:
-            raise SelectionError(f"{source} has {len(part_of)} queries, too few for {parts} parts.")
-    return Split({file: list(part_of.values()).count(part) for part, file in enumerate(files)})
+            raise SelectionError(
+                f"{source} has {counted(len(part_of), 'query')}, too few for {counted(parts, 'part')}."
+            )
+    return Split({folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)})
 
 
 def split_by_query(source: Path, folder: Path) -> Split:
@@ -49,37 +51,25 @@ def split_by_query(source: Path, folder: Path) -> Split:
     :class:`DataError` for a query on several lines, and for ids that differ in case alone, whose files would
     be one on many systems.
     """
-    if is_stream(source):
-        raise SelectionError(f"A split by query reads the file twice: name a file, not {str(source)!r}.")
-    _check_ids(source)
     _, suffix = _name(source)
-    target = make_folder(folder)
-    split = Split()
-    for query in read_raw_passages(source):
-        file = target / (safe_name(query.query_id) + suffix)
-        with passages_writer(file, inputs=[source]) as writer:
-            writer.write(query)
-        split.files[file] = 1
-    if not split.files:
-        raise DataError("holds no queries.", file=str(source))
-    return split
+    known: dict[str, str] = {}
+    with folder_output(folder, [source]) as work:
+        for query in read_raw_passages(source):
+            folded = query.query_id.casefold()
+            if folded in known:
+                raise DataError(_alike(known[folded], query.query_id), file=str(source))
+            known[folded] = query.query_id
+            with passages_writer(work / (safe_name(query.query_id) + suffix)) as writer:
+                writer.write(query)
+        if not known:
+            raise DataError("holds no queries.", file=str(source))
+    return Split({folder / (safe_name(query_id) + suffix): 1 for query_id in known.values()})
 
 
-def _check_ids(source: Path) -> None:
-    known: dict[str, tuple[int, str]] = {}
-    for position, query in enumerate(read_raw_passages(source), 1):
-        first, name = known.setdefault(query.query_id.casefold(), (position, query.query_id))
-        if first == position:
-            continue
-        if name == query.query_id:
-            raise DataError(
-                f"the query {name!r} stands on several lines; unite them with `exam-pp merge` first.",
-                file=str(source),
-            )
-        raise DataError(
-            f"the queries {name!r} and {query.query_id!r} differ in case alone; split into parts instead.",
-            file=str(source),
-        )
+def _alike(first: str, second: str) -> str:
+    if first == second:
+        return f"the query {first!r} stands on several lines; unite them with `exam-pp merge` first."
+    return f"the queries {first!r} and {second!r} differ in case alone; split into parts instead."
 
 
 def _name(source: Path) -> tuple[str, str]:

@@ -293,14 +293,29 @@ def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
             raise OutputError(f"{target} is also an input; name another file with -o.")
 
 
-def make_folder(path: str | Path) -> Path:
-    """The folder, made where it does not exist; raises :class:`OutputError`."""
-    folder = Path(path)
+@contextmanager
+def folder_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
+    """An empty folder, whose files are in the folder ``path`` when the block has ended, or none of them.
+
+    ``path`` is made where it does not exist; what else is in it stays. Raises :class:`OutputError`.
+    """
+    target = Path(path)
+    made = [folder for folder in (target, *target.parents) if not folder.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder} cannot be made a folder: {error.strerror}.") from error
-    return folder
+        raise OutputError(f"{target} cannot be made a folder: {error.strerror}.") from error
+    try:
+        with work_folder(target / "files") as work:
+            yield work
+            files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
+            for file, place in files.items():
+                file.replace(place.resolve())
+    except BaseException:
+        with suppress(OSError):  # not empty: others write there, too
+            for folder in made:
+                folder.rmdir()
+        raise
 
 
 def safe_name(identifier: str) -> str:

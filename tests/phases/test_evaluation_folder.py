@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
 from exam_pp.phases.analyze import correlation
@@ -36,6 +37,22 @@ def test_what_the_sources_do_not_allow_is_left_out(
         assert (index.parent / unquote(target)).stat().st_size
 
 
+def test_an_evaluation_that_fails_leaves_the_one_before(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path
+) -> None:
+    """The leaderboard is finished when the runs turn out to be none."""
+    out, runs = tmp_path / "out", tmp_path / "runs"
+    runs.mkdir()
+    with pytest.raises(DataError):
+        write_evaluation(Sources(tiny_passages, tiny_bank, runs), out, QUICK)
+    assert not out.exists()
+    write_evaluation(Sources(tiny_passages, tiny_bank), out, QUICK)
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(DataError):
+        write_evaluation(Sources(tiny_passages, tiny_bank, runs, min_grade=1), out, QUICK)
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
 def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     """TREC DL 2019: every section, figures inside the page, no connection to elsewhere."""
     folder = shared_data / "dl19-gpt4"
@@ -53,6 +70,7 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert "http:" not in re.sub(r"data:image/png;base64,[^\"]*", "", page)
     assert "https:" not in page
     assert page.count("<img") >= 8
+    assert ".work" not in page
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
     assert {score.metric for score in read_scores(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
     single = correlation(

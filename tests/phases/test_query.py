@@ -519,7 +519,7 @@ def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
         else:
             export_parquet(SqlSources([graded]), tmp_path / "out", LIMITS)
 
-    beside = tmp_path / "out.duckdb" if form == "duckdb" else tmp_path / "out" / "tables"
+    beside = tmp_path / "out.duckdb" if form == "duckdb" else tmp_path / "out" / "files"
     beside.parent.mkdir(exist_ok=True)
     with work_folder(beside) as left:
         with pytest.raises(OutputError, match="is being written by another process"):

@@ -26,6 +26,7 @@ from exam_pp.store import files
 from exam_pp.store.files import (
     atomic_output,
     check_output,
+    folder_output,
     read_bytes,
     read_lines,
     read_text,
@@ -385,3 +386,20 @@ def test_safe_names_stay_in_their_folder(identifier: str) -> None:
 def test_a_name_that_is_too_long_is_no_output(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written: File name too long"):
         check_output(tmp_path / ("n" * 300))
+
+
+def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "out"
+    with pytest.raises(ZeroDivisionError), folder_output(target) as work:
+        (work / "a").write_text("half")
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+    with folder_output(target) as work:
+        (work / "a").write_text("whole")
+        assert not (target / "a").exists()
+    with pytest.raises(OutputError, match="is also an input"), folder_output(target, [target / "a"]) as work:
+        (work / "0").write_text("before a")
+        (work / "a").write_text("another")
+    assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
+    with pytest.raises(OutputError, match="cannot be made a folder"), folder_output(target / "a"):
+        pass
