@@ -185,11 +185,15 @@ class GradeSelector:
         """As :meth:`check`, but grades of several models are fine, as long as they had one prompt."""
         self._check(file, len({key.prompt_class for key in self.selected}))
 
-    def _check(self, file: str, sets: int) -> None:
+    def check_any(self, file: str) -> None:
+        """Raise :class:`SelectionError` if nothing was selected."""
         if not self.seen:
             raise SelectionError(f"{file} holds no grades; run `exam-pp grade` first.")
         if not self.selected:
             raise SelectionError(f"No grades in {file} match the filter; it holds: {_listing(self.seen)}.")
+
+    def _check(self, file: str, sets: int) -> None:
+        self.check_any(file)
         if sets > 1:
             raise SelectionError(
                 f"The filter matches {len(self.selected)} sets of grades in {file}; choose one of: "

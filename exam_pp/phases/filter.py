@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
+from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.rewrite import Rewritten, rewrite
 from exam_pp.store.raw_json import RawJson, joined, list_of, text_at
 from exam_pp.store.raw_passages import RawGrades, RawPassage, RawQuery
@@ -39,15 +39,19 @@ def filter_file(
     """Write the part of a passages file that is wanted; queries without a passage left are left out.
 
     ``named`` are queries that must be there. Raises :class:`SelectionError` where one of them or one of
-    the systems is not in the file, or nothing is left.
+    the systems is not in the file, none of the grades pass the filter of grades, or nothing is left.
     """
     seen: set[str] = set()
     ranked: set[str] = set()
+    grades = GradeSelector(wanted.grade_filter)
+    of_grades = wanted.grade_filter != GradeFilter() and wanted.graded is not False
 
     def change(query: RawQuery) -> RawQuery | None:
         seen.add(query.query_id)
         if wanted.queries is not None and query.query_id not in wanted.queries:
             return None
+        for passage in query.passages if of_grades else ():
+            grades.select(passage)
         query.passages = [passage for passage in query.passages if _keep(passage, wanted, ranked)]
         return query if query.passages else None
 
@@ -56,6 +60,8 @@ def filter_file(
             absent = [name for name in names if name not in found]
             if absent:
                 raise SelectionError(f"{source} has no {what} {absent[0]!r}.")
+        if of_grades:
+            grades.check_any(str(source))
         if not counts.lines:
             raise SelectionError(f"Nothing in {source} is left by the filter.")
 

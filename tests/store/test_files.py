@@ -11,7 +11,7 @@ import lzma
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -388,18 +388,23 @@ def test_a_name_that_is_too_long_is_no_output(tmp_path: Path) -> None:
         check_output(tmp_path / ("n" * 300))
 
 
+def fill(target: Path, files: dict[str, str], inputs: Sequence[Path] = ()) -> None:
+    with folder_output(target, inputs) as work:
+        for name, text in files.items():
+            (work / name).write_text(text)
+            assert not (target / name).exists() or inputs
+        if not files:
+            raise ZeroDivisionError
+
+
 def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "new" / "out"
-    with pytest.raises(ZeroDivisionError), folder_output(target) as work:
-        (work / "a").write_text("half")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        fill(target, {})
     assert not list(tmp_path.iterdir())
-    with folder_output(target) as work:
-        (work / "a").write_text("whole")
-        assert not (target / "a").exists()
-    with pytest.raises(OutputError, match="is also an input"), folder_output(target, [target / "a"]) as work:
-        (work / "0").write_text("before a")
-        (work / "a").write_text("another")
+    fill(target, {"a": "whole"})
+    with pytest.raises(OutputError, match="is also an input"):
+        fill(target, {"0": "before a", "a": "another"}, [target / "a"])
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
-    with pytest.raises(OutputError, match="cannot be made a folder"), folder_output(target / "a"):
-        pass
+    with pytest.raises(OutputError, match="cannot be made a folder"):
+        fill(target / "a", {"b": ""})
