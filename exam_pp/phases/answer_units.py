@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from exam_pp.data_model import RankingEntry
-from exam_pp.phases.conversion.unsaid import answer_losses
+from exam_pp.phases.conversion.unsaid import answer_losses, unused_keys, used
 from exam_pp.phases.losses import Losses
 from exam_pp.results import RunLine
 from exam_pp.store.answers import Answer, AnswerPart
@@ -70,6 +71,20 @@ def answer_passages(answer: Answer, unit: Unit, losses: Losses) -> list[tuple[Ru
         )
         for rank, part in enumerate(units, 1)
     ]
+
+
+_ELEMENTS = used("text", citations="confidences of citations")
+_USED = used(
+    "query_id system text run_id topic_id topic response_length references",
+    metadata=used("team_id run_id topic_id request_id narrative_id narrative"),
+    answer=_ELEMENTS,
+    responses=_ELEMENTS,
+)
+
+
+def note_unused(file: Path, losses: Losses) -> None:
+    """Note what a file of answers says beside them, and how sure systems are of their citations."""
+    unused_keys(file, _USED, losses)
 
 
 def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.phases.answer_units import Unit, answer_passages, ranking_entry
+from exam_pp.phases.answer_units import Unit, answer_passages, note_unused, ranking_entry
 from exam_pp.phases.losses import Losses
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.answers import Answer, read_answers
@@ -168,6 +168,7 @@ class _Pool:
                 answered[key] = file
                 self._add_answer(answer, unit, file)
                 empty += not answer.parts
+            note_unused(file, self.losses)
         if empty:
             gives = "an empty passage" if unit == "whole" else "no passage"
             words = counted(empty, "answer has no text and gives", "answers have no text and give")

@@ -217,6 +217,20 @@ def test_what_passages_do_not_say_of_answers_is_counted(
     )
 
 
+def test_what_is_no_part_of_an_answer_is_told(collection: Path, write_jsonl: Write) -> None:
+    answer = {
+        "metadata": {"run_id": "gen", "topic_id": "q1", "kind": "RAG"},
+        "responses": [{"text": "One.", "citations": {"a": 0.5, "b": 0.9}, "score": 3}],
+        "references": ["a", "b"],
+        "documents": {"a": "x"},
+    }
+    summary, _ = built(collection, runs=[], answers=[write_jsonl("answers.jsonl", [answer])], unit="whole")
+    assert summary.losses.counts == {
+        "confidences of citations": 2, "values of 'documents'": 1, "values of 'metadata.kind'": 1,
+        "values of 'responses.score'": 1,
+    }  # fmt: skip
+
+
 def _answers(write: Write, **keys: str) -> Path:
     return write("answers.jsonl", [{"query_id": "q1", "system": "s", "text": "Words.", **keys}])
 
