@@ -74,6 +74,8 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
         "not_support",
     ]
     assert list(grades.entry_ratings().values()) == [2, 1, 0]
+    ids = list(grades.entry_ratings())
+    assert (grades.correct, grades.wrong, grades.relevance_label) == (ids[:2], ids[2:], 2)
     (unread,) = (grades.errors or {}).values()  # type: ignore[union-attr]
     assert unread["response"] == "?"
     assert "1 label is none of the three, and ungraded: '?'" in told
