@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.data_model import dump_line, parse_line
+from exam_pp.data_model import parse_line
+from exam_pp.edits import BankEdit, Edits, HumanRating
+from exam_pp.store.banks import read_bank
+from exam_pp.store.edits import file_sha256, write_edits
+from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import BankLine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,12 +45,23 @@ def run_commands(page: str) -> int:
     """Run every indented command of a text; fails at the first that does."""
     commands = re.findall(r"^    exam-pp (.*)$", page.replace("\\\n", " "), flags=re.MULTILINE)
     for command in commands:
-        try:
-            main(shlex.split(command))
-        except SystemExit as stop:
-            if stop.code:
-                pytest.fail(f"exam-pp {command}")
+        run_command(command)
     return len(commands)
+
+
+def run_command(command: str) -> None:
+    try:
+        main(shlex.split(command, comments=True))
+    except SystemExit as stop:
+        if stop.code:
+            pytest.fail(f"exam-pp {command}")
+
+
+def commands_in_blocks(name: str) -> list[str]:
+    """The commands of a page's blocks for the shell."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL))
+    return re.findall(r"^exam-pp (.*)$", blocks, flags=re.MULTILINE)
 
 
 @pytest.fixture
@@ -59,6 +74,63 @@ def at_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commands_of_the_quickstart_work(at_the_demo: Path) -> None:
     assert run_commands((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")) >= 8
     assert (at_the_demo / "official.json").read_text(encoding="utf-8").startswith("{")
+
+
+def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for command in commands_in_blocks("import.md"):
+        run_command(command)
+    page = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert told in capfd.readouterr().err
+    assert len(list((at_the_demo / "exported-runs").iterdir())) == 10
+
+
+def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Edits, which people make, are made here before the first command that applies them."""
+    commands = commands_in_blocks("verification.md")
+    bank = ROOT / "data" / "demo" / "nuggets.jsonl"
+    (at_the_demo / "nuggets.jsonl").write_bytes(bank.read_bytes())
+    answers = ROOT / "data" / "demo" / "answers" / "gen-long.jsonl"
+    run_command(f"import --answers {answers} --unit whole -o answers.jsonl.gz")
+    for command in commands:
+        name, graded = shlex.split(command)[:2]
+        if name == "apply-edits":
+            write_edits_for(Path(graded))
+        run_command(command)
+    assert [command.split()[0] for command in commands] == [
+        "import", "grade", "grade", "verify", "verify", "review", "apply-edits", "bank", "analyze",
+        "review", "review", "apply-edits",
+    ]  # fmt: skip
+    told = capfd.readouterr()
+    assert "2 ratings added as human:ana" in told.err
+    assert "human:ana" in told.out, "people and models are compared"
+    assert (at_the_demo / "better.jsonl").read_bytes() != (
+        ROOT / "data" / "demo" / "questions.jsonl"
+    ).read_bytes()
+
+
+def write_edits_for(graded: Path) -> None:
+    """Ratings of two passages for the first bank entry of their query; other words for it."""
+    name = "nuggets.jsonl" if graded.name.startswith("answers") else "data/demo/questions.jsonl"
+    query = next(read_passages(graded))
+    entry = next(iter(read_bank(name).entries(query.query_id)))
+    passages = query.passages[:2] if len(query.passages) > 1 else query.passages
+    ratings = [
+        HumanRating(query_id=query.query_id, passage_id=passage.passage_id, id=entry, rating=1)
+        for passage in passages
+    ]
+    reword = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")
+    write_edits(
+        Edits(
+            format="exam_pp.edits.v1",
+            graded_sha256=file_sha256(graded),
+            bank_sha256=file_sha256(name),
+            reviewer="ana",
+            ratings=ratings,
+            bank=[reword],
+        ),
+        "edits.json",
+    )
 
 
 @pytest.mark.slow
@@ -81,7 +153,7 @@ def test_commands_of_the_nuggets_page_work_offline(
 def test_examples_of_the_data_model_are_read_and_written() -> None:
     page = (ROOT / "docs" / "data-model.md").read_text(encoding="utf-8")
     passages, bank = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL))
-    assert json.loads(dump_line(parse_line(json.dumps(passages)))) == passages
+    assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
 
 

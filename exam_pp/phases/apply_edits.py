@@ -124,10 +124,10 @@ def _pair(rating: HumanRating) -> Pair:
 
 
 def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
-    name = " ".join((reviewer or edits.reviewer).split())
+    name = " ".join((reviewer or edits.reviewer).split()).removeprefix(HUMAN).strip()
     if not name:
         raise DataError("is empty; say with --reviewer who rated.", file=str(path), field="reviewer")
-    return name.removeprefix(HUMAN)
+    return name
 
 
 @dataclass

@@ -39,7 +39,7 @@ def edits_file(
 
 
 def lines_of(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None:
@@ -146,6 +146,7 @@ def test_edits_of_another_file_are_refused(
         ([rating("q1", "p1", "q1/a", 6)], {}, f"q1/p1 for q1/a is not on the scale of {RATED} (0, 1, 2"),
         ([rating("q1", "p1", "q1/a", -1)], {}, "the rating -1 of"),
         ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty; say with --reviewer"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty; say with --reviewer"),
         ([], {}, "has no ratings."),
         ([], {"bank": [{"op": "remove", "query_id": "q1", "id": "q1/a"}]},
          "has no ratings; its edits of the bank are applied with `exam-pp bank apply`."),

@@ -50,14 +50,14 @@ class Uncovered(VerificationReport):
         found = sum(gaps.found.added for gaps in self._queries.values())
         relevant = sum(gaps.relevant for gaps in self._queries.values())
         ungraded = sum(gaps.ungraded for gaps in self._queries.values())
-        words = (
-            f"{found} of {relevant} relevant passages (judged {self._min_judgment} or higher) have no grade "
-            f"of {self._min_grade} or higher"
-        )
-        if ungraded:
-            words += f"; {ungraded} more are not graded"
         if not relevant:
             return f"No passage is judged {self._min_judgment} or higher: there is nothing to cover."
+        passages = f"{relevant} relevant passages (judged {self._min_judgment} or higher)"
+        if ungraded == relevant:
+            return f"None of {passages} is graded: that says nothing of the bank."
+        words = f"{found} of {passages} have no grade of {self._min_grade} or higher"
+        if ungraded:
+            return f"{words}; {ungraded} more are not graded."
         return f"{words}." if found else f"{words}: the bank misses none of them."
 
     def blocks(self) -> list[Block]:

@@ -112,6 +112,13 @@ class TestUncovered:
         nothing = Uncovered(4)
         nothing.add(query(*self.PASSAGES))
         assert nothing.summary() == "No passage is judged 4 or higher: there is nothing to cover."
+        ungraded = Uncovered()
+        ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
+        assert ungraded.summary() == (
+            "None of 1 relevant passages (judged 1 or higher) is graded: that says nothing of the bank."
+        )
+        ungraded.add(query(self.PASSAGES[0]))
+        assert ungraded.summary().endswith("have no grade of 4 or higher; 1 more are not graded.")
 
 
 class TestSpurious:
