@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from email.utils import parsedate_to_datetime
 from itertools import islice
-from time import time
+from time import monotonic, time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -146,13 +146,34 @@ class EndpointLLM:
                 stopped.set()  # threads that wait for their next attempt end at once
 
     def _client(self) -> Any:
-        # A local server often wants no key, but the client insists on one.
-        return self._openai.OpenAI(
-            base_url=self._url,
-            api_key=self._key or "none",
-            timeout=self._options.timeout,
-            max_retries=0,
-        )
+        try:
+            # A local server often wants no key, but the client insists on one.
+            return self._openai.OpenAI(
+                base_url=self._url,
+                api_key=self._key or "none",
+                timeout=self._options.timeout,
+                max_retries=0,
+                http_client=self._openai.DefaultHttpxClient(event_hooks={"response": [self._limit_body]}),
+            )
+        except (ImportError, ValueError, OSError) as error:
+            # A ValueError quotes the proxy's address, which may hold a password.
+            reason = "an address is none" if isinstance(error, ValueError) else " ".join(str(error).split())
+            raise ModelError(
+                "The proxies or certificates that the environment names cannot be used (HTTP_PROXY, "
+                f"HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE ...): {reason.rstrip('.')}."
+            ) from error
+
+    def _limit_body(self, response: Any) -> None:
+        """For a body that trickles in: each piece of it starts the client's own clock again."""
+        read, end = response.iter_raw, monotonic() + self._options.timeout
+
+        def limited(chunk_size: int | None = None) -> Iterator[bytes]:
+            for chunk in read(chunk_size):
+                if monotonic() > end:
+                    raise TimeoutError
+                yield chunk
+
+        response.iter_raw = limited
 
     def _watch(self, request: Request, outcome: _Outcome) -> None:
         """Raise when nothing has been answered for long: asking on would only lose time.
@@ -202,7 +223,7 @@ class EndpointLLM:
         wants_logprobs = bool(request.labels) and self._gives_logprobs
         try:
             answer = client.chat.completions.create(**self._arguments(request, wants_logprobs))
-        except api.APITimeoutError as error:
+        except (api.APITimeoutError, TimeoutError) as error:
             raise _AttemptError(f"no reply within {self._options.timeout:g} s") from error
         except api.APIStatusError as error:
             return self._refused(client, request, error, wants_logprobs)
@@ -252,7 +273,7 @@ class EndpointLLM:
         """Servers may quote what they were sent."""
         if self._key:
             text = text.replace(self._key, "***")
-        return " ".join(text.split())[:300]
+        return " ".join(clean(text).split())[:300]
 
 
 def _check_url(url: str) -> None:
@@ -308,11 +329,13 @@ def _read(answer: Any, labels: tuple[str, ...]) -> Completion:
         text, finish = choice.message.content, choice.finish_reason
     except (AttributeError, IndexError, TypeError) as error:
         raise _AttemptError("a reply that is no chat completion") from error
-    if text is None:
-        return Completion(error=f"the endpoint's reply has no text (finish reason: {finish})")
-    if not isinstance(text, str):
+    if text is not None and not isinstance(text, str):
         raise _AttemptError("a reply that is no chat completion")
-    return Completion(text.strip(), label_logprobs=_label_logprobs(choice, labels) if labels else ())
+    # Models that think aloud may never come to their answer; an empty reply would be read as a grade.
+    if text is None or finish == "content_filter" or (finish == "length" and not text.strip()):
+        return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
+    label_logprobs = _label_logprobs(choice, labels) if labels else ()
+    return Completion(clean(text).strip(), label_logprobs=label_logprobs)
 
 
 def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:

@@ -17,10 +17,10 @@ Answer = tuple[int, Any, dict[str, str]]
 Script = Callable[[dict[str, Any], int], Answer]
 
 
-def completion(text: str | None, logprobs: dict[str, float] | None = None) -> Answer:
+def completion(text: str | None, logprobs: dict[str, float] | None = None, finish: str = "stop") -> Answer:
     """A chat completion; ``logprobs`` are the alternatives of the first token, the reply's own first."""
     choice: dict[str, Any] = {
-        "index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}
+        "index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}
     }  # fmt: skip
     if logprobs is not None:
         tokens = [{"token": token, "logprob": value, "bytes": None} for token, value in logprobs.items()]
@@ -51,6 +51,7 @@ class Server:
         self.seen: Counter[str] = Counter()
         self.active = self.most_active = 0
         self.lock = threading.Lock()
+        self.piece = 0  # bytes that a body is sent in at a time, with pauses; 0 for all at once
         self.url = ""
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
@@ -97,7 +98,9 @@ def serve(script: Script = rating) -> Iterator[Server]:
                     self.send_header(name.replace("_", "-"), text)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                for at in range(0, len(data), state.piece or len(data) or 1):
+                    self.wfile.write(data[at : at + (state.piece or len(data))])
+                    time.sleep(0.05 if state.piece else 0)
             except OSError:  # the client has given up waiting
                 self.close_connection = True
 

@@ -190,6 +190,56 @@ def test_time_outs_are_tried_again() -> None:
     assert reply.text in LABELS
 
 
+def test_a_reply_that_trickles_in_is_too_late_as_well() -> None:
+    with serve() as server:
+        server.piece = 4
+        (reply,) = ask(server.url, [request("a")], timeout=0.2)
+        assert sum(server.seen.values()) == endpoint.ATTEMPTS
+    assert "no reply within 0.2 s" in (reply.error or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "finish"),
+    [("", "length"), (" \n", "length"), ("", "content_filter"), ("The pas", "content_filter")],
+)
+def test_what_the_server_cut_off_before_an_answer_is_no_reply(text: str, finish: str) -> None:
+    with serve(lambda _body, _count: completion(text, finish=finish)) as server:
+        (reply,) = ask(server.url, [request("a")])
+    assert reply == Completion(error=f"the endpoint's reply has no text (finish reason: {finish})")
+
+
+def test_a_long_and_an_empty_reply_are_replies() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        long = "long" in body["messages"][0]["content"]
+        return completion("It says 4 and", finish="length") if long else completion("")
+
+    with serve(behave) as server:
+        assert ask(server.url, [request("long"), request("b")]) == [Completion("It says 4 and"), Completion()]
+
+
+def test_what_no_file_can_hold_is_replaced() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        bad = "bad" in body["messages"][0]["content"]
+        return failure(400, "no \ud800") if bad else completion("4 \ud800")
+
+    with serve(behave) as server:
+        bad, good = ask(server.url, [request("bad"), request("good")])
+    assert (good.text, bad.error) == ("4 ?", "the endpoint refused the request with status 400 (no ?)")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ALL_PROXY", "ftp://user:password@host"), ("SSL_CERT_FILE", "/there/is/no/such/file")],
+)
+def test_proxies_and_certificates_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with serve() as server, pytest.raises(ModelError, match=r"ALL_PROXY, SSL_CERT_FILE \.\.\.\)") as caught:
+        ask(server.url, [request("a")])
+    assert "password" not in str(caught.value)
+
+
 def test_retry_after_is_respected() -> None:
     times: list[float] = []
 
