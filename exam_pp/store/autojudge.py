@@ -71,7 +71,7 @@ def _objects(path: str | Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         found: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
     else:
         found = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]

@@ -265,6 +265,14 @@ def test_autojudge_round_trip(tmp_path: Path) -> None:
     assert (claim.kind, claim.entry_id) == ("nugget", entry_id("leaf", "Evergreens keep their needles"))
 
 
+def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
+    """U+2028 and U+0085 may stand in JSON as they are."""
+    banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
+    text = "".join(json.dumps(bank, ensure_ascii=False) + "\r\n" for bank in banks)
+    (tmp_path / "banks.jsonl").write_bytes(text.encode())
+    assert [line.query_id for line in read_autojudge(tmp_path / "banks.jsonl")] == ["a", "b"]
+
+
 def test_autojudge_export_of_a_bank_of_ours(demo_data: Path, tmp_path: Path) -> None:
     run("export", demo_data / "questions.jsonl", "--format", "autojudge", "-o", tmp_path / "banks.jsonl")
     banks = [json.loads(line) for line in (tmp_path / "banks.jsonl").read_text(encoding="utf-8").splitlines()]
