@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from exam_pp.store.passages import passages_writer
 from exam_pp.store.raw_json import RawJson, canonical, joined, list_of
 from exam_pp.store.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 Conflict = Literal["rating", "ranking", "judgment", "other value"]
 
@@ -82,6 +85,9 @@ def merge_files(
     if streams := [path for path in inputs if is_stream(path)]:
         raise SelectionError(f"Files that are merged are read twice: name a file, not {str(streams[0])!r}.")
     parts = [_Part(path) for path in files]
+    for part in parts:
+        if not part.lines:
+            log.warning("%s holds no queries: if that is a shard, was it graded to its end?", part.path)
     order = _order_of(parts, like)
     summary = MergeSummary(len(files))
     with passages_writer(output, inputs=inputs) as writer:

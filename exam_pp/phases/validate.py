@@ -16,6 +16,7 @@ from exam_pp.phases.validate_other import (
     check_runs,
     named_banks,
 )
+from exam_pp.store.files import is_stream, read_lines
 from exam_pp.store.kinds import FileKind, kind_of
 
 
@@ -34,6 +35,9 @@ def validate(
         shown: str = kind or "?"
         contents = ""
         try:
+            if kind is None and not (path.is_dir() or is_stream(path)) and not any(read_lines(path)):
+                findings.add("empty", str(path), None, "", "holds nothing")
+                continue
             found = kind or kind_of(path)
             shown = found
             match found:
@@ -51,5 +55,6 @@ def validate(
                     contents = check_by_reading(path, found, findings)
         except DataError as error:
             findings.add("unreadable", str(path), error.line, error.field or "", error.words)
-        findings.checked(str(path), shown, contents)
+        finally:
+            findings.checked(str(path), shown, contents)
     return findings

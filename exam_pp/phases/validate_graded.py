@@ -25,6 +25,7 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.findings import Findings
 from exam_pp.phases.validate_grades import Note, check_grades
 from exam_pp.phases.validate_ranks import Place, check_ranks
+from exam_pp.phases.validate_whole import WholeFile
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages import parse_query, passage_field
 from exam_pp.store.raw_json import repeated_key
@@ -32,6 +33,7 @@ from exam_pp.store.validation import sentence
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 
+_SPACE = re.compile(r"\s")
 _GENERATED_ID = re.compile(r"(.+)/[0-9a-f]{32}")
 
 
@@ -89,6 +91,7 @@ class _Checker:
     banks: Sequence[tuple[TestBank, Collection[str]]]
     first_line: dict[str, int] = field(default_factory=dict)
     texts: _Texts = field(default_factory=_Texts)
+    whole: WholeFile = field(default_factory=WholeFile)
     grade_sets: int = 0
 
     def line(self, number: int, line: bytes) -> None:
@@ -106,6 +109,11 @@ class _Checker:
         if query.query_id in self.first_line:
             note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")
         self.first_line.setdefault(query.query_id, number)
+        if not query.passages:
+            where = f"query {query.query_id}"
+            self.findings.add("empty", self.file, number, where, "has no passages", "warning")
+        for words in self.whole.add(query, number):
+            note("mixed-grades", "", words)
         _check_passages(query, note)
         for passage in query.passages:
             self.texts.add(passage, query.query_id, number)
@@ -146,6 +154,10 @@ class _Checker:
             else:
                 words = f"has a passage id that stands for another text on line {first}"
                 self.findings.add("text-differs", self.file, line, "", words)
+        for words in self.whole.incomplete():
+            self.findings.add("incomplete", self.file, None, "", words)
+        for words in self.whole.partly_ranked():
+            self.findings.add("rank-holes", self.file, None, "", words)
         for bank, _ in self.banks:
             for query_id in bank.queries.keys() - self.first_line.keys():
                 words = "is in the bank, but not in the file"
@@ -154,6 +166,9 @@ class _Checker:
 
 def _check_passages(query: QueryPassages, note: Note) -> None:
     seen: set[str] = set()
+    for kind, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
+        if not name or _SPACE.search(name):
+            note("id-space", "", f"the {kind} id {name!r} is empty or has white space")
     for passage in query.passages:
         where = f"passage {passage.passage_id}"
         if passage.passage_id in seen:
@@ -201,7 +216,7 @@ def _check_judgments(
 def _check_ids_of_rankings(
     query_id: str, passage: Passage, rankings: Sequence[RankingEntry], where: str, note: Note
 ) -> None:
-    systems = Counter(ranking.method for ranking in rankings)
+    systems = Counter(_ranking_name(query_id, ranking) for ranking in rankings)
     for system, times in systems.items():
         if times > 1:
             note("duplicate-ranking", where, f"the system {system} has it {times} times")
@@ -212,11 +227,18 @@ def _check_ids_of_rankings(
             note("wrong-id", where, f"has a ranking for the query {ranking.query_id}")
 
 
+def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
+    """A system; where it ranked passages for a facet of the query, that is a ranking of its own."""
+    facet = ranking.query_id.removeprefix(f"{query_id}/")
+    return ranking.method if ranking.query_id in (query_id, facet) else f"{ranking.method} ({facet})"
+
+
 def _check_rankings(query: QueryPassages, note: Note) -> None:
     systems: dict[str, list[Place]] = defaultdict(list)
     for passage in query.passages:
         for ranking in passage.rankings:
-            systems[ranking.method].append(Place(ranking.rank, ranking.score, passage.passage_id))
+            name = _ranking_name(query.query_id, ranking)
+            systems[name].append(Place(ranking.rank, ranking.score, passage.passage_id))
     for check, words in check_ranks(systems):
         note(check, "", words)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import get_args
 
-from exam_pp.data_model import DirectGrade, RubricGrades, SelfRating
+from exam_pp.data_model import DirectGrade, PromptKind, RubricGrades, SelfRating
 from exam_pp.grade_filter import GradeKey
 from exam_pp.prompts import PROMPTS
+from exam_pp.test_bank import ASSIGNMENT_RATINGS
+from exam_pp.wording import counted
 
 Note = Callable[[str, str, str], None]
 """Takes a check, a place on the line, and words."""
@@ -22,6 +25,10 @@ def check_grades(grades: RubricGrades | DirectGrade, where: str, note: Note) -> 
     if isinstance(grades, RubricGrades):
         _check_lists(grades, where, note)
         _check_summary(grades, where, note)
+        _check_kind(grades, where, note)
+        _check_assignments(grades, where, note)
+    else:
+        _check_direct(grades, where, note)
     _check_scale(grades, where, note)
     _check_soft(grades, where, note)
 
@@ -52,9 +59,8 @@ def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
     above = [rating for rating in grades.self_ratings if rating.self_rating > 0 and rating.entry_id in wrong]
     if above:
         rating = above[0]
-        words = (
-            f"{rating.entry_id}, rated {rating.self_rating}, is listed as wrong ({len(above)} such entries)"
-        )
+        some = counted(len(above), "such entry", "such entries")
+        words = f"{rating.entry_id}, rated {rating.self_rating}, is listed as wrong ({some})"
         note("wrong-above-0", where, words)
     for entry_id in sorted((correct | wrong) - set(rated)):
         note("rating-conflict", where, f"{entry_id} is correct or wrong, but has no rating")
@@ -71,6 +77,44 @@ def _check_summary(grades: RubricGrades, where: str, note: Note) -> None:
         label = max(ratings, default=0) if grades.is_rated else len(grades.correct)
         if grades.relevance_label != label:
             note("summary", where, f"relevance_label is {grades.relevance_label}, but should be {label}")
+
+
+def _check_direct(grade: DirectGrade, where: str, note: Note) -> None:
+    rating = grade.self_ratings
+    if rating is None:
+        return
+    if rating <= 0 and grade.correct:
+        note("rating-conflict", where, f"the passage is rated {rating}, but correct")
+    if grade.relevance_label not in (None, rating):
+        note("summary", where, f"relevance_label is {grade.relevance_label}, but should be {rating}")
+
+
+def _check_kind(grades: RubricGrades, where: str, note: Note) -> None:
+    """Whether those who ask for grades of a kind, or for ratings, get these."""
+    kinds = {"question" if rating.question_id else "nugget" for rating in grades.self_ratings or ()}
+    kind = grades.prompt_type
+    if kind is not None and kind not in get_args(PromptKind):
+        note("prompt-type", where, f"{kind!r} is none of {', '.join(get_args(PromptKind))}")
+    elif kind in ("question", "nugget") and kinds - {kind}:
+        note(
+            "prompt-type",
+            where,
+            f"the prompt type is {kind}, but there are ratings of {min(kinds - {kind})}s",
+        )
+    prompt_class = GradeKey.of(grades).prompt_class
+    rated = prompt_class in PROMPTS and PROMPTS.get(prompt_class).is_rated
+    if rated and not grades.is_rated and grades.graded_ids():
+        note("no-ratings", where, "entries are only correct or wrong, though the prompt asks for ratings")
+
+
+def _check_assignments(grades: RubricGrades, where: str, note: Note) -> None:
+    rated = {(rating.entry_id, rating.self_rating) for rating in grades.self_ratings or ()}
+    for item in grades.assignments or ():
+        rating = ASSIGNMENT_RATINGS.get(item.assignment)
+        if rating is None:
+            note("assignment", where, f"{item.nugget_id} has the label {item.assignment!r}")
+        elif (item.nugget_id, rating) not in rated:
+            note("assignment", where, f"{item.nugget_id} is {item.assignment}, but has no rating of {rating}")
 
 
 def _check_scale(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
@@ -96,14 +140,30 @@ def _highest(prompt_class: str) -> int | None:
 def _check_soft(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
     soft: Sequence[SelfRating | DirectGrade]
     soft = [grades] if isinstance(grades, DirectGrade) else grades.self_ratings or []
+    most = _highest(GradeKey.of(grades).prompt_class)
     for grade in soft:
-        probabilities = grade.probabilities
-        if probabilities is None:
-            continue
-        name = grade.entry_id if isinstance(grade, SelfRating) else "the grade"
-        if min(probabilities, default=-1) < 0 or abs(sum(probabilities) - 1) > _SOFT_TOLERANCE:
-            note("soft-grade", where, f"the probabilities of {name} do not add up to 1")
-            continue
-        mean = sum(grade_ * p for grade_, p in enumerate(probabilities))
-        if grade.expected is not None and abs(mean - grade.expected) > _SOFT_TOLERANCE * len(probabilities):
-            note("soft-grade", where, f"{name} is expected at {grade.expected:g}, but the mean is {mean:.3f}")
+        if words := _wrong_soft(grade, most):
+            name = grade.entry_id if isinstance(grade, SelfRating) else "the grade"
+            note("soft-grade", where, f"{name} {words}")
+
+
+def _wrong_soft(grade: SelfRating | DirectGrade, most: int | None) -> str | None:
+    """What is wrong with a soft grade; whatever is no number fits nothing."""
+    probabilities = grade.probabilities
+    if probabilities is None:
+        return None
+    if not (min(probabilities, default=-1) >= 0 and abs(sum(probabilities) - 1) <= _SOFT_TOLERANCE):
+        return "has probabilities that do not add up to 1"
+    if most is not None and len(probabilities) != most + 1:
+        return f"has {counted(len(probabilities), 'probability', 'probabilities')}, on a scale of 0 to {most}"
+    mean = sum(level * p for level, p in enumerate(probabilities))
+    if _is_off(grade.expected, mean, _SOFT_TOLERANCE * len(probabilities)):
+        return f"is expected at {grade.expected:g}, but the mean is {mean:.3f}"
+    best, second = sorted([*probabilities, 0.0], reverse=True)[:2]
+    if _is_off(grade.margin, best - second, _SOFT_TOLERANCE):
+        return f"has a margin of {grade.margin:g}, but the probabilities say {best - second:.3f}"
+    return None
+
+
+def _is_off(value: float | None, should_be: float, tolerance: float) -> bool:
+    return value is not None and not abs(value - should_be) <= tolerance

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from exam_pp.wording import counted
 
+_MANY = 3
+"""So many passages with one score are no chance."""
+
 
 class Place(NamedTuple):
     """Where a system has a passage."""
@@ -19,7 +22,7 @@ class Place(NamedTuple):
 
 def check_ranks(systems: Mapping[str, Sequence[Place]]) -> Iterator[tuple[str, str]]:
     """Checks and words about the rankings of one query: one finding a check, for all systems."""
-    shared, holes, rising = [], [], []
+    shared, holes, rising, flat = [], [], [], []
     for system, places in systems.items():
         ordered = sorted(places)
         ranks = {place.rank for place in places}
@@ -31,12 +34,16 @@ def check_ranks(systems: Mapping[str, Sequence[Place]]) -> Iterator[tuple[str, s
             holes.append(f"{system}: {missing} of {max(ranks) - first + 1} from rank {gap} on")
         if any(b.score > a.score and b.rank > a.rank for a, b in pairwise(ordered)):
             rising.append(system)
+        if len(places) >= _MANY and len({place.score for place in places}) == 1:
+            flat.append(system)
     if shared:
         yield "shared-rank", f"{_some(shared)} with two passages at one rank"
     if holes:
         yield "rank-holes", f"ranks are missing ({_some(holes)})"
     if rising:
         yield "score-order", f"{_some(rising)} with scores that rise with the rank"
+    if flat:
+        yield "score-order", f"{_some(flat)} with one score for all passages"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -280,15 +280,23 @@ def test_nothing_inside_contradicts_nothing(
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["merge", "split --by-query"])
+def test_a_file_of_nothing_is_told(
+    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (empty := tmp_path / "empty.jsonl").touch()
+    merge(tmp_path / "out.jsonl", tiny_passages, empty)
+    assert f"{empty} holds no queries" in capsys.readouterr().err
+    assert (tmp_path / "out.jsonl").read_bytes() == tiny_passages.read_bytes()
+
+
 def test_a_pipe_is_not_read_twice(
-    command: str, tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the shell's ``<(...)``, which looks like a file."""
     read, write = os.pipe()
     with os.fdopen(write, "wb") as stream:
         stream.write(tiny_passages.read_bytes())
     with pytest.raises(SystemExit):
-        main([*command.split(), f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
+        main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
     os.close(read)
     assert f"twice: name a file, not '/dev/fd/{read}'." in capsys.readouterr().err

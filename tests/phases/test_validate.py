@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,16 @@ def soft(**keys: Any) -> dict[str, Any]:
     return graded(self_ratings=ratings, correctAnswered=["q/a"], wrongAnswered=[], answers=[], exam_ratio=1.0)
 
 
+def direct(rating: int, **keys: Any) -> dict[str, Any]:
+    grade = {
+        "correctAnswered": rating > 0,
+        "llm": "m",
+        "self_ratings": rating,
+        "prompt_type": "direct_grading",
+    }
+    return passage("p", grades=[grade | keys])
+
+
 CASES: list[tuple[str, list[Any]]] = [
     ("duplicate-passage", [passage("p"), passage("p")]),
     ("empty-text", [passage("p") | {"text": " "}]),
@@ -76,8 +87,24 @@ CASES: list[tuple[str, list[Any]]] = [
     ("unknown-answer", [graded(answers=[["q/c", "5"]])]),
     ("summary", [graded(exam_ratio=0.9)]),
     ("summary", [graded(relevance_label=4)]),
-    ("soft-grade", [soft(probabilities=[0.5, 0.1])]),
-    ("soft-grade", [soft(probabilities=[0.5, 0.5], expected=0.9)]),
+    ("summary", [direct(1, relevance_label=2)]),
+    ("rating-conflict", [direct(0, correctAnswered=True)]),
+    ("prompt-type", [graded(prompt_type="nugget")]),
+    ("prompt-type", [graded(prompt_type="questions")]),
+    ("no-ratings", [graded(self_ratings=None, relevance_label=1)]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/b", "assignment": "vital"}])]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/b", "assignment": "support"}])]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/c", "assignment": "not_support"}])]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.1, 0, 0, 0, 0])]),
+    ("soft-grade", [soft(probabilities=[math.nan] * 6)]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5])]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=0.9)]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=math.nan)]),
+    ("soft-grade", [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], margin=0.6)]),
+    ("score-order", [ranked(key, rank, 1.0) for rank, key in enumerate("abc", 1)]),
+    ("id-space", [passage("a b")]),
+    ("id-space", [passage("")]),
+    ("empty", []),
     ("foreign-entry", [passage("p", exam_grades=[rubric({f"other/{MD5}": 5})])]),
     ("incomplete", [graded(), passage("x")]),
 ]
@@ -86,7 +113,67 @@ CASES: list[tuple[str, list[Any]]] = [
 @pytest.mark.parametrize(("check", "passages"), CASES)
 def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["first", [passage("p0")]], ["q", passages]])
-    assert found(path) == [(check, 2)]
+    assert [finding for finding in found(path) if finding[1] is not None] == [(check, 2)]
+
+
+GOOD_LINES = [
+    [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], expected=0.75, margin=0.5)],
+    [direct(2, relevance_label=2), direct(0) | {"paragraph_id": "other"}],
+    [graded(assignments=[{"nugget_id": "q/b", "assignment": "not_support"}])],
+    [graded(self_ratings=None, relevance_label=1, prompt_info={"prompt_class": "Own"})],
+    [ranked("a", 1, 1.0), ranked("b", 2, 1.0)],
+]
+
+
+@pytest.mark.parametrize("passages", GOOD_LINES)
+def test_right_lines_are_not_accused(passages: list[Any], write_jsonl: Write) -> None:
+    assert not found(write_jsonl("g.jsonl", [["q", passages]]))
+
+
+def test_a_ranking_for_a_facet_is_one_of_its_own(write_jsonl: Write) -> None:
+    one, two = ranked("a", 1, 2.0, queryId="q/f"), ranked("b", 1, 2.0, queryId="q/g")
+    one["paragraph_data"]["rankings"].append(
+        {**one["paragraph_data"]["rankings"][0], "queryId": "q/g", "rank": 2}
+    )
+    one["paragraph_data"]["rankings"][1]["score"] = 1.0
+    assert not found(write_jsonl("g.jsonl", [["q", [one, two]]]))
+
+
+def test_queries_that_were_left_out(write_jsonl: Write) -> None:
+    def line(query_id: str, *systems: str, **keys: Any) -> list[Any]:
+        rankings = [
+            {"method": name, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
+            for name in systems
+        ]
+        return [query_id, [passage("p", paragraph_data={"judgments": [], "rankings": rankings}, **keys)]]
+
+    grades = {"exam_grades": [rubric({"a": 1})]}
+    path = write_jsonl("g.jsonl", [line("1", "x", "y", **grades), line("2", "x"), line("3", **grades)])
+    assert found(path) == [("incomplete", None), ("rank-holes", None)]
+    assert words(path, "incomplete").endswith("for 1 of 3 queries, such as 2")
+    assert words(path, "rank-holes") == ": 1 system without a ranking for some of 2 queries (y: 1)"
+
+
+def test_grades_that_were_made_differently(write_jsonl: Write) -> None:
+    def line(query_id: str, words: str | None = None, **options: Any) -> list[Any]:
+        info = {"prompt_class": "Own"} | ({"prompt_hash": words} if words else {})
+        return [
+            query_id,
+            [passage("p", exam_grades=[rubric({"a": 1}, llm_options=options, prompt_info=info)])],
+        ]
+
+    same = [line("1", "h", beams=5, seed=None), line("2", beams=5), line("3", "h", beams=5, seed=7)]
+    assert not found(write_jsonl("same.jsonl", same))
+    path = write_jsonl("g.jsonl", [*same, line("4", "h", beams=1), line("5", "new", beams=1)])
+    assert found(path) == [("mixed-grades", 4), ("mixed-grades", 5)]
+    listed = [finding.words.partition(": ")[2] for finding in validate([path]).kept]
+    assert listed == ["beams is 1, and 5 on line 1", "prompt_hash is 'new', and 'h' on line 1"]
+
+
+def test_a_file_of_nothing_is_empty(tmp_path: Path) -> None:
+    (path := tmp_path / "g.jsonl.gz").write_bytes(gzip.compress(b"\n"))
+    assert found(path) == [("empty", None)]
+    assert validate([path]).files == [(str(path), "?", "")]
 
 
 def test_rank_holes_say_where_they_begin(write_jsonl: Write) -> None:
