@@ -267,11 +267,6 @@ def parse_object(value: Any) -> QueryPassages:
     return QueryPassages(*_LINE.validate_python(value, by_alias=True, by_name=False))
 
 
-def dump_line(query: QueryPassages) -> bytes:
-    """As :meth:`QueryPassages.dump`."""
-    return query.dump()
-
-
 # What reading for numbers needs. `exam_pp.store` decodes these fields alone, which is several times
 # faster than building the full objects; both kinds of object satisfy the protocols.
 

@@ -14,12 +14,9 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import SelectionError
 
 EntryKind = Literal["question", "nugget"]
-Importance = Literal["vital", "okay"]
-Assignment = Literal["support", "partial_support", "not_support"]
-"""Whether an answer holds a nugget (Pradeep et al., 2024, section 3.3)."""
 
 ASSIGNMENT_RATINGS: Mapping[str, int] = {"not_support": 0, "partial_support": 1, "support": 2}
-"""The rating that stands beside an assignment in files."""
+"""Whether an answer holds a nugget (Pradeep et al., 2024, section 3.3): the ratings beside it in files."""
 
 
 class _Entry(Record):

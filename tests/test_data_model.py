@@ -19,7 +19,6 @@ from exam_pp.data_model import (
     Passage,
     QueryPassages,
     RubricGrades,
-    dump_line,
     parse_line,
 )
 from exam_pp.grade_filter import GradeKey
@@ -48,7 +47,7 @@ def first(record: Json) -> RubricGrades:
 
 
 def written(value: Any) -> Any:
-    return json.loads(dump_line(parse_line(json.dumps(value))))
+    return json.loads(parse_line(json.dumps(value)).dump())
 
 
 # Every quirk that formats.md, section 1, says a reader accepts.
@@ -191,7 +190,7 @@ def test_python_names_build_the_file() -> None:
     query = QueryPassages(
         "q", [Passage(passage_id="p", text="t", rubric_grades=[grade], direct_grades=[direct])]
     )
-    (record,) = json.loads(dump_line(query))[1]
+    (record,) = json.loads(query.dump())[1]
     assert record["exam_grades"] == [
         {"llm": "m", "correctAnswered": ["a"], "wrongAnswered": [], "answers": [["a", "4"]]}
     ]

@@ -12,7 +12,6 @@ from exam_pp.errors import UnknownNameError
 from exam_pp.messages import Completion, Request
 from exam_pp.registry import Registry
 
-Pipeline = Literal["text2text", "text-generation", "question-answering", "openai"]
 Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 

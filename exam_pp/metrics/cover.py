@@ -32,7 +32,10 @@ class Cover:
         return f"{'nCover' if self.normalised else 'Cover'}(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """See :class:`exam_pp.metrics.base.Metric`."""
+        """One score for every system of ``first_ranks``, and one for the overall system.
+
+        ``first_ranks`` says for each system whether it counts ranks from 0 or from 1.
+        """
         name = str(self)
         reached = query.reached(self.min_grade)
         covered_by_any = _union(reached)
@@ -97,7 +100,7 @@ class SoftCover:
         return f"SoftCover(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """See :class:`exam_pp.metrics.base.Metric`."""
+        """As :meth:`Cover.__call__`."""
         reached = [self._reaching(passage) for passage in query.passages]
         for system, first_rank in first_ranks.items():
             top = query.top(system, first_rank, self.cutoff)

@@ -71,12 +71,8 @@ def _share(value: float) -> tuple[int, int] | None:
     return share.as_integer_ratio() if float(share) == value else None
 
 
-def standard_error(values: list[float]) -> float | None:
-    """Standard deviation (ddof 1) divided by √n; None for fewer than two values."""
-    return _standard_error(values, exact_mean(values)) if values else None
-
-
 def _standard_error(values: list[float], mean: float) -> float | None:
+    """Standard deviation (ddof 1) divided by √n; None for fewer than two values."""
     if len(values) < 2:
         return None
     variance = fsum([(value - mean) ** 2 for value in values]) / (len(values) - 1)

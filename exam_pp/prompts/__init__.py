@@ -1,8 +1,8 @@
-"""The words of every prompt and how to read the replies. A prompt is a value of :class:`Prompt`."""
+"""The words of every prompt and how to read the replies; its import here registers a file of prompts."""
 
-from exam_pp.prompts.base import PROMPTS, Prompt, PromptEntry, Verdict
+from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS
-from exam_pp.prompts.generation import GENERATION_PROMPTS, REPAIR_PROMPTS
+from exam_pp.prompts.generation import GENERATION_PROMPTS
 from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION, RUBRIC_PROMPTS
 from exam_pp.prompts.umbrela import UMBRELA
@@ -13,10 +13,7 @@ __all__ = [
     "DIRECT_PROMPTS",
     "GENERATION_PROMPTS",
     "PROMPTS",
-    "REPAIR_PROMPTS",
     "RUBRIC_PROMPTS",
     "UMBRELA",
     "Prompt",
-    "PromptEntry",
-    "Verdict",
 ]

@@ -15,7 +15,6 @@ from exam_pp.prompts.thoughts import without_thoughts
 from exam_pp.registry import Registry
 from exam_pp.test_bank import Entry, EntryKind
 
-PromptEntry = Entry
 Kind = Literal[
     "question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate", "nuggetize"
 ]

@@ -15,14 +15,13 @@ from typing import IO, Any
 from exam_pp.reports.document import Cell, Report, Table
 from exam_pp.reports.render import one_line, render
 
-ROW_FORMATS = ("text", "tsv", "json", "jsonl", "md", "csv")
 DECIMALS = 3
 """Of numbers that are shown to people."""
 _BATCH = 1000
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, stream: IO[bytes]) -> None:
-    """Write a table in one of :data:`ROW_FORMATS`, in UTF-8.
+    """Write a table as text, tsv, json, jsonl, md or csv, in UTF-8.
 
     ``text`` and ``md`` hold all rows in memory, as their columns are aligned; the others stream. Columns
     of one name are told apart by numbers. NULL is an empty cell, and null in JSON; numbers keep all digits

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_pp import prompts as room
 from exam_pp.errors import UnknownNameError
 from exam_pp.messages import Request
 from exam_pp.prompts import ASSIGNMENT_PROMPTS, DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
@@ -134,3 +135,12 @@ def test_answer_key_classes_share_their_words() -> None:
 def test_unknown_prompt() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'NuggetSelfRatedPrompt'"):
         PROMPTS.get("NuggetSelfRatedPromt")
+
+
+def test_every_file_of_prompts_is_registered() -> None:
+    """Its import in the room's ``__init__`` does that; without it the prompts are nowhere."""
+    init = Path(room.__file__)
+    files = [path for path in init.parent.glob("*.py") if "\nregister(" in path.read_text(encoding="utf-8")]
+    assert len(files) > 4
+    words = init.read_text(encoding="utf-8")
+    assert not [path.name for path in files if f"from exam_pp.prompts.{path.stem} import" not in words]
