@@ -286,12 +286,21 @@ def test_merging_tells_what_other_banks_say_of_an_entry(
     other = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
     banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     write_bank([line], banks[0])
-    write_bank([line.model_copy(update={"items": other})], banks[1])
+    write_bank([line.model_copy(update={"items": other, "info": {"by": "another"}})], banks[1])
     main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
     told = capsys.readouterr().err
     assert "1 query, 3 entries; in more than one bank: 3." in told
     assert "not the same in all banks are those of the first one: importance (2), weight (1)." in told
     assert read_bank(tmp_path / "o.jsonl").lines == [line]
+
+
+def test_words_that_changed_twice_are_one_difference() -> None:
+    old = bank_of({"q": 1})
+    once = apply_edits(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
+    key = once[0].items[0].entry_id
+    twice = apply_edits(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
+    (found,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
+    assert (found.change, found.before, found.after) == ("reworded", "text 0?", "Twice?")
 
 
 def test_seeds_differ() -> None:

@@ -61,6 +61,12 @@ def test_nuggets_of_autonuggetizer_are_longer(
     assert [p.problem for p in lint(read_bank(bank))] == ["has more than 12 words"]
 
 
+def test_what_is_nearly_the_same_is_a_warning(write_jsonl: WriteLines) -> None:
+    items = [entry("the age of the universe by Hubble"), entry("the universe's age by Hubble")]
+    (problem,) = (p for p in lint(read_bank(write_jsonl("b.jsonl", [line(*items)]))) if "nearly" in p.problem)
+    assert (problem.severity, problem.text) == ("warning", "the universe's age by Hubble")
+
+
 def test_lint_tells_by_its_exit_code(
     write_jsonl: WriteLines, demo_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,7 +73,8 @@ def graded(write_jsonl: WriteLines) -> Path:
             if name in run
         ]
         judgment = {"paragraphId": name, "query": "q1", "relevance": RELEVANT[name], "titleQuery": "q1"}
-        data = {"judgments": [judgment], "rankings": rankings}
+        lower = judgment | {"relevance": -2}  # of several judgments the highest counts
+        data = {"judgments": [judgment, lower], "rankings": rankings}
         passages.append(passage(name, paragraph_data=data, exam_grades=[rubric(grades)]))
     return write_jsonl("graded.jsonl", [["q1", passages]])
 
@@ -92,6 +93,15 @@ def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
         "nonsense": {"non-relevant", "discrimination"},
         "nobody": {"nobody"},
     }
+
+
+def test_few_passages_say_nothing_of_discrimination(graded: Path, bank: Path) -> None:
+    found = examine(graded, bank, options=ClinicOptions(min_grade=3, samples=1))
+    (entry,) = (entry for entry in found.entries if entry.entry_id == "nobody")
+    assert entry.passing == 1
+    assert entry.discrimination is not None
+    assert entry.discrimination < 0
+    assert "discrimination" not in signs_of(found).get("nobody", set())
 
 
 def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: WriteLines) -> None:

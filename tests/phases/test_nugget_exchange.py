@@ -314,6 +314,17 @@ def test_yes_and_no_are_no_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: 
     assert not (tmp_path / "rows.jsonl").exists()
 
 
+def test_parts_of_an_answer_are_in_the_order_of_their_ranks(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """A file may hold its passages in any order."""
+    parts = []
+    for rank, text in ((10, "Last."), (2, "Second."), (1, "First.")):
+        ranking = {"method": "s", "paragraphId": f"s/q#{rank}", "queryId": "q", "rank": rank, "score": 0.0}
+        data = {"judgments": [], "rankings": [ranking]}
+        parts.append(passage(f"s/q#{rank}", text=text, paragraph_data=data))
+    export_answers(write_jsonl("p.jsonl", [["q", parts]]), tmp_path / "a.jsonl", form="plain")
+    assert [row["text"] for row in read_json(tmp_path / "a.jsonl")] == ["First. Second. Last."]
+
+
 def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     """The prompt of a label has no place in grades; that of a reply that could not be read is kept."""
     queries = tmp_path / "queries.tsv"
