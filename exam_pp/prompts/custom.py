@@ -20,6 +20,7 @@ from exam_pp.prompts.reading import (
     final_score_reader,
     number_reader,
     rating_reader,
+    yes_no_reader,
 )
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
@@ -84,7 +85,7 @@ def parse_prompt(text: str, file: str) -> Prompt:
         parse=rule,
         cite=given.cite,
         max_rating=given.scale,
-        choices=(given.choices or ("No", "Yes")) if rule is YES_NO else (),
+        choices=(given.choices or ("No", "Yes")) if rule.name == YES_NO.name else (),
         answer_key=rule is ANSWER_KEY,
         version=given.version,
         style=template.splitlines()[0],
@@ -105,6 +106,8 @@ def _reading(given: PromptFile, file: str) -> ReadingRule:
         raise DataError(
             f"{given.reading!r} does not read replies to {given.kind} prompts.", file=file, field="reading"
         )
+    if given.choices is not None and given.reading != YES_NO.name:
+        raise DataError(f"the reading rule {given.reading!r} has no choices.", file=file, field="choices")
     if given.reading in SCALED:
         if given.scale is None:
             raise DataError(
@@ -113,7 +116,14 @@ def _reading(given: PromptFile, file: str) -> ReadingRule:
         return SCALED[given.reading](given.scale)
     if given.scale is not None:
         raise DataError(f"the reading rule {given.reading!r} has no scale.", file=file, field="scale")
-    return UNSCALED[given.reading]
+    return UNSCALED[given.reading] if given.choices is None else yes_no_reader(_choices(given.choices, file))
+
+
+def _choices(given: tuple[str, str], file: str) -> tuple[str, str]:
+    no, yes = (word.strip() for word in given)
+    if not no or not yes or no.lower() == yes.lower():
+        raise DataError("must be two words, the one for no first.", file=file, field="choices")
+    return no, yes
 
 
 def _with_examples(given: PromptFile, file: str) -> str:

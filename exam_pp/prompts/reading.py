@@ -184,25 +184,39 @@ def read_final_score(reply: str, max_rating: int) -> Verdict:
     return Verdict(rating, rating > 0)
 
 
-# "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
-# break, or how a sentence goes on that says why.
-_YES_NO = re.compile(
-    rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|\s*\n){_WRAP})?"
-    r"(?P<word>yes|no)(?!\W+(?:and|or)\W+(?:yes|no)\b)"
-    rf"{_CLOSE}(?:\s*$|[.,;:!?–—](?!\s*\d)|\s+[-–—(]|\s*\n|\s+(?:because|since|as|the|this|that|it|there)\b)",
-    re.IGNORECASE,
-)
+@lru_cache(maxsize=16)
+def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
+    # "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
+    # break, or how a sentence goes on that says why.
+    words = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
+    return re.compile(
+        rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|\s*\n){_WRAP})?"
+        rf"(?P<word>{words})(?!\W+(?:and|or)\W+(?:{words})\b)"
+        rf"{_CLOSE}(?:\s*$|[.,;:!?。，！–—](?!\s*\d)|\s+[-–—(]|\s*\n"
+        r"|\s+(?:because|since|as|the|this|that|it|there)\b)",
+        re.IGNORECASE,
+    )
 
 
-def find_yes_no(reply: str) -> bool | None:
-    """Whether a reply says yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither."""
-    match = _YES_NO.match(_without_markup(reply))
-    return None if match is None else match["word"].lower() == "yes"
+def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | None:
+    """Whether a reply says yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither.
+
+    ``choices`` are the words for no and yes.
+    """
+    match = _choice(choices).match(_without_markup(reply))
+    return None if match is None else match["word"].lower() == choices[1].lower()
 
 
-def read_yes_no(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+def yes_no_reader(choices: tuple[str, str] = ("No", "Yes")) -> ReadingRule:
+    """The reader of a prompt that is answered with one of two words, the one for no first."""
+    no, yes = choices
+    words = f"{yes.lower()} is 1 and {no.lower()} is 0; anything else stays ungraded"
+    return ReadingRule("yes-no", words, lambda reply, _entry, _unparsed: read_yes_no(reply, choices))
+
+
+def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> Verdict:
     """A reply to a yes/no prompt: yes is 1, no is 0, anything else stays ungraded."""
-    yes = find_yes_no(reply)
+    yes = find_yes_no(reply, choices)
     return Verdict(None, False, reason=NOT_YES_OR_NO) if yes is None else Verdict(None, yes)
 
 
@@ -245,7 +259,7 @@ def final_score_reader(max_rating: int) -> ReadingRule:
     )
 
 
-YES_NO = ReadingRule("yes-no", "yes is 1 and no is 0; anything else stays ungraded", read_yes_no)
+YES_NO = yes_no_reader()
 EXTRACTION = ReadingRule(
     "extraction",
     "1 for an answer; 0 for an expression of unanswerability or an ill-formed reply",

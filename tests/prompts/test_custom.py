@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from exam_pp.errors import DataError
 from exam_pp.phases.prompt_files import choose_prompts, read_prompt
 from exam_pp.prompts.custom import parse_prompt
+from exam_pp.prompts.reading import NOT_YES_OR_NO
 
 GOOD = {
     "name": '"Mine"',
@@ -50,6 +51,10 @@ def test_a_prompt_with_a_scale(tmp_path: Path) -> None:
         ({"kind": '"direct"', "reading": '"number"', "template": '"{query} {context}"'}, "2", (2, True)),
         ({"kind": '"direct"', "reading": '"number"', "template": '"{query} {context}"'}, "x", (None, False)),
         ({"reading": '"yes-no"', "scale": None}, "Yes.", (None, True)),
+        ({"reading": '"yes-no"', "scale": None, "choices": '["Nein", "Ja"]'}, "Ja, denn es", (None, True)),
+        ({"reading": '"yes-no"', "scale": None, "choices": '["Nein", "Ja"]'}, "**Nein.**", (None, False)),
+        ({"reading": '"yes-no"', "scale": None, "choices": '["否", "是"]'}, "是。", (None, True)),
+        ({"reading": '"yes-no"', "scale": None, "choices": '["no", "not so"]'}, "not so", (None, True)),
         ({"reading": '"extraction"', "scale": None}, "unanswerable", (None, False)),
         ({"reading": '"any-answer"', "scale": None}, "unanswerable", (None, True)),
         ({"kind": '"nugget"', "template": '"{nugget} {context}"'}, "1", (1, True)),
@@ -89,6 +94,11 @@ def test_reading_rules(
             {"template": '"{examples} {question} {context}"', "examples": '[{question = "q", context = ""}]'},
             "examples.1: answer is missing.",
         ),
+        ({"choices": '["No", "Yes"]'}, "choices: the reading rule 'rating' has no choices."),
+        (
+            {"reading": '"yes-no"', "scale": None, "choices": '["ja", "Ja "]'},
+            "choices: must be two words, the one for no first.",
+        ),
         ({"colour": '"red"'}, "colour: extra inputs are not permitted."),
         ({"name": '"Thom"'}, "name: 'Thom' is a prompt of exam_pp already."),
         ({"name": '"open'}, "is not valid TOML:"),
@@ -113,6 +123,14 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> No
         path.write_bytes(content)
     with pytest.raises(DataError, match=r"mine\.toml"):
         read_prompt(path)
+
+
+def test_only_its_own_words_are_an_answer(tmp_path: Path) -> None:
+    prompt = read_prompt(write(tmp_path, toml(reading='"yes-no"', scale=None, choices='["Nein", "Ja"]')))
+    assert (prompt.choices, prompt.scale) == (("Nein", "Ja"), "Nein or Ja")
+    assert prompt.reading == "ja is 1 and nein is 0; anything else stays ungraded"
+    for reply in ("Yes", "Jahre", "Ja und nein", ""):
+        assert prompt.parse(reply, None, "default").reason == NOT_YES_OR_NO
 
 
 def test_two_files_with_one_name(tmp_path: Path) -> None:
