@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from math import isnan, nan
 from subprocess import CalledProcessError
 from typing import Any
+from urllib.parse import quote
 
 import ir_measures
 import numpy as np
@@ -173,7 +174,13 @@ class TrecEval:
         safe = {q: of if max(of.values()) >= 0 else dict.fromkeys(of, 0) for q, of in self._qrels.items()}
         self._check_labels(others)
         self._trec_eval = ir_measures.evaluator(trec_eval, safe) if trec_eval else None
-        self._others = ir_measures.evaluator(others, self._qrels) if others else None
+        # gdeval takes numbers alone for queries, of "2024-7" the last, and no white space in passages.
+        self._numbers = {query_id: str(number) for number, query_id in enumerate(self._qrels, 1)}
+        numbered = {
+            self._numbers[query_id]: {_quoted(passage_id): label for passage_id, label in of_query.items()}
+            for query_id, of_query in (self._qrels.items() if others else ())
+        }
+        self._others = ir_measures.evaluator(others, numbered) if others else None
 
     @property
     def query_ids(self) -> list[str]:
@@ -215,9 +222,11 @@ class TrecEval:
                 {query_id: run.get(query_id, {}) for query_id in self._qrels}
             )
         if self._others is not None:
-            ranked = {q: _ranks_as_scores(run[q]) for q in self._qrels if q in run}
+            query_ids = {number: query_id for query_id, number in self._numbers.items()}
+            ranked = {number: _ranks_as_scores(run[q]) for q, number in self._numbers.items() if q in run}
             try:
-                yield from self._others.iter_calc(ranked)
+                for metric in self._others.iter_calc(ranked):
+                    yield metric._replace(query_id=query_ids[metric.query_id])
             except (ArithmeticError, ValueError, CalledProcessError) as error:
                 names = ", ".join(str(m) for m in self.measures if not ir_measures.pytrec_eval.supports(m))
                 raise SelectionError(
@@ -226,11 +235,18 @@ class TrecEval:
 
 
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
-    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways."""
+    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways.
+
+    The ids of passages are quoted.
+    """
     names = list(passages)
     scores = np.fromiter(passages.values(), np.float64, len(passages))
     order = trec_eval_order(scores, as_ids(names))
-    return {names[index]: float(len(order) - position) for position, index in enumerate(order)}
+    return {_quoted(names[index]): float(len(order) - position) for position, index in enumerate(order)}
+
+
+def _quoted(passage_id: str) -> str:
+    return quote(passage_id, errors="surrogatepass")
 
 
 def trec_eval_order(

@@ -145,6 +145,24 @@ def test_a_threshold_below_one_is_no_relevance_level() -> None:
     assert [str(measure) for measure in parse_measures(["nDCG@10"], 0)] == ["nDCG@10"]
 
 
+@pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
+def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
+    """gdeval.pl reads `2024-7` as 7, and ends with an error for other words; the values are its formula's:
+    (2^grade - 1) / 16 at the first rank, half of it at the second.
+    """
+    if not ir_measures.gdeval.is_available():
+        pytest.skip("needs perl")
+    one, two = query_ids
+    qrels = [Qrel(one, "a passage", 2), Qrel(one, "b", 0), Qrel(two, "a passage", 1)]
+    run = {one: {"a passage": 2.0, "b": 1.0}, two: {"\x01 not there": 2.0, "a passage": 1.0}}
+    scores = list(TrecEval(parse_measures(["ERR@10"]), qrels)("s", run))
+
+    assert {score.query_id: score.value for score in scores} == {
+        one: 3 / 16,
+        two: pytest.approx(1 / 32, abs=1e-5),
+    }
+
+
 @pytest.mark.parametrize("measure", ["ERR@20", "nDCG(dcg='exp-log2')@5"])
 def test_labels_beyond_gdeval_s_are_one_sentence(measure: str) -> None:
     """gdeval.pl ends with an error for labels above 4; grades of rubrics reach 5."""
