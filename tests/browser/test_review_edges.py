@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,36 @@ def test_what_is_in_no_file_is_not_saved(page: Tab) -> None:
     assert page.text("#status") == "1 rating: saved", "nothing was changed"
     page.page.fill("[data-focus=reviewer]", "bea")
     assert page.text("#status") == "1 rating: not saved", "the file has another name"
+
+
+def test_edits_of_another_file_are_to_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
+    """The commands take only edits with the digest of the file, which the loaded ones do not have."""
+    given = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
+    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [given]}
+    (tmp_path / "old.json").write_text(json.dumps(edits), encoding="utf-8")
+    page.page.set_input_files("#load-file", tmp_path / "old.json")
+    assert "for another graded file" in page.text("#dialog")
+    page.page.click("#dialog .primary")
+    page.page.wait_for_function("document.querySelector('#status').textContent === '1 rating: not saved'")
+    with page.page.expect_download() as download:
+        page.press("Control+s")
+    download.value.save_as(tmp_path / "edits.json")
+    assert page.text("#status") == "1 rating: saved"
+    page.page.set_input_files("#load-file", tmp_path / "edits.json")
+    page.page.wait_for_function("document.querySelector('#announcer').textContent.startsWith('Loaded')")
+    assert page.text("#status") == "1 rating: saved"
+    run("apply-edits", small / "graded.jsonl", tmp_path / "edits.json", "-o", tmp_path / "out.jsonl")
+
+
+def test_the_commands_of_the_page_work(page: Tab, small: Path, tmp_path: Path) -> None:
+    name = "it's graded.jsonl"
+    (tmp_path / name).write_bytes((small / "graded.jsonl").read_bytes())
+    run("review", tmp_path / name, "--bank", small / "bank.jsonl", "-o", tmp_path / "review.html")
+    page.open(tmp_path / "review.html").go("#/work")
+    apply, bank = (shlex.split(line) for line in page.text("pre").splitlines())
+    assert apply[:4] == ["exam-pp", "apply-edits", name, "edits.json"]
+    assert apply[4:8] == ["--prompt-class", RATED, "--bank", "bank.jsonl"]
+    assert bank[:4] == ["exam-pp", "bank", "apply", "bank.jsonl"]
 
 
 def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path: Path) -> None:

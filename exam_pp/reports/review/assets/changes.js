@@ -11,10 +11,21 @@ async function renderChanges(main) {
     ratings.length > 0 && el("div", { class: "scroll" }, ratingTable(ratings, () => renderChanges(main))),
     edits.length > 0 && el("div", { class: "scroll" }, editTable(edits, () => renderChanges(main))),
     el("h2", {}, "What to do with it"),
-    el("p", {}, "Save the edits, then add the ratings to the graded file, and the changes to the bank:"),
-    el("pre", {}, `exam-pp apply-edits ${review.head.graded.name} edits.json -o with-people.jsonl.gz\n` +
-      `exam-pp bank apply ${review.head.bank?.name ?? "BANK"} edits.json -o better-bank.jsonl.gz`),
+    el("p", {}, "Save the edits, then add the ratings to the graded file, and the changes to the bank. A browser that has saved before may name the new file edits (1).json."),
+    el("pre", {}, commands()),
   );
+}
+
+function commands() {
+  const { graded, bank, prompt } = review.head;
+  const ofBank = bank ? ` --bank ${quoted(bank.name)}` : "";
+  const apply = `exam-pp apply-edits ${quoted(graded.name)} edits.json --prompt-class ${quoted(prompt.name)}${ofBank} -o with-people.jsonl.gz`;
+  return bank ? `${apply}\nexam-pp bank apply ${quoted(bank.name)} edits.json -o better-bank.jsonl.gz` : apply;
+}
+
+/** A word as a shell takes it. */
+function quoted(word) {
+  return /^[\w.@%+=:,/-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function savedWords() {

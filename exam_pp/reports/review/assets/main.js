@@ -142,7 +142,7 @@ async function loadFile(input) {
     const edits = parseEdits(await file.text());
     if (!(await mayReplace(edits))) return;
     takeDocument(edits);
-    work.saved = true;
+    work.saved = isOfThisFile(edits) && isOfThisBank(edits); // others are saved anew, with these files' digests
     keep();
     tellWorkListeners();
     await render();
@@ -152,11 +152,19 @@ async function loadFile(input) {
   }
 }
 
+function isOfThisFile(edits) {
+  return edits.graded_sha256 === review.head.graded.sha256;
+}
+
+function isOfThisBank(edits) {
+  return !edits.bank?.length || edits.bank_sha256 === review.head.bank?.sha256;
+}
+
 /** Asks before unsaved work is lost, and before edits of another file are taken. */
 async function mayReplace(edits) {
   const worries = [];
-  if (edits.graded_sha256 !== review.head.graded.sha256) worries.push("These edits were made for another graded file, or for another state of it; they will be saved for this one.");
-  if (edits.bank?.length && edits.bank_sha256 !== review.head.bank?.sha256) worries.push("The changes of the bank were made for another bank, or for another state of it; they will be saved for this one.");
+  if (!isOfThisFile(edits)) worries.push("These edits were made for another graded file, or for another state of it; they will be saved for this one.");
+  if (!isOfThisBank(edits)) worries.push("The changes of the bank were made for another bank, or for another state of it; they will be saved for this one.");
   const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
   if (unknown.length) worries.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
   if (hasUnsavedWork()) worries.push("What you did here is not saved, and would be replaced.");
