@@ -205,5 +205,5 @@ def _check_usage(board: LeaderboardOutput, *, scored: bool, only_scored: Sequenc
         raise click.UsageError(
             f"--format {board.form} is a layout of leaderboards: name --runs or --rankings."
         )
-    if board.form == "published" and board.per_query:
-        raise click.UsageError("--format published has no layout for --per-query.")
+    if board.form == "published" and (board.per_query or board.official is None):
+        raise click.UsageError("--format published has official ranks (--official), and no --per-query.")

@@ -194,6 +194,7 @@ PROBLEMS = [
     (["qrels", "GRADED", "--format", "trec_eval"], 2, "name --runs"),
     (["qrels", "GRADED", "--format", "json"], 2, "name --runs"),
     (["qrels", "GRADED", "--significance"], 2, "go with --runs"),
+    (["qrels", "GRADED", "--runs", "RUNS", "--format", "published"], 2, "--official"),
     (["cover", "GRADED", "--per-query", "--significance"], 2, "--per-query has no place for --significance"),
     (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "no place for --intervals"),
     (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "goes with neither --per-query"),
