@@ -1,0 +1,57 @@
+"""Verifying extracted answers: which of them the model is asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.data_model import RubricGrades
+from exam_pp.graders.verification import AnswerVerifier, answers_of
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.ask import Answerer, drive
+from exam_pp.prompts import ANSWER_VERIFICATION
+from exam_pp.store.journal import Journal
+from exam_pp.test_bank import Question
+
+
+def verified(answer: str, *golds: str) -> tuple[RubricGrades, int]:
+    """The grades of an answer by a model that says yes to everything, and how often it was asked."""
+    entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=list(golds))
+    llm = FakeLLM(lambda request: "yes")
+    (grades,) = drive(
+        [AnswerVerifier(ANSWER_VERIFICATION, "m", {}).run([(entry, answer)])], Answerer(llm, Journal(None))
+    )
+    assert isinstance(grades, RubricGrades)
+    return grades, llm.calls
+
+
+@pytest.mark.parametrize("answer", ["b)", "(iii)", "", "unanswerable", "No answer."])
+def test_what_is_no_answer_is_wrong_whatever_a_model_would_say(answer: str) -> None:
+    grades, calls = verified(answer, "the water table")
+    assert (grades.wrong, grades.errors, calls) == (["q/a"], {}, 0)
+
+
+@pytest.mark.parametrize(("golds", "calls"), [(["the water table"], 0), (["a well", "a lake", "a well"], 2)])
+def test_words_that_match_need_no_model_and_each_gold_answer_is_asked_once(
+    golds: list[str], calls: int
+) -> None:
+    grades, asked = verified("water tables", *golds)
+    assert (grades.correct, asked) == (["q/a"], calls)
+
+
+def test_only_unanswerable_is_right_where_nothing_is() -> None:
+    assert verified("unanswerable")[0].correct == ["q/a"]
+    assert verified("the water table")[0].wrong == ["q/a"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [("<think>A well?</think>\nA lake", "\nA lake"), ("A lake", "A lake"), ("<think>A well", "")],
+)
+def test_what_was_thought_aloud_is_no_answer(reply: str, answer: str) -> None:
+    entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=["a lake"])
+    unkeyed = Question(query_id="q", question_id="q/b", question_text="Why?")
+    grades = RubricGrades(
+        model="m", model_options={}, prompt_info={}, prompt_type="question", correct=[], wrong=["q/a"],
+        answers=[("q/a", reply), ("q/b", "so"), ("q/c", "so")], errors={}, exam_ratio=0.0,
+    )  # fmt: skip
+    assert list(answers_of(grades, {"q/a": entry, "q/b": unkeyed})) == [(entry, answer)]
