@@ -113,6 +113,21 @@ def test_what_is_in_no_file_is_not_saved(page: Tab) -> None:
     assert page.text("#status") == "1 rating: not saved", "the file has another name"
 
 
+def test_a_comment_comes_back_with_a_new_rating(page: Tab, tmp_path: Path) -> None:
+    page.press("5", "c")
+    page.page.keyboard.type("long words")
+    page.press("Escape", "x")
+    assert page.text("#status") == "no work yet"
+    assert page.page.input_value("[data-comment]") == ""
+    page.press("3")
+    assert page.page.input_value("[data-comment]") == "long words"
+    with page.page.expect_download() as download:
+        page.press("Control+s")
+    download.value.save_as(tmp_path / "edits.json")
+    (given,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
+    assert (given["rating"], given["comment"]) == (3, "long words")
+
+
 def test_edits_of_another_file_are_to_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
     """The commands take only edits with the digest of the file, which the loaded ones do not have."""
     given = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}

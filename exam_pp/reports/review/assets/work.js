@@ -5,6 +5,7 @@ const FORMAT = "exam_pp.edits.v1";
 const work = {
   document: null, // what will be saved, ratings apart
   ratings: new Map(), // key of a pair -> rating as in the file
+  removed: new Map(), // the same, of ratings that were removed: their comments come back with a new rating
   saved: true, // whether the last change is in a downloaded file
   kept: true, // whether this browser keeps the work between visits
 };
@@ -114,13 +115,17 @@ function ownRating(query, p, e) {
 function setRating(query, p, e, rating) {
   const known = ownRating(query, p, e);
   const pair = { query_id: query.id, passage_id: query.ids[p], id: query.entries[e].id };
-  work.ratings.set(pairKey(query.id, query.ids[p], query.entries[e].id), { ...pair, ...known, rating });
+  const key = pairKey(query.id, query.ids[p], query.entries[e].id);
+  work.ratings.set(key, { ...pair, ...(known ?? work.removed.get(key)), rating });
   workChanged();
   announce(`Rated ${step(rating).label}`);
 }
 
 function removeRating(query, p, e) {
-  if (work.ratings.delete(pairKey(query.id, query.ids[p], query.entries[e].id))) {
+  const key = pairKey(query.id, query.ids[p], query.entries[e].id);
+  if (work.ratings.has(key)) {
+    work.removed.set(key, work.ratings.get(key));
+    work.ratings.delete(key);
     workChanged();
     announce("Rating removed");
   }
