@@ -248,8 +248,8 @@ def generate_file(
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]
             raise SelectionError(
-                f"The model {llm.name!r} gave no {options.kind}s for any of the {summary.queries} queries; "
-                f"{count} times: {reason}."
+                f"The model {llm.name!r} gave no {options.kind}s for {counted(summary.queries, 'query')}; "
+                f"{counted(count, 'time')}: {reason}."
             )
         write_bank(lines, output, inputs=files.inputs)
     return summary

@@ -232,8 +232,8 @@ def nuggetize_file(
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]
             raise SelectionError(
-                f"The model {llm.name!r} gave no nuggets for any of the {summary.queries} queries; "
-                f"{count} times: {reason}."
+                f"The model {llm.name!r} gave no nuggets for {counted(summary.queries, 'query')}; "
+                f"{counted(count, 'time')}: {reason}."
             )
         if trace is not None:
             _write_trace(traced or [], trace, files)

@@ -221,7 +221,7 @@ def test_a_model_that_never_lists_anything(
         command(demo_data / "queries.jsonl", tmp_path / "bank.jsonl")
     assert stop.value.code == 1
     assert capsys.readouterr().err == (
-        "exam-pp: The model 'fake' gave no questions for any of the 8 queries; 10 times: the reply holds no "
+        "exam-pp: The model 'fake' gave no questions for 8 queries; 10 times: the reply holds no "
         "list of questions.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["bank.jsonl.journal"], "replies are kept"

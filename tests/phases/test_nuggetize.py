@@ -374,9 +374,7 @@ def test_a_model_that_never_lists_anything(
     backend(FakeLLM(lambda request: "No."))
     with pytest.raises(SystemExit):
         command(passages, tmp_path / "bank.jsonl", demo_data)
-    assert (
-        "gave no nuggets for any of the 8 queries; 8 times: no reply listed any." in capsys.readouterr().err
-    )
+    assert "gave no nuggets for 8 queries; 8 times: no reply listed any." in capsys.readouterr().err
 
 
 KILLED = """
