@@ -250,7 +250,10 @@ def _leaderboards(
     head: Mapping[str, Any],
     options: ReviewOptions,
 ) -> list[dict[str, Any]]:
-    """Rubric-Cover of every system, for every model; people rarely rate enough for one."""
+    """Rubric-Cover of every system on the page's queries, for every model.
+
+    People rarely rate enough for one.
+    """
     if not head["systems"]:
         return []
     boards: list[dict[str, Any]] = []
@@ -262,7 +265,9 @@ def _leaderboards(
         evaluation = cover(
             graded, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
         )
-        rows = standings(evaluation.scores)
+        rows = standings(
+            score for score in evaluation.scores if not options.queries or score.query_id in options.queries
+        )
         metric = rows[0].metric
         boards.append(
             {

@@ -58,6 +58,11 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
     assert (chunk["judgments"], chunk["ranks"]) == ([[3], []], [[0, 1], []])
 
 
+def test_the_leaderboard_is_of_the_queries_of_the_page(tiny_passages: Path, tiny_bank: Path) -> None:
+    (board,) = blocks(review(tiny_passages, tiny_bank, queries=["q1"]))["head"]["leaderboards"]
+    assert board["rows"][0] == ["bm25", 0.5, None]
+
+
 def test_the_prompt_as_pieces(tiny_passages: Path, tiny_bank: Path) -> None:
     prompt = blocks(review(tiny_passages, tiny_bank))["head"]["prompt"]
     slots = [slot for _, slot in prompt["pieces"] if slot]
