@@ -76,6 +76,14 @@ def test_replies_that_are_not_the_number() -> None:
     assert (entries["q/b"].pairs[0].reply, entries["q/b"].pairs[0].by_default) == (None, False)
 
 
+def test_answers_that_are_right_or_wrong_are_no_odd_replies() -> None:
+    subject = passage("p", grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1950s"}))
+    report = Grading()
+    report.add(query(subject, prompt_class=EXTRACTION))
+    assert report.summary().startswith("1 query, 2 entries, 2 pairs: 0 with a reply that is not just the")
+    assert [row[8] for row in report.table().rows] == [None, None]
+
+
 def test_ungraded_pairs_come_last_with_their_reason() -> None:
     failed = rated(
         {}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "", "prompt": "..."}}

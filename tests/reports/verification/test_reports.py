@@ -142,6 +142,19 @@ class TestSpurious:
              "non_relevant": 3, "covered_by_relevant": 0, "relevant": 1, "examples": "n1 n2"},
         ]  # fmt: skip
 
+    def test_ties(self) -> None:
+        """Entries that fewer relevant passages cover come first; among examples, the less relevant ones."""
+        rows = shown(
+            Spurious(often=1),
+            query(
+                passage("n1", both(5, 5), relevance=[0]),
+                passage("n2", both(5, 5), relevance=[-2]),
+                passage("r", both(5, 0), relevance=[1]),
+            ),
+        )
+        assert column(rows, "entry_id") == ["q/b", "q/a"]
+        assert column(rows, "examples") == ["n2 n1", "n2 n1"]
+
     def test_often_limit_and_examples(self) -> None:
         report = Spurious(examples=1)
         assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
@@ -304,6 +317,20 @@ class TestUnparsed:
             "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
             "prompts of 1 passage were shortened."
         )
+
+    def test_a_default_rating_without_its_reply(self) -> None:
+        said_nothing = rated({"q/a": 1, "q/b": 5}, sources={"q/a": "default-1"}) | {"answers": []}
+        rows = shown(Unparsed(), query(passage("p", said_nothing)))
+        assert [(row["kind"], row["entry_id"], row["reply"]) for row in rows] == [
+            ("not a number", "q/a", None)
+        ]
+
+    def test_the_most_shortened_first(self) -> None:
+        subjects = [passage(f"p{n}", rated({"q/a": 5}, tokens_cut={"q/a": n})) for n in (2, 9, 4)]
+        rows = shown(Unparsed(2), query(*subjects))
+        assert [(row["passage_id"], row["tokens_cut"]) for row in rows if row["kind"] == "shortened"] == [
+            ("p9", 9), ("p4", 4),
+        ]  # fmt: skip
 
     def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
         asked: list[str | None] = []
