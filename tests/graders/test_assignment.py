@@ -130,6 +130,17 @@ def test_a_list_of_the_wrong_length_is_never_cut_to_fit() -> None:
         assert '"nugget 0", "nugget 1"' in error["prompt"]
 
 
+def test_an_error_shows_the_list_that_was_asked_about() -> None:
+    def reply(request: Request) -> str:
+        return "no list" if "nugget 11" in nuggets(request) else all_support(request)
+
+    grades, _ = assign(unit(12), reply)
+    error = grades.error_of("q1/11")
+    assert error is not None
+    assert '["nugget 10", "nugget 11"]' in error["prompt"]
+    assert len(labels(grades)) == 10
+
+
 def test_unknown_labels_stay_with_their_words_and_the_others_count() -> None:
     grades, llm = assign(unit(3), lambda request: '["support", "Mostly so", "not_support"]', repairs=1)
     assert llm.calls == 2
