@@ -114,6 +114,19 @@ def test_samples_are_correlated_as_single_boards(scores: dict[str, int], random:
     assert found == pytest.approx(np.array([expected] * 3), nan_ok=True)
 
 
+def test_samples_with_ties() -> None:
+    """As single boards: undefined where the official side ties all, and the larger set of best systems."""
+    ours = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    for ranks in ([1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 2.0, 4.0], [1.0, 4.0, 4.0, 4.0]):
+        found = correlation_samples(ours, [-rank for rank in ranks], top=2)
+        official = dict(zip("abcd", ranks, strict=True))
+        single = [
+            correlate(dict(zip("abcd", row, strict=True)), official, top=2)[1:] for row in ours.tolist()
+        ]
+        expected = [[np.nan if value is None else value for value in row] for row in single]
+        assert found == pytest.approx(np.array(expected), nan_ok=True)
+
+
 def test_intervals_over_systems_hold_the_figure() -> None:
     rng = np.random.default_rng(2)
     scores = {f"s{i}": float(i + rng.normal(0, 4)) for i in range(30)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,6 +110,21 @@ def test_at_most_cutoff_passages_where_ranks_are_tied() -> None:
     assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
 
 
+def test_of_passages_of_one_rank_the_higher_score_comes_first() -> None:
+    """Whatever their order in the file; equal scores in file order."""
+
+    def at_rank_1(passage_id: str, score: float, grade: int) -> dict[str, Any]:
+        place = {"method": "s", "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": score}
+        data = {"judgments": [], "rankings": [place]}
+        return passage(passage_id, paragraph_data=data, exam_grades=[rubric({"a": grade})])
+
+    lower_first = collect(query("q", at_rank_1("p1", 0.5, 0), at_rank_1("p2", 0.75, 5)))
+    equal = collect(query("q", at_rank_1("p1", 0.5, 0), at_rank_1("p2", 0.5, 5)))
+
+    assert cover(lower_first, Cover(4, cutoff=1))["s"] == 1.0
+    assert cover(equal, Cover(4, cutoff=1))["s"] == 0.0
+
+
 def test_a_query_that_a_system_returned_nothing_for_scores_0() -> None:
     file = collect(
         query("q1", graded_passage("p1", {"a": 5}, {"s": [1], "t": [1]})),
@@ -198,6 +214,29 @@ def test_a_later_grade_without_probabilities_replaces_those_of_an_earlier_one() 
     twice["exam_grades"].append(rubric({"a": 5}))
 
     assert cover(collect(query("q", twice), soft=True), SoftCover(5))["s"] == 1.0
+
+
+@pytest.mark.parametrize("metric", [Cover(4, 2), Cover(4, 2, normalised=True), SoftCover(4, 2)])
+def test_scores_are_the_means_of_the_values_of_entries(metric: Cover | SoftCover) -> None:
+    """What nested intervals resample; the best passage for an entry need not be the last."""
+
+    def soft(passage_id: str, rank: int, **expected: float) -> dict[str, Any]:
+        ratings = [
+            {"question_id": e, "self_rating": 5, "probabilities": [1 - p, 0, 0, 0, 0, p]}
+            for e, p in expected.items()
+        ]
+        return graded_passage(passage_id, dict.fromkeys(expected, 5), {"s": [rank]}, self_ratings=ratings)
+
+    weights = {"a": 1, "b": 2, "c": 1}
+    file = collect(
+        query("q", soft("p1", 1, a=0.75, b=0.5), soft("p2", 2, a=0.25, b=0.625), soft("p3", 3, c=1.0)),
+        bank=bank("q", "a", "b", "c", weights=weights),
+        soft=True,
+    )
+    found = file.queries["q"]
+    scores = [score.value for score in metric(found, file.first_ranks)]
+
+    assert metric.entry_values(found, file.first_ranks).scores() == pytest.approx(np.array(scores))
 
 
 @pytest.mark.parametrize("min_grade", [1, -3])

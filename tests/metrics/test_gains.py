@@ -166,16 +166,19 @@ def test_measures_come_in_the_order_asked_for_whoever_computes_them() -> None:
 def test_the_best_case_equals_the_scores_of_the_best_labels(
     systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel], depth: int, best: int
 ) -> None:
-    """Every unlabelled passage at the first ranks of a system gets the best label, for that system alone."""
+    """Every passage at the first ranks of a system gets its best label, for that system alone."""
     joined = matrix(systems)
     given = {(qrel.query_id, qrel.passage_id): qrel.relevance for qrel in labels}
-    gains = joined.gains(labels, ungraded=Ungraded(given, dict.fromkeys(("1", "01", "r"), best)), depth=depth)
+    possible = {key: max(label, best) if key[1] < "b" else label for key, label in given.items()}
+    gains = joined.gains(
+        labels, ungraded=Ungraded(possible, dict.fromkeys(("1", "01", "r"), best)), depth=depth
+    )
     for row, system in enumerate(joined.systems):
         full = dict(given)
         for query_id, ranked in joined.run(system).items():
             if query_id in gains.query_ids:
                 for passage_id in list(ranked)[:depth]:
-                    full.setdefault((query_id, passage_id), best)
+                    full[query_id, passage_id] = possible.get((query_id, passage_id), best)
         optimistic = TrecEval(MEASURES, [Qrel(*key, label) for key, label in full.items()])
         expected = optimistic(system, joined.run(system))
         ours = {

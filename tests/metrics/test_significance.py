@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import permutation_test, ttest_rel
+from scipy.stats import nct, permutation_test, t, ttest_rel
 
 from exam_pp.metrics.significance import (
     holm,
@@ -14,6 +14,7 @@ from exam_pp.metrics.significance import (
     letters,
     minimum_detectable_difference,
     randomisation_tests,
+    significant_pairs,
     smallest_p,
 )
 
@@ -156,6 +157,18 @@ def test_letters_after_z() -> None:
     assert [shown[i] for i in (25, 26, 27, 701, 702, 703)] == ["z", "(aa)", "(ab)", "(zz)", "(aaa)", "(aab)"]
 
 
+def test_a_p_value_of_alpha_is_significant() -> None:
+    """Five queries, all in one direction: 2 of 32 assignments are as extreme."""
+    assert significant_pairs([[1.0] * 5, [0.0] * 5], alpha=2 / 32) == {(1, 0)}
+    assert significant_pairs([[1.0] * 5, [0.0] * 5], alpha=0.0624) == set()
+
+
+def test_as_many_assignments_as_samples_are_all_tried() -> None:
+    values = np.array([[1.0] * 7, [0.0] * 7])
+
+    assert randomisation_tests(values, samples=2**7)[0, 1] == 2 / 2**7
+
+
 def test_holm_over_a_matrix() -> None:
     p = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
 
@@ -174,6 +187,18 @@ def test_minimum_detectable_difference_has_the_power_it_says() -> None:
     assert (ttest_rel(differences, np.zeros_like(differences)).pvalue < 0.05).mean() == pytest.approx(
         0.8, abs=0.025
     )
+
+
+def test_the_spread_of_many_systems_is_the_median_of_their_pairs() -> None:
+    """Differences of standard deviation (ddof 1) √2, 3√2 and 4√2: that of a pair with the middle one."""
+    values = np.array([[1.0, -1.0], [0.0, 0.0], [-3.0, 3.0]])
+
+    found = minimum_detectable_difference(values)
+    assert found is not None
+    assert found == minimum_detectable_difference(values[1:])
+    # The power of the t-test: the noncentral t distribution beyond the critical value.
+    noncentrality = found / (3 * 2**0.5) * 2**0.5
+    assert nct.sf(t.ppf(0.975, 1), 1, noncentrality) == pytest.approx(0.8)
 
 
 def test_nothing_is_detectable_with_one_system_or_query() -> None:

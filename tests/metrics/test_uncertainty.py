@@ -106,6 +106,13 @@ def test_rank_intervals() -> None:
     assert rank_intervals(means) == [(1, 1), (2, 3), (2, 3)]
 
 
+def test_rank_intervals_leave_out_the_tails_on_both_sides() -> None:
+    """40 samples, 95 %: one on either side."""
+    means = np.array([[0.5, 1.0, 0.0]] * 1 + [[0.5, 0.1, 0.0]] * 38 + [[0.5, 1.0, 2.0]])
+
+    assert rank_intervals(means) == [(1, 2), (2, 2), (3, 3)]
+
+
 def test_exact_ties_share_a_rank() -> None:
     """As floats, .1 + .2 is more than .3."""
     means = np.array([[0.3, 0.1 + 0.2]] * 10)
