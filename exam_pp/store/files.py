@@ -283,7 +283,8 @@ def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     # A link stays, and what it leads to is replaced.
     folder = (target.resolve() if target.is_symlink() else target).parent
     if not folder.is_dir():
-        raise OutputError(f"{target} cannot be written: the folder {folder} does not exist.")
+        problem = "is a file" if folder.exists() else "does not exist"
+        raise OutputError(f"{target} cannot be written: the folder {folder} {problem}.")
     if not is_stream(target) and not os.access(folder, os.W_OK):
         raise OutputError(f"{target} cannot be written: no permission for the folder {folder}.")
     if target.exists() and not os.access(target, os.W_OK):

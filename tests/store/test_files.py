@@ -408,3 +408,5 @@ def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
     with pytest.raises(OutputError, match="cannot be made a folder"):
         fill(target / "a", {"b": ""})
+    with pytest.raises(OutputError, match="the folder .*/a is a file"):
+        check_output(target / "a" / "b")
