@@ -167,6 +167,32 @@ def test_judgments_that_are_left_out_are_told(collection: Path, caplog: pytest.L
     assert "No judgment is of a pooled passage: do the judgments have the ids of the runs?" in caplog.text
 
 
+def test_a_run_without_results_is_refused(collection: Path) -> None:
+    (collection / "runs" / "third.run").write_text("\n")
+    with pytest.raises(DataError, match=r"third.run: holds no results; remove the file"):
+        built(collection)
+
+
+@pytest.mark.parametrize(
+    ("unit", "words", "passages"),
+    [("sentence", "2 answers have no text and give no passage.", 1),
+     ("whole", "2 answers have no text and give an empty passage.", 3)],
+)  # fmt: skip
+def test_answers_without_text_are_counted(
+    tmp_path: Path,
+    write_jsonl: Write,
+    caplog: pytest.LogCaptureFixture,
+    unit: Unit,
+    words: str,
+    passages: int,
+) -> None:
+    texts = {"a": "One.", "b": "", "c": " "}
+    lines = [{"query_id": "q1", "system": system, "text": text} for system, text in texts.items()]
+    sources = ImportSources(answers=[write_jsonl("answers.jsonl", lines)], unit=unit)
+    assert import_passages(sources, tmp_path / "out.jsonl").passages == passages
+    assert words in caplog.messages
+
+
 def test_where_no_text_is_found_the_ids_are_suspected(collection: Path) -> None:
     (collection / "texts.tsv").write_text("D1\tText.\n")
     with pytest.raises(DataError, match="None of the pooled passages has a text: do the texts have the ids"):
