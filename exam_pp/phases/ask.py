@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from exam_pp.phases.stop import STOP
 from exam_pp.phases.team import ALONE, Team
 from exam_pp.store.journal import Journal
 from exam_pp.store.raw_passages import RawQuery
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 AnyQuery = TypeVar("AnyQuery", QueryPassages, RawQuery)
@@ -62,6 +66,20 @@ class Answerer:
                 "The processes would answer with different models, devices or versions, which would show in "
                 f"the grades (this one: {identity})."
             )
+        journal.model = self._model
+        if team.leads and journal.path is not None:
+            self._tell_known()
+
+    def _tell_known(self) -> None:
+        """How many replies this run begins with, and whether others are there that it cannot use."""
+        path, others = self._journal.path, self._journal.others()
+        if own := len(self._journal) - others:
+            log.info("Continuing: %s in %s", counted(own, "reply is", "replies are"), path)
+        if others:
+            log.warning(
+                "%s in %s: by another model, or with other options, versions or another kind of device.",
+                counted(others, "reply is of no use", "replies are of no use"), path,
+            )  # fmt: skip
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
         """One completion a request, in order."""

@@ -218,7 +218,7 @@ def journal_of(files: GradeFiles) -> Path | None:
 
 @contextmanager
 def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
-    """The journal of an output; it goes when the block ends without an error.
+    """The journal of an output; it goes when the block ends without an error, unless it holds more.
 
     In a team every process gets a journal of its own, and rank 0 takes over what an earlier run's
     processes left, however many they were.
@@ -232,8 +232,6 @@ def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
             _take_over(journal, team)
         else:
             team.gather(journal.everything())  # on a machine with a disk of its own
-        if team.leads and path is not None and len(journal):
-            log.info("Continuing: %s in %s", counted(len(journal), "reply is", "replies are"), path)
         if team.leads and files.retry_failed:
             log.info("%s will be asked again", counted(journal.forget_failures(), "failed request"))
         try:
@@ -244,7 +242,22 @@ def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
                 journal.remove()
             raise
         if not (files.keep_journal and team.leads):
-            journal.remove()
+            _clear(journal)
+
+
+def _clear(journal: Journal) -> None:
+    """The journal goes; what another model answered, which may have taken days, stays."""
+    others = journal.others()
+    if not others:
+        journal.remove()
+        return
+    journal.forget_own()
+    words = counted(others, "reply", "replies")
+    log.info(
+        "%s stays: it holds %s of other models or options; remove it if they are of no use.",
+        journal.path,
+        words,
+    )
 
 
 def _take_over(journal: Journal, team: Team) -> None:

@@ -45,11 +45,13 @@ class Journal:
 
     One process writes a journal at a time: a second one gets an :class:`OutputError`. ``path`` None
     keeps the journal in memory, where nothing can be written next to the output. Whatever the file refuses
-    is an :class:`OutputError`, at once or when the damaged part of it is read.
+    is an :class:`OutputError`, at once or when the damaged part of it is read. ``model`` is what the keys of
+    this run's replies begin with, before a slash; a journal may hold those of other runs, too.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self.model = ""
         self._lock = None if path is None else _locked(path)
         try:
             self._open()
@@ -73,9 +75,9 @@ class Journal:
     def _prepare(self) -> None:
         # Where a file system cannot lock our own file, this at least keeps a second run from interleaving.
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+        self._refuse_other_databases()  # before anything is written into one
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
-        self._refuse_other_databases()
         self._db.execute(
             "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID"
         )
@@ -90,7 +92,7 @@ class Journal:
             raise OutputError(_reason(self.path, error)) from error
 
     def _refuse_other_databases(self) -> None:
-        """A journal is deleted at the end: somebody's database must not be taken for one."""
+        """A journal is written and deleted: somebody's database must not be taken for one."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables - {"replies"}:
             raise sqlite3.DatabaseError("it holds other tables")
@@ -107,6 +109,24 @@ class Journal:
         with self._access():
             count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
+
+    def others(self) -> int:
+        """How many replies are not of :attr:`model`."""
+        with self._access():
+            found = self._db.execute(
+                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?)", self._own
+            )
+            count: int = found.fetchone()[0]
+        return count
+
+    def forget_own(self) -> None:
+        """Remove the replies of :attr:`model`."""
+        with self._access():
+            self._db.execute("DELETE FROM replies WHERE key > ? AND key < ?", self._own)
+
+    @property
+    def _own(self) -> tuple[str, str]:
+        return f"{self.model}/", f"{self.model}0"  # "0" comes right behind "/"
 
     def get(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The known replies among ``keys``."""
@@ -213,7 +233,7 @@ def _reason(path: Path | None, error: Exception) -> str:
         return _in_use(path)
     if isinstance(error, sqlite3.OperationalError):
         return f"The journal {path} cannot be written: {error}."
-    return f"{path} is not a journal of exam-pp ({error}); remove it or name another --journal."
+    return f"{path} is not a journal of exam-pp ({error}): name another --journal."
 
 
 def _encode(reply: Completion) -> str:

@@ -260,6 +260,22 @@ def test_the_journal_can_be_kept_and_named(tiny_passages: Path, tiny_bank: Path,
     assert not journal.exists()
 
 
+def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = tmp_path / "out.jsonl"
+    with Journal(journal_path(output)) as journal:
+        journal.add({f"of-another-model/{number}": Completion("5") for number in range(3)})
+    caplog.set_level("INFO")
+    options = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
+    assert "3 replies are of no use in" in caplog.text
+    assert "Continuing" not in caplog.text
+    assert "stays: it holds 3 replies of other models" in caplog.text
+    with Journal(journal_path(output)) as journal:
+        assert len(journal) == 3
+
+
 def test_grades_to_standard_output(
     tiny_passages: Path, tiny_bank: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

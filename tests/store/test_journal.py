@@ -134,7 +134,18 @@ def test_somebody_else_s_database_is_refused_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "mine.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE notes (words TEXT)")
+    before = path.read_bytes()
     with pytest.raises(OutputError, match="is not a journal"):
         Journal(path)
+    assert path.read_bytes() == before
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT * FROM notes").fetchall() == []
+
+
+def test_replies_of_other_models_are_told_apart() -> None:
+    with Journal(None) as journal:
+        journal.model = "ab1"
+        journal.add({key: Completion("1") for key in ("ab1/x", "ab1/y", "ab10/x", "ab/x", "ab1", "ab10")})
+        assert journal.others() == 4
+        journal.forget_own()
+        assert sorted(journal.everything()) == ["ab/x", "ab1", "ab10", "ab10/x"]
