@@ -227,7 +227,7 @@ def test_scores_are_the_means_of_the_values_of_entries(metric: Cover | SoftCover
         ]
         return graded_passage(passage_id, dict.fromkeys(expected, 5), {"s": [rank]}, self_ratings=ratings)
 
-    weights = {"a": 1, "b": 2, "c": 1}
+    weights = {"a": 1.0, "b": 2.0, "c": 1.0}
     file = collect(
         query("q", soft("p1", 1, a=0.75, b=0.5), soft("p2", 2, a=0.25, b=0.625), soft("p3", 3, c=1.0)),
         bank=bank("q", "a", "b", "c", weights=weights),

@@ -112,6 +112,7 @@ def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) ->
     evaluation = evaluate.cover(graded, bank=bank, queries=queries)
 
     assert {score.query_id for score in evaluation.scores} == {"q1"}
+    assert not any("not in the bank" in note for note in evaluation.notes)
     assert any("1 wanted query (q9)" in note for note in evaluation.notes)
 
 
@@ -125,6 +126,20 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
 
 def test_a_threshold_that_no_grade_reaches_is_said(graded: Path) -> None:
     assert any("No grade reaches 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
+    assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
+
+
+def test_a_query_that_nothing_covers_is_said(graded: Path, bank: Path) -> None:
+    said = "No passage covers anything for 1 query (q2): nCover(min_grade=5) counts 0 there."
+
+    assert said in evaluate.cover(graded, bank=bank, min_grade=5).notes
+    assert not any("covers anything" in note for note in evaluate.cover(graded, bank=bank, min_grade=4).notes)
+
+
+def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
+    labels = evaluate.qrels(graded, label="binary", min_grade=5).qrels
+
+    assert [label.relevance for label in labels] == [1, 0, 0]
 
 
 def test_several_thresholds_are_the_leaderboards_of_each(graded: Path, bank: Path) -> None:
@@ -154,6 +169,7 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
     path = write_jsonl("part.jsonl", [["q", [ranked("p1", {"q/a": 5}, s=1), ungraded]]])
 
     assert any("1 of 2 ranked passages" in note for note in evaluate.cover(path).notes)
+    assert not any("ranked passage" in note for note in evaluate.cover(path, cutoff=1).notes)
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
@@ -282,6 +298,12 @@ def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
     assert "A note." in notes_of(report)
 
 
+def test_tied_systems_are_in_the_order_of_their_names() -> None:
+    tied = Evaluation([Score(s, "q", "RR", 0.5) for s in ("b", "c", "a")])
+
+    assert [row["system"] for row in rows_of(leaderboard_report(tied, ""))] == ["a", "b", "c"]
+
+
 def test_per_query_rows_end_with_the_mean() -> None:
     rows = rows_of(per_query_report(EVALUATION, ""))
 
@@ -369,6 +391,15 @@ def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
     assert "1 ranks are not in the file" in evaluation.notes[0]
+
+
+def test_ranks_from_0_leave_the_first_place_filled(write_jsonl: WriteJsonl) -> None:
+    """With a rank 0 anywhere, rank 1 is the second place, also in a ranking that lacks its rank 0."""
+    lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
+    path = write_jsonl("zero.jsonl", lines)
+    found = score_rankings(evaluate.qrels(path).qrels, path, ["RR"])
+
+    assert [score.value for score in found.scores] == [1.0, 0.5]
 
 
 def test_a_rank_that_is_no_rank_is_refused(write_jsonl: WriteJsonl) -> None:

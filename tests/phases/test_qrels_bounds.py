@@ -65,6 +65,39 @@ def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
     assert ungraded.otherwise == {"q": 2}
 
 
+def test_the_best_label_is_the_top_of_the_scale_or_what_is_above_it(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
+    """No passage has the top grade 5; a grade of 7 (of another tool, say) stays."""
+
+    def best(ratings: dict[str, int]) -> dict[tuple[str, str], int]:
+        lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
+        entries = {"a": "a", "b": "b"}
+        items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
+        bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
+        labels = evaluate.qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
+        assert labels.ungraded is not None
+        return dict(labels.ungraded().labels)
+
+    assert best({"a": 3}) == {("q", "p1"): 5, ("q", "p2"): 5}
+    assert best({"a": 3, "b": 3}) == {("q", "p1"): 3, ("q", "p2"): 5}
+    assert best({"a": 7}) == {("q", "p1"): 7, ("q", "p2"): 5}
+
+
+def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """p1 has all grades of facet one, none of facet two."""
+    passages = [
+        passage("p1", exam_grades=[rubric({"q/one/a": 3})]),
+        passage("p2", exam_grades=[rubric({"q/two/b": 0})]),
+    ]
+    labels = evaluate.qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
+    assert labels.ungraded is not None
+
+    assert labels.ungraded().labels == {
+        ("q/one", "p1"): 3, ("q/one", "p2"): 5, ("q/two", "p1"): 5, ("q/two", "p2"): 0
+    }  # fmt: skip
+
+
 def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> None:
     (tmp_path / "s.run").write_text("q Q0 p1 1 2 t\n")
     labels = evaluate.qrels(graded)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases import evaluate
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import leaderboard_report
@@ -24,7 +27,7 @@ COVER = "Cover(min_grade=4)@20"
 ALL = Statistics("queries", significance=True, samples=200)
 
 
-def board(**values: list[float]) -> Evaluation:
+def board(**values: Sequence[float]) -> Evaluation:
     return Evaluation(
         [Score(s, str(n), "m", value) for s, row in values.items() for n, value in enumerate(row)]
     )
@@ -51,6 +54,9 @@ def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
         "b",
     )
     assert found["good", "m"][2:4] == (1, 1)
+    shown = leaderboard_report(board(good=good, bad=bad), "", statistics=ALL).blocks[0]
+    assert isinstance(shown, Table)
+    assert [row[3] for row in shown.rows] == ["1", "2"]
     assert found["bad", "m"][2:4] == (3, 3)
     low, high = found["good", "m"][:2]
     assert low is not None
@@ -65,6 +71,10 @@ def test_too_few_queries_for_any_difference_are_said_to_be_too_few() -> None:
 
     notes = uncertainty(board(**{name: [0.1, 0.5] * 5 for name in "abcdef"}), ALL).notes
     assert not any("too few" in note or "true difference" in note for note in notes)
+
+    # One pair of six queries could be significant (p = 2/64), the best of fifteen pairs could not.
+    notes = uncertainty(board(**{name: [0.1, 0.5, 0.3] * 2 for name in "abcdef"}), ALL).notes
+    assert any("6 queries are too few for any difference of 6 systems" in note for note in notes)
 
 
 def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
@@ -92,6 +102,41 @@ def test_a_single_query_gives_no_interval() -> None:
 
     assert not found.systems
     assert "single query" in found.notes[0]
+
+
+def test_the_confidence_is_that_of_the_tests() -> None:
+    """Six queries, all in one direction: p is 2/64, significant at .05 and not at .01."""
+    six = board(a=[1.0] * 6, b=[0.0] * 6)
+    shown = [
+        {
+            row.letters
+            for row in uncertainty(six, Statistics(significance=True, confidence=c)).systems.values()
+        }
+        for c in (0.95, 1 - 2 / 64, 0.99)
+    ]
+
+    assert shown == [{"a", "b"}, {"a", "b"}, {"a"}]
+
+
+def test_the_seed_is_that_of_the_tests() -> None:
+    """20 queries: 2^20 assignments are more than the samples."""
+    values = [n % 7 / 10 for n in range(20)], [n % 5 / 10 for n in range(20)]
+    found = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
+    assert found[0] != found[1]
+    near = Statistics(significance=True, confidence=1 - sum(found) / 2)
+    one = board(a=values[0], b=values[1])
+    letters = [
+        {row.letters for row in uncertainty(one, replace(near, seed=seed)).systems.values()}
+        for seed in (0, 1)
+    ]
+
+    assert sorted(map(len, letters)) == [1, 2]
+
+
+def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None:
+    evaluation = evaluate.cover(incomplete, missing_queries="skip")
+    with pytest.raises(SelectionError, match="--missing-queries zero"):
+        uncertainty(evaluation, Statistics("nested"))
 
 
 def test_systems_with_other_queries_are_not_tested() -> None:
