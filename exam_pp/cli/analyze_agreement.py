@@ -13,6 +13,7 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
+    min_relevant_option,
     output_option,
 )
 
@@ -21,13 +22,7 @@ from exam_pp.cli.options import (
 @click.argument("graded", metavar="GRADED|QRELS", type=FILE)
 @click.option("--qrels", type=FILE, help="Judgments, in place of those in GRADED.")
 @click.option("--bank", type=FILE, help="Test bank: which entries count.")
-@click.option(
-    "--min-relevant-judgment",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Judgment from which a passage is relevant (TREC DL: 2).",
-)
+@min_relevant_option()
 @click.option(
     "--min-answers",
     multiple=True,
@@ -59,7 +54,7 @@ def command(
     graded: Path,
     qrels: Path | None,
     bank: Path | None,
-    min_relevant_judgment: int,
+    min_relevant: int,
     min_answers: tuple[int, ...],
     min_grades: tuple[int, ...],
     label_rule: str | None,
@@ -102,7 +97,7 @@ def command(
         same_scale = like_judgments and not rule and not min_answers and not min_grades
     report = agreement(
         passages,
-        min_relevant=min_relevant_judgment,
+        min_relevant=min_relevant,
         min_answers=min_answers or (1,),
         min_grades=min_grades,
         rule=rule,

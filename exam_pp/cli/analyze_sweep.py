@@ -9,6 +9,7 @@ import click
 
 from exam_pp.cli.leaderboard_options import BANK, QUERIES, SAMPLES, SEED, TOP, measures_option
 from exam_pp.cli.options import (
+    CUTOFF,
     FILE,
     FILES,
     GRADED,
@@ -34,9 +35,7 @@ from exam_pp.cli.options import (
 @click.option(
     "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; may be repeated. [default: 1 to 5]"
 )
-@click.option(
-    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks that Cover counts."
-)
+@CUTOFF
 @TOP
 @click.option(
     "--intervals",

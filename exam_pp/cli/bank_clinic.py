@@ -10,6 +10,7 @@ import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
+    CUTOFF,
     FILE,
     FOR_SCRIPTS,
     GRADED,
@@ -18,6 +19,7 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
+    min_relevant_option,
     output_option,
     required_output,
 )
@@ -35,21 +37,8 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 @click.option("--bank", type=FILE, required=True, help="The test bank to examine.")
 @filter_options
 @MIN_GRADE
-@click.option(
-    "--cutoff",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="How many ranks of a system count.",
-)
-@click.option(
-    "--min-relevant-judgment",
-    "min_judgment",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Judgments below are non-relevant (TREC DL: 2).",
-)
+@CUTOFF
+@min_relevant_option()
 @click.option("--closed-book", type=FILE, help="Grades without a passage, of `exam-pp bank closed-book`.")
 @click.option(
     "--everybody",
@@ -118,7 +107,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     names = (
         "min_grade",
         "cutoff",
-        "min_judgment",
+        "min_relevant",
         "everybody",
         "often",
         "mostly",

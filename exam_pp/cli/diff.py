@@ -7,8 +7,15 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import CUTOFF
-from exam_pp.cli.options import FILE, emit_report, filter_options, format_option, grade_filter, output_option
+from exam_pp.cli.options import (
+    CUTOFF,
+    FILE,
+    emit_report,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+)
 
 
 @click.command("diff")

@@ -9,13 +9,12 @@ import click
 
 from exam_pp.cli.leaderboard_options import (
     BANK,
-    CUTOFF,
     PLOT_LENGTH,
     QUERIES,
     LeaderboardOutput,
     leaderboard_options,
 )
-from exam_pp.cli.options import GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter
+from exam_pp.cli.options import CUTOFF, GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter
 
 
 @click.command("cover")

@@ -8,8 +8,17 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, CUTOFF, SEED, measures_option
-from exam_pp.cli.options import FILE, FILES, GRADED, MIN_GRADE, filter_options, grade_filter
+from exam_pp.cli.leaderboard_options import BANK, SEED, measures_option
+from exam_pp.cli.options import (
+    CUTOFF,
+    FILE,
+    FILES,
+    GRADED,
+    MIN_GRADE,
+    filter_options,
+    grade_filter,
+    min_relevant_option,
+)
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +31,7 @@ log = logging.getLogger(__name__)
 @click.option("--qrels", type=FILE, help="Manual judgments, in place of those in GRADED.")
 @measures_option("nDCG@10, RR")
 @MIN_GRADE
-@click.option(
-    "--min-relevant-judgment",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Judgment from which a passage is relevant (TREC DL: 2).",
-)
+@min_relevant_option()
 @CUTOFF
 @SEED
 @filter_options
@@ -44,7 +47,7 @@ def command(
     qrels: Path | None,
     measures: tuple[str, ...],
     min_grade: int | None,
-    min_relevant_judgment: int,
+    min_relevant: int,
     cutoff: int,
     seed: int,
     output: Path,
@@ -66,7 +69,7 @@ def command(
         grade_filter(**criteria),
         measures or ("nDCG@10", "RR"),
         min_grade,
-        min_relevant_judgment,
+        min_relevant,
         cutoff,
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))

@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FILE,
     PASSAGES,
     QUERIES_FILE,
+    UNPARSED,
     emit,
     format_option,
     journal_options,
@@ -53,13 +54,7 @@ NOTHING_TO_ASK = 3
     "--soft/--no-soft", default=None,
     help="Store soft grades.  [default: yes, unless they take as long as the grades: CTranslate2]",
 )  # fmt: skip
-@click.option(
-    "--unparsed",
-    type=click.Choice(["default", "ungraded", "published"]),
-    default="default",
-    show_default=True,
-    help="What replies that are no number become.",
-)
+@UNPARSED
 @click.option(
     "--repairs",
     type=click.IntRange(0, 5),

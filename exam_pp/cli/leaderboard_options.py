@@ -35,9 +35,6 @@ BANK = click.option("--bank", type=FILE, help="Test bank: which entries and quer
 QUERIES = click.option(
     "--queries", type=QUERIES_FILE, help="Only the queries of this file (JSON, JSONL or TSV)."
 )
-CUTOFF = click.option(
-    "--cutoff", type=click.IntRange(min=1), default=20, show_default=True, help="How many ranks count."
-)
 SAMPLES = click.option(
     "--samples",
     type=click.IntRange(min=100),

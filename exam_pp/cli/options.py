@@ -62,6 +62,20 @@ MIN_GRADE_DEFAULT = "[default: 4, or the top of a shorter scale; 1 for prompts w
 MIN_GRADE = click.option(
     "--min-grade", type=int, help=f"Grade from which an entry is covered.  {MIN_GRADE_DEFAULT}"
 )
+CUTOFF = click.option(
+    "--cutoff",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many ranks of a system count.",
+)
+UNPARSED = click.option(
+    "--unparsed",
+    type=click.Choice(["default", "ungraded", "published"]),
+    default="default",
+    show_default=True,
+    help="What replies that are no number become.",
+)
 QUERY_TEXTS = "Texts of the queries (JSON, JSONL or TSV)."
 
 METHOD_NAME = click.option(
@@ -81,6 +95,19 @@ def output_option(help_text: str = "Write here instead of standard output.") -> 
 def required_output(help_text: str) -> Callable[[F], F]:
     """``-o FILE`` that has to be named, if only as ``-``."""
     return click.option("-o", "--output", type=OUTPUT_PATH, required=True, help=help_text)
+
+
+def min_relevant_option(*also_called: str) -> Callable[[F], F]:
+    """``--min-relevant-judgment``; the command receives ``min_relevant``."""
+    return click.option(
+        *also_called,
+        "--min-relevant-judgment",
+        "min_relevant",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Judgment from which a passage is relevant (TREC DL: 2).",
+    )
 
 
 def journal_options(function: F) -> F:

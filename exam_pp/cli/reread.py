@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    UNPARSED,
     filter_options,
     grade_filter,
     prompt_file_option,
@@ -23,13 +24,7 @@ log = logging.getLogger(__name__)
 @click.command("reread")
 @GRADED
 @required_output("Graded file.")
-@click.option(
-    "--unparsed",
-    type=click.Choice(["default", "ungraded", "published"]),
-    default="default",
-    show_default=True,
-    help="What replies that are no number become.",
-)
+@UNPARSED
 @click.option(
     "--bank",
     type=FILE,

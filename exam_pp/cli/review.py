@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import (
+    CUTOFF,
     FILE,
     GRADED,
     MIN_GRADE,
@@ -35,13 +36,7 @@ log = logging.getLogger(__name__)
 @click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
 @click.option("--reviewer", default="", metavar="NAME", help="Who reviews; can be entered on the page, too.")
 @MIN_GRADE
-@click.option(
-    "--cutoff",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="How many ranks of a system count in the leaderboard.",
-)
+@CUTOFF
 def command(
     *,
     graded: Path,

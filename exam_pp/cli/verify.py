@@ -19,6 +19,7 @@ from exam_pp.cli.options import (
     filter_options,
     format_option,
     grade_filter,
+    min_relevant_option,
     output_option,
 )
 
@@ -75,15 +76,7 @@ def _limit(what: str, default: int | None = None) -> Callable[[F], F]:
 _MIN_JUDGMENT = click.option(
     "--min-judgment", type=int, help="Only passages with at least this judgment (the highest of several)."
 )
-_RELEVANT = click.option(
-    "--min-judgment",
-    "--min-relevant-judgment",
-    "relevant",
-    type=int,
-    default=1,
-    show_default=True,
-    help="The judgment from which a passage is relevant (TREC DL: 2).",
-)
+_RELEVANT = min_relevant_option("--min-judgment")
 
 
 @command.command(short_help="Entry by entry: passages by rating, with answers.")
@@ -130,11 +123,11 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 @MIN_GRADE
 @_RELEVANT
 @_limit("passages for each query")
-def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
+def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the relevant passages of GRADED that cover no bank entry: what the bank misses."""
     from exam_pp.reports.verification.uncovered import Uncovered
 
-    _write(Uncovered(relevant, limit), **options)
+    _write(Uncovered(min_relevant, limit), **options)
 
 
 @command.command(short_help="Entries that non-relevant passages cover.")
@@ -156,11 +149,11 @@ def uncovered(relevant: int, limit: int | None, **options: Any) -> None:
     help="Non-relevant passages that are shown for each entry.",
 )
 @_limit("entries")
-def spurious(relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
+def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
     """List the bank entries that non-relevant passages of GRADED often cover, most frequent first."""
     from exam_pp.reports.verification.spurious import Spurious
 
-    _write(Spurious(relevant, often, limit, examples), **options)
+    _write(Spurious(min_relevant, often, limit, examples), **options)
 
 
 @command.command(short_help="Where people and the model disagree, worst first.")
@@ -168,14 +161,14 @@ def spurious(relevant: int, often: int, examples: int, limit: int | None, **opti
 @MIN_GRADE
 @_RELEVANT
 @_limit("passages in each direction", default=20)
-def disagreements(relevant: int, limit: int | None, **options: Any) -> None:
+def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the passages of GRADED on which people and the model disagree, worst first.
 
     Judged relevant without a grade that covers an entry, or judged non-relevant with one.
     """
     from exam_pp.reports.verification.disagreements import Disagreements
 
-    _write(Disagreements(relevant, limit), **options)
+    _write(Disagreements(min_relevant, limit), **options)
 
 
 @command.command(short_help="Replies that were not numbers; ungraded pairs.")

@@ -41,7 +41,7 @@ class ClinicOptions:
     """Thresholds.
 
     ``min_grade`` is the grade from which an entry is covered (None: 4, the highest grade of a shorter scale,
-    1 for prompts without one); judgments below ``min_judgment`` are non-relevant. An entry is covered by
+    1 for prompts without one); judgments below ``min_relevant`` are non-relevant. An entry is covered by
     everybody from the pass rate ``everybody`` on, often covered by non-relevant passages if at least
     ``often`` of them are the share ``mostly`` of its judged passing ones, and does not discriminate at or
     below ``discrimination`` (with ``often`` passing passages). Near-duplicates that behave alike have at
@@ -50,7 +50,7 @@ class ClinicOptions:
 
     min_grade: int | None = None
     cutoff: int = 20
-    min_judgment: int = 1
+    min_relevant: int = 1
     everybody: float = 0.95
     often: int = 3
     mostly: float = 0.5
@@ -111,7 +111,7 @@ def examine(
     chosen = _filter(grade_filter or GradeFilter(), read)
     selector = GradeSelector(chosen)
     judged: dict[str, dict[str, bool]] = {}
-    views = _noting(read_passages_for_metrics(graded), judged, options.min_judgment)
+    views = _noting(read_passages_for_metrics(graded), judged, options.min_relevant)
     file = gather(views, selector, read)
     selector.check(str(graded))
     _check(file, read, graded, bank)
@@ -148,13 +148,13 @@ def _filter(given: GradeFilter, bank: TestBank) -> GradeFilter:
 
 
 def _noting(
-    queries: Iterable[QueryView], judged: dict[str, dict[str, bool]], min_judgment: int
+    queries: Iterable[QueryView], judged: dict[str, dict[str, bool]], min_relevant: int
 ) -> Iterator[QueryView]:
     """The queries, unchanged, while their judgments are noted; of several judgments the highest counts."""
     for query in queries:
         for passage in query.passages:
             if passage.judgments:
-                relevant = max(judgment.relevance for judgment in passage.judgments) >= min_judgment
+                relevant = max(judgment.relevance for judgment in passage.judgments) >= min_relevant
                 judged.setdefault(query.query_id, {})[passage.passage_id] = relevant
         yield query
 

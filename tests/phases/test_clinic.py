@@ -280,7 +280,7 @@ def by_sql(graded: Path, folder: Path, min_grade: int, min_judgment: int) -> lis
 
 
 def test_covered_by_non_relevant_agrees_with_sql(dl19: tuple[Path, Path], tmp_path: Path) -> None:
-    found = examine(*dl19, options=ClinicOptions(min_grade=4, min_judgment=2, samples=1))
+    found = examine(*dl19, options=ClinicOptions(min_grade=4, min_relevant=2, samples=1))
     report = clinic_report(found)
     (spurious,) = [
         block for block in report.blocks if isinstance(block, Table) and tuple(block.columns)[2:5] == (
