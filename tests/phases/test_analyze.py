@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.analyze import correlation, query_correlation
+from exam_pp.metrics.uncertainty import score_matrices
+from exam_pp.phases.analyze import (
+    correlation,
+    figure_intervals,
+    official_ranks,
+    one_sided,
+    query_correlation,
+    scores_by_measure,
+)
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import leaderboard_report, per_query_report, published_cover
 from exam_pp.reports.document import Paragraph, Report, Table
@@ -78,6 +86,7 @@ def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> 
     notes = [block.text for block in correlation(path, official).blocks if isinstance(block, Paragraph)]
 
     assert notes == [f"Only in {path}: extra.", f"Only in {official}: absent, c."]
+    assert one_sided(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
 
 
 def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
@@ -142,6 +151,41 @@ def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_
 
     assert (first["systems"], first["Spearman interval"]) == (2, "[-1.0000, -1.0000]")
     assert (second["systems"], second["Spearman"], second["Spearman interval"]) == (0, None, "")
+
+
+def test_the_upper_bound_is_no_system(tmp_path: Path) -> None:
+    """Neither among the scores that are ranked, nor among the official ones, also of single queries."""
+    board = tmp_path / "board.tsv"
+    board.write_text(render(per_query_report(BOARD, ""), "tsv"))
+
+    assert scores_by_measure(board)["RR"].keys() == official_ranks(board)[0].keys() == {"a", "b", "c"}
+    assert {row["systems"] for row in rows_of(query_correlation(board, board))} == {3, None}
+
+
+def test_what_is_not_defined_is_said_once(official: Path, tmp_path: Path) -> None:
+    """A blank overlap, of three systems among five, needs no words."""
+    path = tmp_path / "board.tsv"
+    said = "No correlation is shown where one side ties all systems."
+    for scores, expected in (("321", 0), ("111", 1)):
+        path.write_text("system\tm\n" + "".join(f"{s}\t{v}\n" for s, v in zip("abc", scores, strict=True)))
+        for intervals in (None, "systems"):
+            report = correlation(path, official, intervals=intervals, samples=100)  # type: ignore[arg-type]
+            assert list(report.blocks).count(Paragraph(said)) == expected
+
+
+def test_tied_means_of_resampled_queries_are_tied() -> None:
+    """The noise of adding floats does not order a and b."""
+    values = {"a": [0.1, 0.2, 0.3, 0.7] * 3, "b": [0.1, 0.2, 0.3, 0.7] * 3, "c": [0.0] * 12}
+    noisy = {**values, "b": [v + 1e-15 for v in values["b"]]}
+    matrices = [
+        score_matrices([Score(s, str(n), "m", v) for s, row in each.items() for n, v in enumerate(row)])["m"]
+        for each in (values, noisy)
+    ]
+    ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
+    exact, ours = (figure_intervals(matrix, ranks, samples=100) for matrix in matrices)
+
+    assert ours == exact
+    assert exact[1] == pytest.approx((2 / 6**0.5, 2 / 6**0.5))  # τ-b with one tie
 
 
 def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:

@@ -47,6 +47,16 @@ def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_pat
     }
 
 
+def test_without_ranks_the_first_board_gives_the_order(boards: list[Path], tmp_path: Path) -> None:
+    """Systems that it lacks come last; a single measure needs no name of its file."""
+    other = tmp_path / "other.tsv"
+    other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
+    found = compare_boards([boards[0], other])
+
+    assert found.order == ["one", "two", "three", "zero"]
+    assert list(found.boards) == ["RR", "AP"]
+
+
 def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None:
     found = compare_boards(boards[:1], boards[1])
 

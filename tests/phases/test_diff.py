@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,38 @@ def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jso
 def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match="no graded passage in common"):
         diff(before, Grading(tiny_passages))
+
+
+def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
+    """q1/b moved for two passages, q1/a for one; q0/a got a grade, which is no move."""
+
+    def side(name: str, *ratings: dict[str, int]) -> Grading:
+        passages = [passage(f"p{n}", exam_grades=[rubric(each)]) for n, each in enumerate(ratings)]
+        first = passage("p", exam_grades=[rubric({"q0/a": 3} if name == "two" else {"q0/x": 1})])
+        return Grading(write_jsonl(name, [["q0", [first]], ["q1", passages]]))
+
+    sides = side("one", {"q1/a": 1, "q1/b": 1}, {"q1/b": 5}), side("two", {"q1/a": 2, "q1/b": 2}, {"q1/b": 0})
+    found = diff(*sides)
+    (title, table) = list(tables_of(diff_report(*sides, found)).items())[1]
+
+    assert title == "Entries that moved most (of 2 that moved)"
+    assert [list(row) for row in table.rows] == [["q1", "q1/b", 1, 1], ["q1", "q1/a", 1, 0]]
+
+
+def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_jsonl: WriteJsonl) -> None:
+    lines = [json.loads(line) for line in Path(before.file).read_text().splitlines()]
+    fewer = Grading(write_jsonl("fewer.jsonl", lines[:3]))
+    for sides in ((before, fewer), (fewer, before)):
+        titles = tables_of(diff_report(*sides, diff(*sides)))
+        assert "Systems by Cover(min_grade=4)@20 on the 3 queries of both files" in titles
+
+
+def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:
+    sides = grading(write_jsonl, "1", {"a": 5}, {"a": 0}), grading(write_jsonl, "2", {"a": 5}, {"a": 5})
+
+    assert "No two systems change places." in [
+        block.text for block in diff_report(*sides, diff(*sides)).blocks if isinstance(block, Paragraph)
+    ]
 
 
 def test_systems_at_another_threshold(before: Grading, after: Grading) -> None:

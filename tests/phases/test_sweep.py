@@ -191,6 +191,43 @@ def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> No
         sweep_figure(without)
 
 
+def test_settings_are_in_order_of_prompt_measure_and_threshold(
+    graded: Path, official: Path, runs: Path
+) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[4, 1])
+    order = [(s.prompt_class, s.measure, s.min_grade) for s in settings]
+
+    assert order == sorted(order, key=lambda key: (key[0], key[1], key[2] or 0))
+    assert [key[1:] for key in order[:4]] == [("Cover@20", 1), ("Cover@20", 4), ("RR", 1), ("RR", 4)]
+
+
+def test_queries_without_grades_of_a_prompt_are_not_counted(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    """As `evaluate cover`, which reports them: q3 has rankings and no grades."""
+    lines = [json.loads(line) for line in graded.read_text().splitlines()]
+    ungraded = json.loads(json.dumps(lines[0]).replace('"q1', '"q3'))
+    for of_passage in ungraded[1]:
+        of_passage["exam_grades"] = None
+    path = write_jsonl("ungraded.jsonl", [*lines, ungraded])
+    items = [{"query_id": q, "question_id": f"{q}/a", "question_text": "a"} for q in ("q1", "q2", "q3")]
+    bank = write_jsonl(
+        "bank.jsonl",
+        [{"query_id": i["query_id"], "query_text": "q", "test_collection": "t", "items": [i]} for i in items],
+    )
+    for given in (None, bank):
+        assert [s.scores for s in sweep(path, official, bank=given)] == [
+            s.scores for s in sweep(graded, official)
+        ]
+
+
+def test_one_system_in_common_is_not_enough(graded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"one": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="named alike"):
+        sweep(graded, other)
+
+
 def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"x": 1, "y": 2}')
