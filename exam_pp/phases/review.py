@@ -88,7 +88,8 @@ def review_page(
     _check(graded, bank, material, options)
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank)
     prompt = _known_prompt(prompt_class, prompts or {})
-    if material.direct or (prompt is not None and prompt.kind == "direct"):
+    direct = material.direct or (prompt is not None and prompt.kind == "direct")
+    if direct:
         for table in material.tables.values():
             table.keep_only(DIRECT_ID)
     if options.blind:
@@ -108,7 +109,9 @@ def review_page(
         table.head([] if options.blind else material.graders, scale[-1].rating, min_grade)
         for table in material.tables.values()
     ]
-    boards = [] if options.blind else _leaderboards(graded, bank, selector, head, options)
+    # The entries of a bank are not what direct grades cover.
+    of_bank = None if direct else bank
+    boards = [] if options.blind else _leaderboards(graded, of_bank, selector, head, options)
     head["leaderboards"] = boards
     head["notes"] = _notes(material, options)
     _warn_of_other_scale(material, scale)
@@ -257,6 +260,8 @@ def _leaderboards(
     if not head["systems"]:
         return []
     boards: list[dict[str, Any]] = []
+    # A query of the bank that the file lacks counts, unless the page is of some queries.
+    only_these = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
     for place, grader in enumerate(head["graders"]):
         counts = [query["graders"][place]["ratings"] for query in head["queries"]]
         if grader.startswith(HUMAN) or not any(map(sum, counts)):
@@ -266,7 +271,7 @@ def _leaderboards(
             graded, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
         )
         rows = standings(
-            score for score in evaluation.scores if not options.queries or score.query_id in options.queries
+            score for score in evaluation.scores if only_these is None or score.query_id in only_these
         )
         metric = rows[0].metric
         boards.append(

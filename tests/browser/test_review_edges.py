@@ -176,6 +176,15 @@ def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path:
     assert page.page.locator("[aria-label='Edit entry 1']").count() == 1
 
 
+def test_a_passage_as_a_whole_is_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
+    run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "Umbrela",
+        "-o", tmp_path / "direct.html")  # fmt: skip
+    found = tab(tmp_path / "direct.html").go("#/q/0")
+    found.page.wait_for_selector(GRID)
+    assert "the passage as a whole" in found.text(".entries")
+    assert found.page.locator(".entries button").count() == 0
+
+
 def in_view(page: Tab, selector: str, box: dict[str, Any]) -> bool:
     found = page.page.locator(selector).bounding_box()
     assert found is not None

@@ -171,6 +171,24 @@ def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     assert blocks(page)["query-0"]["strings"] == ["Yes, it is."]
 
 
+def test_direct_grades_with_a_bank_for_the_words_of_queries(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    """The leaderboard is that of the grades of the page, without the bank's entries and other queries."""
+    grade = {
+        "correctAnswered": True, "answer": "2", "llm": "m", "llm_options": {}, "self_ratings": 2,
+        "prompt_info": {"prompt_class": "Umbrela"}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
+    ranked = {"judgments": [], "rankings": [ranking]}
+    graded = write_jsonl(
+        "g.jsonl",
+        [[key, [passage("p", grades=[grade], paragraph_data=ranked)]] for key in ("q1", "other")],
+    )
+    head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="Umbrela"), min_grade=2))["head"]
+    assert [(query["id"], query["text"] != "") for query in head["queries"]] == [("q1", True)]
+    (board,) = head["leaderboards"]
+    assert board["rows"][0] == ["bm25", 1.0, None]
+
+
 def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank: Path) -> None:
     assert [query["id"] for query in blocks(review(tiny_passages, queries=["007"]))["head"]["queries"]] == [
         "007"

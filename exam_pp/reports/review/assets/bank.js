@@ -2,7 +2,8 @@
 
 /** The list of entries; `refresh` draws the page again after a change. */
 function entryPanel(query, refresh) {
-  const editable = Boolean(review.head.bank);
+  // A passage as a whole is no entry of the bank, which then only brings the words of the queries.
+  const editable = Boolean(review.head.bank) && query.entries.every((entry) => entry.kind);
   return el(
     "details",
     { class: "panel entries", open: app.entriesOpen, ontoggle: (event) => { app.entriesOpen = event.target.open; } },
