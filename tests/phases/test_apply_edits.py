@@ -82,6 +82,21 @@ def test_applied_twice_is_applied_once(tiny_passages: Path, tmp_path: Path) -> N
     assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
 
 
+def test_a_passage_that_the_file_has_twice_is_rated_once(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 1})])]]] * 2)
+    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
+    apply_edits(graded, [edits], tmp_path / "out.jsonl")
+    assert [len(line[1][0]["exam_grades"]) for line in lines_of(tmp_path / "out.jsonl")] == [2, 1]
+
+
+def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """Extracted answers, which explain the ratings, are of the same entries."""
+    extracted = rubric({"q/a": 1}, prompt_info={"prompt_class": "Extraction"}, self_ratings=None)
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[extracted, rubric({"q/a": 1})])]]])
+    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
+    assert apply_edits(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
+
+
 def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_path: Path) -> None:
     one = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
