@@ -97,6 +97,18 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
     assert apply_edits(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
 
 
+def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """The label is the number of right answers, as in the grades of models."""
+    answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[answered])]]])
+    given = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
+    apply_edits(graded, [edits_file(tmp_path, graded, *given)], tmp_path / "out.jsonl")
+    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert (person["correctAnswered"], person["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
+    assert person["relevance_label"] == 2
+    assert "self_ratings" not in person
+
+
 def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_path: Path) -> None:
     one = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
