@@ -328,6 +328,11 @@ class GradesView(Protocol):
         ...
 
     @property
+    def model_options(self) -> dict[str, Any] | None:
+        """What else is recorded of the model: its revision, dtype, decoding ..."""
+        ...
+
+    @property
     def prompt_type(self) -> str | None:
         """``question``, ``nugget`` or ``direct_grading``, where recorded."""
         ...

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, PassageView
+from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.labelling import REPAIRS
 from exam_pp.graders.make import make_grader
@@ -42,7 +42,10 @@ class GradeOptions:
 
 @dataclass
 class GradeSummary:
-    """Counts for the closing lines."""
+    """Counts for the closing lines.
+
+    ``otherwise`` are pairs that were answered before with another value of an option that decides replies.
+    """
 
     queries: int = 0
     passages: int = 0
@@ -52,6 +55,7 @@ class GradeSummary:
     reused: int = 0
     judged: int = 0
     shortened: int = 0
+    otherwise: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     without_bank: list[str] = field(default_factory=list)
@@ -115,13 +119,31 @@ class Exam:
 
 def answered(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
     """The ids for which the passage has a grade by ``model`` with ``prompt``."""
-    return {
-        entry_id
-        for grades in passage.grade_sets()
-        if grades.model == model and grades.prompt_class == prompt.name
-        if grades.prompt_hash in (None, prompt.hash)
-        for entry_id in grades.graded_ids()
-    }
+    return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
+
+
+def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[GradesView]:
+    for grades in passage.grade_sets():
+        same_prompt = grades.prompt_class == prompt.name and grades.prompt_hash in (None, prompt.hash)
+        if same_prompt and grades.model == model:
+            yield grades
+
+
+DECISIVE = ("revision", "checkpoint_hash", "base_url", "dtype", "num_beams", "max_input_tokens")
+"""Of what is recorded with grades: what makes them grades of another model in all but its name."""
+
+
+def _answered_otherwise(
+    passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], asked_for: Collection[str]
+) -> Counter[str]:
+    """How many of the ids have a grade that records another value of a decisive option, by option."""
+    found: dict[str, list[str]] = {}
+    for grades in _grades_by(passage, prompt, model):
+        recorded = grades.model_options or {}
+        others = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
+        for key in grades.graded_ids().intersection(asked_for):
+            found[key] = min(found.get(key, others), others, key=len)  # the grade that comes nearest
+    return Counter(chain.from_iterable(found.values()))
 
 
 def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
@@ -188,7 +210,7 @@ def grading_jobs(
         for prompt in options.prompts
     ]
     for query in select(queries, options):
-        yield query, list(_jobs(query, exam, graders, model, options, summary))
+        yield query, list(_jobs(query, exam, graders, model, provenance, options, summary))
 
 
 def _jobs(
@@ -196,6 +218,7 @@ def _jobs(
     exam: Exam,
     graders: Sequence[tuple[Prompt, Grader[AnyGrades]]],
     model: str,
+    provenance: dict[str, Any],
     options: GradeOptions,
     counts: GradeSummary,
 ) -> Iterator[Job]:
@@ -216,7 +239,10 @@ def _jobs(
             if options.only_unjudged and passage.judgments:
                 counts.judged += len(targets)
                 continue
-            counts.reused += len(targets) - len(asked)
+            if len(asked) < len(targets):
+                counts.reused += len(targets) - len(asked)
+                kept = targets.keys() - asked.keys()
+                counts.otherwise += _answered_otherwise(passage, prompt, model, provenance, kept)
             if asked:
                 entries = [entry for entry in asked.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)

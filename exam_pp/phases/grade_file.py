@@ -70,6 +70,11 @@ class FileSummary(GradeSummary):
             f"({counted(self.queries, 'query')}, {counted(self.passages, 'passage')}, "
             f"{counted(self.asked, 'model call')})."
         )
+        for option, count in self.otherwise.items():
+            yield (
+                f"{counted(count, 'of the pairs answered before has', 'of the pairs answered before have')} "
+                f"another {option} than this model: --regrade asks again."
+            )
         if self.judged:
             yield f"Not asked, of passages with judgments: {counted(self.judged, 'pair')}."
         if self.not_numbers:

@@ -10,6 +10,7 @@ hold no cycles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -56,10 +57,22 @@ class _Assignment(msgspec.Struct, gc=False, frozen=True):
     assignment: str
 
 
+@lru_cache
+def _options(data: bytes) -> dict[str, Any] | None:
+    """The same for all grades of a run."""
+    options: dict[str, Any] | None = msgspec.json.decode(data, type=dict[str, Any] | None)
+    return options
+
+
 class _GradesFields(msgspec.Struct, gc=False, frozen=True):
     model: str | None = field(name="llm", default=None)
+    llm_options: msgspec.Raw = msgspec.Raw(b"null")  # seldom looked at
     prompt_info: PromptFields | None = None
     prompt_type: str | None = None
+
+    @property
+    def model_options(self) -> dict[str, Any] | None:
+        return _options(bytes(self.llm_options))
 
     @property
     def prompt_class(self) -> str | None:

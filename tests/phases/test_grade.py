@@ -84,6 +84,39 @@ def test_what_the_file_answers_is_not_asked_again(
     assert again.pairs == 7
 
 
+def test_answers_of_another_revision_are_kept_and_told(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Revision(FakeLLM):
+        def __init__(self, **made: Any) -> None:
+            super().__init__()
+            self.made = made
+
+        def provenance(self) -> dict[str, Any]:
+            return self.made
+
+    def graded(source: Path, output: str, regrade: bool = False, **made: Any) -> tuple[int, list[str]]:
+        monkeypatch.setattr("exam_pp.phases.grade_file.load_llm", lambda _options: Revision(**made))
+        files = GradeFiles(source, tmp_path / output, tiny_bank)
+        summary = grade_file(
+            files, ModelOptions("fake"), GradeOptions([PROMPTS.get(RATING)], regrade=regrade)
+        )
+        return summary.reused, [line for line in summary.lines() if "--regrade" in line]
+
+    assert graded(tiny_passages, "a.jsonl", revision="a", num_beams=5, torch="2.7") == (0, [])
+    same = tmp_path / "a.jsonl"
+    assert graded(same, "b.jsonl", revision="a", num_beams=5, torch="2.8") == (5, [])
+    assert graded(same, "c.jsonl", revision="b", num_beams=1, torch="2.7") == (
+        5,
+        [
+            "5 of the pairs answered before have another revision than this model: --regrade asks again.",
+            "5 of the pairs answered before have another num_beams than this model: --regrade asks again.",
+        ],
+    )
+    assert graded(same, "d.jsonl", regrade=True, revision="b", num_beams=5) == (0, [])
+    assert graded(tmp_path / "d.jsonl", "e.jsonl", revision="b", num_beams=5) == (5, [])
+
+
 def test_other_models_and_prompts_do_not_count_as_answered(tiny_passages: Path, tiny_bank: Path) -> None:
     _, summary = run(tiny_passages, tiny_bank, FakeLLM(name="another"))
     assert summary.pairs == 5
