@@ -45,7 +45,7 @@ def layouts(
     judged = sorted({*JUDGMENTS, *judgments}, reverse=True)
     best, second = judged[0], min(min_relevant, judged[1])
     given = sorted(set(grades), reverse=True)
-    highest = max(given[0], 1)
+    highest = given[0]
     relevant = label_set(_span(min_relevant, best), [j for j in judged if j >= min_relevant])
     worse = _span(min(0, min_relevant - 1), min_relevant - 1)
     other = label_set(worse, [j for j in judged if j < min_relevant])

@@ -15,6 +15,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.labels import LabelRule
 from exam_pp.phases.agreement import RatedPassage, agreement, graders, rated_passages
 from exam_pp.phases.agreement_layouts import layouts
+from exam_pp.phases.label_agreement import on_the_scale_of_judgments
 from exam_pp.reports.document import Report, Table
 from exam_pp.reports.render import render
 from tests.conftest import passage, rubric
@@ -120,6 +121,30 @@ def test_a_rule_gives_a_confusion_matrix() -> None:
 
     assert table.columns[:5] == ["label", "3", "1", "0", "Total"]
     assert [list(row[:5]) for row in table.rows] == [["3", 1, 0, 0, 1], ["1", 0, 0, 0, 0], ["0", 0, 1, 0, 1]]
+
+
+def test_a_level_that_no_passage_reaches_is_no_error() -> None:
+    """On TREC DL's scale: nobody judged 2 or more, and nothing is in that column, nor any κ in bold."""
+    passages = [RatedPassage("q", [5], frozenset({1})), RatedPassage("r", [5], frozenset({0}))]
+    table = tables_of(agreement(passages, min_relevant=2))["STRICT, best rating"]
+
+    assert list(table.rows[0][:4]) == ["4–5", 0, 2, 2]
+    one_label = [RatedPassage("q", [5], frozenset({3}))]
+    assert not tables_of(agreement(one_label))["STRICT, best rating"].bold
+
+
+@pytest.mark.parametrize(("prompt", "alike"), [("Umbrela", True), ("Thomas", False), ("Sun", False)])
+def test_labels_on_the_scale_of_judgments(
+    write_jsonl: Callable[[str, list[Any]], Path], prompt: str, alike: bool
+) -> None:
+    """0 to 3, as TREC judges; other prompts for direct grades have shorter scales."""
+    grades = {
+        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": prompt}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
+
+    assert on_the_scale_of_judgments(path, GradeFilter()) is alike
 
 
 def test_grades_of_right_and_wrong_have_one_table() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -14,11 +16,15 @@ from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
 from exam_pp.phases.analyze import correlation
+from exam_pp.phases.evaluation import Evaluation
 from exam_pp.phases.evaluation_folder import Sources, write_evaluation
-from exam_pp.phases.figures import length_report, response_lengths
+from exam_pp.phases.figures import leaderboard_figure, length_report, pareto_front, response_lengths
 from exam_pp.phases.uncertainty import Statistics
+from exam_pp.reports.plots import draw
 from exam_pp.reports.render import render
+from exam_pp.results import Score
 from exam_pp.store.scores import read_scores
+from tests.conftest import passage
 
 pytest.importorskip("matplotlib")
 QUICK = Statistics("nested", significance=True, samples=100)
@@ -88,6 +94,38 @@ def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
     report, _ = length_report(evaluation, lengths)
     mean = next(row.mean for row in standings(evaluation.scores))
     assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
+
+
+def test_equal_points_are_both_on_the_front_and_beaten_ones_are_not() -> None:
+    """Beaten is who is as long and worse, or as good and longer."""
+    points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
+
+    assert pareto_front(points) == ["a", "same", "best"]
+
+
+def test_a_rank_0_anywhere_counts_for_all_queries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """Within the cutoff 1 is rank 0 alone, in the first query; the words are means over both."""
+    lines = [
+        [f"q{rank}", [passage("p", paragraph_data={"rankings": [
+            {"method": "s", "paragraphId": "p", "queryId": f"q{rank}", "rank": rank, "score": 1.0}
+        ]})]]
+        for rank in (0, 1)
+    ]  # fmt: skip
+    path = write_jsonl("ranks.jsonl", lines)
+    words = len(lines[0][1][0]["text"].split())
+
+    assert response_lengths(path, cutoff=1) == {"s": words / 2}
+    assert response_lengths(path, cutoff=2) == {"s": words}
+
+
+def test_the_figure_has_the_best_system_on_top() -> None:
+    board = Evaluation(
+        [Score(s, q, "RR", v) for s, v in (("b", 0.5), ("a", 0.5), ("best", 0.75)) for q in "12"]
+    )
+    figure, size = leaderboard_figure(board, Statistics(samples=100))
+    svg = draw(figure, "svg", size=size).decode()
+    # Ticks are written in the order that they are given in, from the highest place down.
+    assert re.findall(r">(best|a|b)</text>", svg) == ["best", "a", "b"]
 
 
 def test_plot_options(tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
