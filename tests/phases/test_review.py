@@ -84,8 +84,13 @@ def test_all_graders_of_a_prompt_people_last(write_jsonl: WriteLines, tiny_bank:
         rubric({"q1/a": 3}, llm="two"),
     ]
     answers = rubric({}, llm="two", prompt_info=EXTRACTION, self_ratings=None, answers=[["q1/a", "Text of"]])
-    graded = write_jsonl("g.jsonl", [["q1", [passage("p", exam_grades=[*sets, answers])]]])
+    ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
+    ranked = {"judgments": [], "rankings": [ranking]}
+    graded = write_jsonl(
+        "g.jsonl", [["q1", [passage("p", exam_grades=[*sets, answers], paragraph_data=ranked)]]]
+    )
     page = review(graded, tiny_bank)
+    assert [board["grader"] for board in blocks(page)["head"]["leaderboards"]] == ["one", "two"]
     assert blocks(page)["head"]["graders"] == ["one", "two", "human:bo"]
     assert [ratings(page, grader=g)["p"] for g in range(3)] == [[2, None], [3, None], [1, None]]
     chunk = blocks(page)["query-0"]

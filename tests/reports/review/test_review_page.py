@@ -176,6 +176,16 @@ def test_later_grades_count_and_a_grade_before_none() -> None:
     assert (counts["ratings"], counts["covered"]) == ([0, 0, 0, 0, 1, 0], 1)
 
 
+def test_a_system_has_its_best_rank() -> None:
+    found = QueryTable("q", "", questions("q", "a"))
+    for ranks in ((7, 3), (5,)):
+        data = {"judgments": [], "rankings": [
+            {"method": "bm25", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0} for rank in ranks
+        ]}  # fmt: skip
+        found.add(Passage.model_validate(passage("p", paragraph_data=data)), [])
+    assert found.chunk([], ["bm25"], {})["ranks"] == [[0, 3]]
+
+
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=4),
