@@ -180,7 +180,8 @@ def test_a_system_has_its_best_rank() -> None:
     found = QueryTable("q", "", questions("q", "a"))
     for ranks in ((7, 3), (5,)):
         data = {"judgments": [], "rankings": [
-            {"method": "bm25", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0} for rank in ranks
+            {"method": "bm25", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}
+            for rank in ranks
         ]}  # fmt: skip
         found.add(Passage.model_validate(passage("p", paragraph_data=data)), [])
     assert found.chunk([], ["bm25"], {})["ranks"] == [[0, 3]]
