@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.compare_boards import compare_boards
+from exam_pp.phases.figures import compared_figure
 from exam_pp.reports.document import Table
 from exam_pp.reports.render import render
 
@@ -73,6 +75,24 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     assert compare_boards([*files, files[0]]).boards == {
         f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
     }  # fmt: skip
+
+
+def test_errors_are_drawn_on_the_scale_of_their_board() -> None:
+    """Scores from 0.2 to 0.6 are stretched by 2.5, and so are their errors."""
+    seen: list[Any] = []
+
+    class Axes:
+        def errorbar(self, _places: Any, scores: Any, *, yerr: Any, **_style: Any) -> None:
+            seen.extend([scores, yerr])
+
+        def __getattr__(self, _name: str) -> Any:
+            return lambda *_values, **_style: None
+
+    boards = {"RR": {"a": 0.6, "b": 0.2, "c": 0.4}}
+    figure, _ = compared_figure(boards, ["a", "b", "c"], {"RR": {"a": 0.1, "b": 0.2}})
+    figure(Axes())  # type: ignore[arg-type]
+
+    assert seen == [pytest.approx([1.0, 0.0, 0.5]), pytest.approx([0.25, 0.5, 0.0])]
 
 
 def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path: Path) -> None:

@@ -82,6 +82,19 @@ def test_counts_are_of_a_facet_s_entries(graded: Path, bank: Path) -> None:
     assert of_bank.qrels[0] == Qrel("q/same", "p1", 2)
 
 
+def test_a_facet_of_an_entry_comes_before_that_of_its_line(graded: Path, write_jsonl: WriteJsonl) -> None:
+    items = [
+        {"query_id": "q", "question_id": "q/one/a", "question_text": "a", "facet_id": "own"},
+        {"query_id": "q", "question_id": "q/two/b", "question_text": "b"},
+    ]
+    line = {"query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t", "items": items}
+    labels = evaluate.qrels(graded, bank=write_jsonl("own.jsonl", [line]), facets="facet").qrels
+
+    assert [label for label in labels if label.passage_id == "p1"] == [
+        Qrel("q/own", "p1", 5), Qrel("q/same", "p1", 1)
+    ]  # fmt: skip
+
+
 def test_judgments_of_facets(graded: Path) -> None:
     assert evaluate.judgments(graded)[0] == Qrel("q", "p1", 3)
     assert evaluate.judgments(graded, facets="facet") == [

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError
+from exam_pp.results import Score
 from exam_pp.store.leaderboards import read_ranks
 from exam_pp.store.scores import read_scores, side_columns
 
@@ -40,6 +41,18 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
     )
     assert [(s.metric, s.value) for s in read_scores(path)] == [("RankDCG", 0.5)]
     assert side_columns(path) == ["official rank", "orig_TREC_leaderboard_rank", "RR rank low"]
+
+
+def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
+    """Numbers of queries, errors, and the rows with the correlations of a published board."""
+    path = tmp_path / "board.tsv"
+    path.write_text(
+        "method\texam\t+/-\texam-std\tqueries\na\t0.5\t+/-\t0.1\t25\nspearman\t0.9\nkendall\t0.8\n"
+    )
+    assert read_scores(path) == [Score("a", "all", "exam", 0.5)]
+    path.write_text("system\tRR\na\t0.5\na\t0.25\n")
+    with pytest.raises(DataError, match=r"line 3: the system 'a' occurs twice\."):
+        read_scores(path)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
     ("lines", "words"),
     [
         ("q Q0 d 1 2.0\n", "line 1: has 5 fields, not the six of a run"),
+        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 fields, not the six of a run"),
         ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", "line 2, rank: 'first' is not a whole number."),
         ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
         ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
