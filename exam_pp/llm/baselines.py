@@ -13,13 +13,12 @@ from random import Random
 from typing import Any
 
 from exam_pp.llm.base import Batch
+from exam_pp.llm.batching import batches_in_order
 from exam_pp.messages import Completion, Request
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 UNANSWERABLE = "unanswerable"
 """The published reply when the passage holds no answer."""
-
-BATCH_SIZE = 256
 
 _ENTRY_SLOTS = ("question", "nugget", "query")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
@@ -62,6 +61,7 @@ class Baseline(ABC):
     """A grader that answers each request by itself, without weights; subclasses say how."""
 
     name = "baseline"
+    batch_size = 256
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies."""
@@ -73,8 +73,7 @@ class Baseline(ABC):
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """Batches of a fixed size, in the order given."""
-        indices = range(len(requests))
-        return [list(indices[start : start + BATCH_SIZE]) for start in indices[::BATCH_SIZE]]
+        return batches_in_order(len(requests), self.batch_size)
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None

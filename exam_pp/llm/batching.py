@@ -33,6 +33,11 @@ def plan_batches(
     return batches
 
 
+def batches_in_order(count: int, size: int) -> list[Batch]:
+    """So many indices, in batches of a fixed size."""
+    return [list(range(start, min(start + size, count))) for start in range(0, count, size)]
+
+
 def _by_group(indices: Iterable[int], groups: Sequence[Hashable] | None) -> list[list[int]]:
     if groups is None:
         return [list(indices)]

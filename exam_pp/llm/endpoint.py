@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from exam_pp import __version__
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
+from exam_pp.llm.batching import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
 from exam_pp.messages import Completion, Request
@@ -119,8 +120,7 @@ class EndpointLLM:
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """Batches of a fixed size, in the order given."""
-        indices = range(len(requests))
-        return [list(indices[start : start + BATCH_SIZE]) for start in indices[::BATCH_SIZE]]
+        return batches_in_order(len(requests), BATCH_SIZE)
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from exam_pp.llm.base import Batch
-from exam_pp.llm.baselines import ASSIGNMENTS, sentences
+from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, sentences
 from exam_pp.messages import Completion, Request
 
 Script = Callable[[Request], Completion | str]
 
-BATCH_SIZE = 16
 
-
-class FakeLLM:
+class FakeLLM(Baseline):
     """Answers by a script, or from the share of the entry's words that the passage contains.
 
     ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
@@ -26,6 +23,8 @@ class FakeLLM:
     counts the requests answered.
     """
 
+    batch_size = 16
+
     def __init__(self, script: Script | None = None, name: str = "fake") -> None:
         self.name = name
         self.calls = 0
@@ -35,20 +34,11 @@ class FakeLLM:
         """Nothing decides the replies but the version of this file."""
         return {"engine": "fake"}
 
-    def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """Batches of a fixed size, in the order given."""
-        indices = range(len(requests))
-        return [list(indices[start : start + BATCH_SIZE]) for start in indices[::BATCH_SIZE]]
-
-    def generate(
-        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
-    ) -> Iterator[tuple[int, Completion]]:
-        """Answer request by request."""
-        for batch in self.batches(requests) if batches is None else batches:
-            for index in batch:
-                self.calls += 1
-                reply = self._script(requests[index])
-                yield index, reply if isinstance(reply, Completion) else Completion(reply)
+    def reply(self, request: Request) -> Completion:
+        """What the script says."""
+        self.calls += 1
+        reply = self._script(request)
+        return reply if isinstance(reply, Completion) else Completion(reply)
 
 
 def lexical_reply(request: Request) -> str:

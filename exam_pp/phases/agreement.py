@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from exam_pp.metrics.labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.agreement_layouts import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluate import PathLike
+from exam_pp.phases.selected_grades import selectors
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks import read_bank
 from exam_pp.store.passages import read_passages_for_metrics
@@ -266,15 +266,9 @@ def _labels_by_grader(
     """Grader to the labels of passages; without a labelling, to the ratings of pairs."""
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(read_passages_for_metrics(graded))
-    found = GradeSelector(criteria)
-    for line in lines:
-        for passage in line.passages:
-            found.select(passage)
-    if not found.selected:
-        found.check(str(graded))
-    name = grader_names(list(found.selected))
-    for key in sorted(found.selected):
-        selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+    graders = selectors(lines, criteria, graded)
+    name = grader_names(list(graders))
+    for key, selector in graders.items():
         file = gather(lines, selector, bank)
         labels = _ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:

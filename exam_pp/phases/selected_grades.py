@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from exam_pp.data_model import QueryView
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
 from exam_pp.packed import Chosen
 from exam_pp.phases.evaluation import PathLike, some
@@ -41,6 +42,24 @@ class SelectedGrades:
         if not self.selector.rated:
             return _UNRATED_MIN_GRADE
         return _scale_of(self.selector) or self.file.best_grade or 0
+
+
+def selectors(
+    queries: Iterable[QueryView], criteria: GradeFilter, file: PathLike
+) -> dict[GradeKey, GradeSelector]:
+    """A selector for every model and prompt class whose grades pass, sorted.
+
+    Raises :class:`SelectionError` where none do.
+    """
+    found = GradeSelector(criteria)
+    for query in queries:
+        for passage in query.passages:
+            found.select(passage)
+    found.check_any(str(file))
+    return {
+        key: GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+        for key in sorted(found.selected)
+    }
 
 
 @no_collections()

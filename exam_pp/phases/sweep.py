@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, grader_names
+from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.correlation import Correlation, correlate
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import run_scores
@@ -27,6 +26,7 @@ from exam_pp.phases.analyze import (
 )
 from exam_pp.phases.evaluation import PathLike
 from exam_pp.phases.score_runs import read_matrix
+from exam_pp.phases.selected_grades import selectors
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks import read_bank
@@ -124,14 +124,7 @@ def _graded_files(
     lines = [line for line in read_passages_for_metrics(graded) if wanted is None or line.query_id in wanted]
     if wanted is not None and not lines:
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
-    found = GradeSelector(criteria)
-    for line in lines:
-        for passage in line.passages:
-            found.select(passage)
-    if not found.selected:
-        found.check(str(graded))
-    for key in sorted(found.selected):
-        selector = GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+    for key, selector in selectors(lines, criteria, graded).items():
         file = gather(lines, selector, bank)
         file.queries = {name: query for name, query in file.queries.items() if query.asked}
         if file.queries:

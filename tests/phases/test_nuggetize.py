@@ -382,7 +382,7 @@ import sys, time
 from exam_pp.cli.main import main
 from exam_pp.llm import fake
 answer = fake.lexical_reply
-fake.BATCH_SIZE = 2
+fake.FakeLLM.batch_size = 2
 def slow(request):
     time.sleep(0.02)
     with open(sys.argv[1], "a") as calls:
