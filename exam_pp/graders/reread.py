@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from exam_pp.data_model import DirectGrade, RubricGrades, SelfRating
+from exam_pp.data_model import DirectGrade, NuggetAssignment, RubricGrades, SelfRating
 from exam_pp.graders.rubric import recorded_policy
 from exam_pp.prompts.base import Prompt, Unparsed, Verdict
+from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import UNREADABLE
 from exam_pp.test_bank import Entry
 
@@ -20,15 +22,19 @@ def reread_rubric(
     """The grades that the stored replies make now; what has no stored reply stays as it was.
 
     Replies that were left ungraded because they could not be read take part; failed calls and a person's
-    ratings do not. Ratings that change get the source ``reread``, and keep their soft grade. ``entries``
-    are the bank's, for prompts with an answer key: entries that it lacks stay as they were.
+    ratings do not, nor nuggets that repeat, whose replies are not told apart. Ratings that change get the
+    source ``reread``, and keep their soft grade. ``entries`` are the bank's, for prompts with an answer key:
+    entries that it lacks stay as they were.
     """
     old = {rating.entry_id: rating for rating in grades.self_ratings or ()}
     errors = dict(grades.errors) if isinstance(grades.errors, dict) else None
+    answered = dict(grades.answers)
+    repeated = _repeated(grades)
     replies = {
         key: reply
-        for key, reply in (dict(grades.answers) | _unread(errors)).items()
+        for key, reply in (answered | _unread(errors)).items()
         if not (key in old and old[key].source == "human")
+        if key not in repeated
         if not prompt.answer_key or key in (entries or {})
     }
     if not replies:
@@ -45,18 +51,35 @@ def reread_rubric(
     new: dict[str, Any] = {
         "correct": correct,
         "wrong": wrong,
-        "answers": [(k, a) for k, a in (dict(grades.answers) | replies).items() if k not in unread],
+        "answers": [
+            *((key, answer) for key, answer in grades.answers if key not in unread),
+            *((key, reply) for key, reply in replies.items() if key in read and key not in answered),
+        ],
         "errors": _errors(errors, verdicts, replies),
         "exam_ratio": len(correct) / (len(correct) + len(wrong)) if correct or wrong else 0.0,
         "prompt_info": _without_policy(grades.prompt_info) | recorded_policy(prompt, unparsed),
     }
     if grades.self_ratings is not None:
-        ratings = _ratings(old, verdicts, prompt)
+        ratings = _ratings(grades.self_ratings, verdicts, prompt)
         new["self_ratings"] = ratings
         new["relevance_label"] = max((rating.self_rating for rating in ratings), default=None)
     else:
         new["relevance_label"] = len(correct)
+    if grades.assignments is not None:
+        new["assignments"] = [
+            *(item for item in grades.assignments if item.nugget_id not in unread),
+            *(
+                NuggetAssignment(nugget_id=key, assignment=plain_label(reply))
+                for key, reply in replies.items()
+                if key in read and all(item.nugget_id != key for item in grades.assignments)
+            ),
+        ]
     return _set(grades, new)
+
+
+def _repeated(grades: RubricGrades) -> set[str]:
+    labels = Counter(item.nugget_id for item in grades.assignments or ())
+    return {key for key, times in labels.items() if times > 1}
 
 
 def _unread(errors: dict[str, Any] | None) -> dict[str, str]:
@@ -83,18 +106,17 @@ def _errors(
     }
 
 
-def _ratings(
-    old: Mapping[str, SelfRating], verdicts: Mapping[str, Verdict], prompt: Prompt
-) -> list[SelfRating]:
+def _ratings(old: Sequence[SelfRating], verdicts: Mapping[str, Verdict], prompt: Prompt) -> list[SelfRating]:
     ratings = []
-    for key in dict.fromkeys([*old, *verdicts]):
-        before = old.get(key)
-        verdict = verdicts.get(key)
+    for before in old:
+        verdict = verdicts.get(before.entry_id)
         if verdict is None:
-            ratings.append(old[key])
+            ratings.append(before)
         elif verdict.rating is not None:
-            ratings.append(_rating(key, verdict, before, prompt))
-    return ratings
+            ratings.append(_rating(before.entry_id, verdict, before, prompt))
+    known = {rating.entry_id for rating in old}
+    new = {key: verdict for key, verdict in verdicts.items() if key not in known}
+    return ratings + [_rating(key, v, None, prompt) for key, v in new.items() if v.rating is not None]
 
 
 def _rating(key: str, verdict: Verdict, before: SelfRating | None, prompt: Prompt) -> SelfRating:

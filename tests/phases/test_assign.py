@@ -25,6 +25,8 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.store.journal import Journal
 from exam_pp.store.passages import read_passages
 from exam_pp.test_bank import Nugget
+from tests.conftest import passage
+from tests.phases import nugget_material
 
 LISTWISE, POINTWISE = "NuggetAssignment", "NuggetAssignmentPointwise"
 NUGGETS = [
@@ -117,6 +119,25 @@ def test_nothing_is_asked_twice_and_rereading_changes_nothing(answers: Path, dem
     assert [each.entry_ratings() for each in rubrics(reread)] == [
         each.entry_ratings() for each in rubrics(graded)
     ]
+
+
+def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path: Path) -> None:
+    """Ratings and labels say the same afterwards; a nugget that repeats has a label each time, and stays."""
+    grades = nugget_material.assigned("q1", "S-PP")
+    grades["llm_response_errors"]["q1/n2"]["response"] = "not\\_support"
+    grades["assignments"].append({"nugget_id": "q1/n4", "assignment": "historical"})
+    grades["llm_response_errors"]["q1/n4"] = dict(
+        grades["llm_response_errors"]["q1/n2"], response="historical"
+    )
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
+    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
+    (again,) = rubrics(tmp_path / "o.jsonl")
+    assert again.nugget_labels() == [
+        ("q1/n1", "support"), ("q1/n3", "partial_support"), ("q1/n4", "partial_support"),
+        ("q1/n4", "historical"), ("q1/n2", "not_support"),
+    ]  # fmt: skip
+    assert again.entry_ratings() == {"q1/n1": 2, "q1/n3": 1, "q1/n4": 1, "q1/n2": 0}
+    assert list(again.errors or {}) == ["q1/n4"]
 
 
 def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
