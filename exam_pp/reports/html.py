@@ -23,7 +23,9 @@ _HEAD = """<!doctype html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem;
+ overflow-wrap: break-word; }}
+h1, h2, h3, p, td, cite, blockquote {{ unicode-bidi: plaintext; }}
 .scroll {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; margin: 1rem 0; }}
 caption {{ text-align: left; font-weight: 600; }}
