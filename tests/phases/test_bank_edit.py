@@ -44,7 +44,7 @@ def test_every_operation(tiny_bank: Path) -> None:
         tiny_bank,
         {"op": "add", "text": " When was it written? ", "reason": "missing"},
         {"op": "reword", "id": "q1/a", "text": "Which text is this?", "reason": "unclear"},
-        {"op": "weight", "id": "q1/a", "value": 2},
+        {"op": "weight", "id": "q1/a", "value": 0},
         {"op": "importance", "id": entry_id("q1", "Which text is this?"), "value": "vital"},
         {"op": "add_gold_answer", "id": "q1/a", "value": "a poem"},
         {"op": "add_gold_answer", "id": "q1/a", "value": "a poem"},
@@ -55,7 +55,7 @@ def test_every_operation(tiny_bank: Path) -> None:
         "Which text is this?",
         entry_id("q1", "Which text is this?"),
     )
-    assert (reworded.weight, reworded.importance, reworded.gold_answers) == (2.0, "vital", ["a poem"])
+    assert (reworded.weight, reworded.importance, reworded.gold_answers) == (0.0, "vital", ["a poem"])
     assert (added.text, added.entry_id) == ("When was it written?", entry_id("q1", "When was it written?"))
     assert other.items == read_bank(tiny_bank).lines[1].items
     history = line.info["history"]

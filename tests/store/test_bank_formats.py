@@ -265,6 +265,19 @@ def test_autojudge_round_trip(tmp_path: Path) -> None:
     assert (claim.kind, claim.entry_id) == ("nugget", entry_id("leaf", "Evergreens keep their needles"))
 
 
+def test_new_words_have_a_new_key_in_autojudge(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(json.dumps(AUTOJUDGE), encoding="utf-8")
+    (line,) = read_autojudge(tmp_path / "one.json")
+    assert line.query_text == AUTOJUDGE["full_query"]
+    red, *others = line.items
+    reworded = red.model_copy(update={"question_text": "What is red?", "question_id": "leaf/new"})
+    write_autojudge([line.model_copy(update={"items": [reworded, *others]})], tmp_path / "back")
+    bank = json.loads((tmp_path / "back").read_text(encoding="utf-8"))["nugget_bank"]
+    assert red.text not in bank
+    assert bank["What is red?"]["question"] == "What is red?"
+    assert bank["What is red?"]["question_id"] != red.entry_id.rpartition("/")[2]
+
+
 def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
     """U+2028 and U+0085 may stand in JSON as they are."""
     banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
