@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
+from exam_pp.results import Score
 from exam_pp.store.autojudge import read_autojudge, write_autojudge
 from exam_pp.store.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
 from exam_pp.store.banks import read_bank
-from exam_pp.store.genq import read_genq
+from exam_pp.store.genq import read_genq, write_genq
+from exam_pp.store.nugget_metrics import read_nugget_metrics
 from exam_pp.store.nuggetizer import read_nuggetizer, write_nuggetizer
 from exam_pp.test_bank import BankLine, entry_id
 
@@ -263,6 +265,23 @@ def test_autojudge_round_trip(tmp_path: Path) -> None:
     assert (red.gold_answers, red.importance) == (["anthocyanin"], "vital")
     assert yellow.gold_answers is None, "not known is not the same as unanswerable"
     assert (claim.kind, claim.entry_id) == ("nugget", entry_id("leaf", "Evergreens keep their needles"))
+
+
+@pytest.mark.parametrize("mark", [".", ")"])
+def test_numbers_of_lists_come_back_in_genq(mark: str, tmp_path: Path) -> None:
+    questions = [f"1{mark} Why red?", f"2{mark} Why yellow?", "Why green?"]
+    content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
+    (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
+    lines = list(read_genq(tmp_path / "in.json"))
+    assert [item.text for item in lines[0].items] == ["Why red?", "Why yellow?", "Why green?"]
+    write_genq(lines, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
+
+
+def test_the_mean_in_nugget_metrics_is_no_topic(tmp_path: Path) -> None:
+    rows = [{"qid": "1", "all_score": 0.5}, {"qid": "all", "all_score": 0.5}]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_nugget_metrics(tmp_path / "run.jsonl") == [Score("run", "1", "A", 0.5)]
 
 
 def test_new_words_have_a_new_key_in_autojudge(tmp_path: Path) -> None:
