@@ -31,7 +31,7 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
     names = [f"{stem}-{number}-of-{parts}{suffix}" for number in range(1, parts + 1)]
     sizes = [0] * parts
     part_of: dict[str, int] = {}
-    with folder_output(folder, [source]) as work, ExitStack() as outputs:
+    with folder_output(folder, [source], source.name) as work, ExitStack() as outputs:
         writers = [outputs.enter_context(passages_writer(work / name)) for name in names]
         for query in read_raw_passages(source):
             part = part_of.setdefault(query.query_id, sizes.index(min(sizes)))
@@ -53,7 +53,7 @@ def split_by_query(source: Path, folder: Path) -> Split:
     """
     _, suffix = _name(source)
     known: dict[str, str] = {}
-    with folder_output(folder, [source]) as work:
+    with folder_output(folder, [source], source.name) as work:
         for query in read_raw_passages(source):
             folded = query.query_id.casefold()
             if folded in known:

@@ -184,7 +184,7 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
     """
     part, raw = _locked_part(target)
     try:
-        _take_permissions(target, raw)
+        _take_permissions(target, raw.fileno())
         yield raw
         raw.flush()
         os.fsync(raw.fileno())
@@ -198,10 +198,10 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
     _sync_folder(target.parent)
 
 
-def _take_permissions(target: Path, part: IO[bytes]) -> None:
+def _take_permissions(target: Path, part: int | Path) -> None:
     """What was private stays private, and what a group may write stays so."""
     with suppress(OSError):  # a new file; or a file system without permissions
-        os.fchmod(part.fileno(), stat.S_IMODE(target.stat().st_mode))
+        os.chmod(part, stat.S_IMODE(target.stat().st_mode))  # noqa: PTH101 - an open file, too
 
 
 @contextmanager
@@ -295,10 +295,11 @@ def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
 
 
 @contextmanager
-def folder_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
+def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str = "files") -> Iterator[Path]:
     """An empty folder, whose files are in the folder ``path`` when the block has ended, or none of them.
 
-    ``path`` is made where it does not exist; what else is in it stays. Raises :class:`OutputError`.
+    ``path`` is made where it does not exist; what else is in it stays. One process at a time writes what is
+    called ``name`` there. Raises :class:`OutputError`.
     """
     target = Path(path)
     made = [folder for folder in (target, *target.parents) if not folder.exists()]
@@ -307,11 +308,13 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Iterat
     except OSError as error:
         raise OutputError(f"{target} cannot be made a folder: {error.strerror}.") from error
     try:
-        with work_folder(target / "files") as work:
+        with work_folder(target / name) as work:
             yield work
             files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
             for file, place in files.items():
+                _take_permissions(place, file)
                 file.replace(place.resolve())
+            _sync_folder(target)
     except BaseException:
         with suppress(OSError):  # not empty: others write there, too
             for folder in made:

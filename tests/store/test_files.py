@@ -402,11 +402,14 @@ def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None
     with pytest.raises(ZeroDivisionError):
         fill(target, {})
     assert not list(tmp_path.iterdir())
-    fill(target, {"a": "whole"})
+    fill(target, {"a": "half"})
+    (target / "a").chmod(0o600)
+    fill(target, {"a": "whole"}, [tmp_path])
+    assert (target / "a").stat().st_mode & 0o777 == 0o600
     with pytest.raises(OutputError, match="is also an input"):
         fill(target, {"0": "before a", "a": "another"}, [target / "a"])
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
     with pytest.raises(OutputError, match="cannot be made a folder"):
         fill(target / "a", {"b": ""})
-    with pytest.raises(OutputError, match="the folder .*/a is a file"):
+    with pytest.raises(OutputError, match=r"the folder .*/a is a file"):
         check_output(target / "a" / "b")
