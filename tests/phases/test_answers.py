@@ -175,6 +175,18 @@ def test_verified_answers_are_not_asked_about_again(
     assert sets(second)[-1].entry_ratings()["water"] == 0
 
 
+def test_answers_that_other_words_verified_are_asked_about_again(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
+    text, words = first.read_text(encoding="utf-8"), PROMPTS.get(VERIFIED).hash
+    assert words in text
+    first.write_text(text.replace(words, "0" * len(words)), encoding="utf-8")
+    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
+    assert (summary.pairs, summary.reused) == (4, 0)
+
+
 def test_answers_of_several_prompts_need_a_choice(
     passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,13 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
     assert apply_edits(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
 
 
+@pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
+def test_other_files_are_no_edits(tmp_path: Path, content: str) -> None:
+    (tmp_path / "other.json").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=r"other.json: is not an edits file: its \"format\" is not"):
+        read_edits(tmp_path / "other.json")
+
+
 def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
     """The label is the number of right answers, as in the grades of models."""
     answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)

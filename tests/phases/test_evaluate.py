@@ -231,6 +231,16 @@ def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: 
     assert evaluate.judgments(tiny_passages) == evaluate.judgments(qrels) == [Qrel("q1", "p1", 3)]
 
 
+def test_judgments_of_some_queries(tmp_path: Path) -> None:
+    qrels, queries = tmp_path / "judged.qrels", tmp_path / "queries.tsv"
+    qrels.write_text("q1 0 p1 3\nq2 0 p1 1\n")
+    queries.write_text("q2\twhy?\nq3\thow?\n")
+    assert evaluate.judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
+    queries.write_text("q3\thow?\n")
+    with pytest.raises(SelectionError, match=r"None of the queries in .* has judgments in"):
+        evaluate.judgments(qrels, queries=queries)
+
+
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
     with pytest.raises(SelectionError, match="holds no judgments"):
         evaluate.judgments(graded)

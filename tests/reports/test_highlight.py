@@ -57,6 +57,12 @@ def test_an_answer_that_is_there_is_found(before: str, tokens: list[str], after:
     )
 
 
+def test_spans_that_touch_are_one() -> None:
+    assert pieces("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
+        ("a", False), ("bcd", True), ("e", False), ("f", True),
+    ]  # fmt: skip
+
+
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda s: (s[0], s[0] + s[1]))))
 def test_pieces_lose_nothing(spans: list[tuple[int, int]]) -> None:
     text = "abcdefghijklmnopqrstuvwxyz"
