@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.bank_edit import draw
 from exam_pp.phases.rewrite import Rewritten, rewrite
 from exam_pp.store.files import is_stream
@@ -37,15 +37,22 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
 
     What is drawn depends on the seed and on the ids alone: not on the order of the file, and the passages
     of a query not on other queries. Unless stratified, a larger sample contains the smaller one of its seed.
+    Raises :class:`DataError` where passages are drawn of a query on several lines: each would be a query.
     """
     if options.queries is None and options.passages is None:
         raise SelectionError("Say how much is drawn: --queries, --passages, or both.")
     chosen = None if options.queries is None else _draw_queries(source, options.queries, options.seed)
 
+    seen: set[str] = set()
+
     def change(query: RawQuery) -> RawQuery | None:
         if chosen is not None and query.query_id not in chosen:
             return None
         if options.passages is not None:
+            if query.query_id in seen:
+                words = "stands on several lines; unite them with `exam-pp merge` first."
+                raise DataError(f"the query {query.query_id!r} {words}", file=str(source))
+            seen.add(query.query_id)
             kept = _draw_passages(query, options.passages, options)
             query.passages = [passage for passage in query.passages if passage.passage_id in kept]
         return query
@@ -61,12 +68,10 @@ def _draw_queries(source: Path, count: int, seed: int) -> set[str]:
 
 
 def _draw_passages(query: RawQuery, count: int, options: SampleOptions) -> set[str]:
-    strata: dict[Level, list[str]] = {}
+    strata: dict[Level, dict[str, None]] = {}
     for passage in query.passages:
         level = _level(passage) if options.by_judgment else None
-        of_level = strata.setdefault(level, [])
-        if passage.passage_id not in of_level:
-            of_level.append(passage.passage_id)
+        strata.setdefault(level, {})[passage.passage_id] = None
     sizes = {level: len(ids) for level, ids in strata.items()}
     shares = allocate(sizes, count, options.by_judgment or "proportional")
     return {

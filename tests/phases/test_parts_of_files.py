@@ -151,6 +151,18 @@ def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[
         assert found == levels
 
 
+def test_passages_of_a_query_on_two_lines_are_not_drawn_twice(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
+    source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
+    assert "'q' stands on several lines; unite them" in fails(
+        capsys, f"sample {source} -o {out} --passages 1"
+    )
+    run(f"sample {source} -o {out} --queries 1")
+    assert read(out) == lines
+
+
 @given(st.dictionaries(st.none() | st.integers(-1, 3), st.integers(1, 50)), st.integers(1, 80))
 def test_shares_of_strata(sizes: dict[int | None, int], count: int) -> None:
     total = min(count, sum(sizes.values()))
