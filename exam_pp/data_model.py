@@ -277,12 +277,10 @@ class JudgmentView(Protocol):
     @property
     def relevance(self) -> int:
         """The grade; below zero for spam."""
-        ...
 
     @property
     def query_id(self) -> str:
         """The judged query, or a facet of it."""
-        ...
 
 
 class RankingView(Protocol):
@@ -291,22 +289,18 @@ class RankingView(Protocol):
     @property
     def method(self) -> str:
         """The system."""
-        ...
 
     @property
     def query_id(self) -> str:
         """The query, or a facet of it."""
-        ...
 
     @property
     def rank(self) -> int:
         """Position, from 0 or 1."""
-        ...
 
     @property
     def score(self) -> float:
         """Retrieval score, higher is better."""
-        ...
 
 
 class GradesView(Protocol):
@@ -315,48 +309,38 @@ class GradesView(Protocol):
     @property
     def model(self) -> str | None:
         """Who graded, where recorded."""
-        ...
 
     @property
     def prompt_class(self) -> str | None:
         """The prompt's name, where recorded."""
-        ...
 
     @property
     def prompt_hash(self) -> str | None:
         """Hash of the prompt's words, where recorded."""
-        ...
 
     @property
     def model_options(self) -> dict[str, Any] | None:
         """What else is recorded of the model: its revision, dtype, decoding ..."""
-        ...
 
     @property
     def prompt_type(self) -> str | None:
         """``question``, ``nugget`` or ``direct_grading``, where recorded."""
-        ...
 
     @property
     def is_rated(self) -> bool:
         """Whether there are levels beyond correct and wrong."""
-        ...
 
     def entry_ratings(self) -> dict[str, int]:
         """Entry id to rating."""
-        ...
 
     def graded_ids(self) -> set[str]:
         """The entries that were answered."""
-        ...
 
     def distributions(self) -> dict[str, Sequence[float]]:
         """Entry id to the probabilities of the grades 0, 1, 2 ..."""
-        ...
 
     def nugget_labels(self) -> list[tuple[str, str]] | None:
         """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
-        ...
 
 
 class PassageView(Protocol):
@@ -365,26 +349,21 @@ class PassageView(Protocol):
     @property
     def passage_id(self) -> str:
         """The passage's id."""
-        ...
 
     @property
     def text(self) -> str:
         """The passage's words."""
-        ...
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
         """Manual judgments; there may be several."""
-        ...
 
     @property
     def rankings(self) -> Sequence[RankingView]:
         """The systems that returned the passage."""
-        ...
 
     def grade_sets(self) -> Iterator[GradesView]:
         """All grades, rubric grades first, in file order."""
-        ...
 
 
 class QueryView(Protocol):
@@ -393,9 +372,7 @@ class QueryView(Protocol):
     @property
     def query_id(self) -> str:
         """The query's id."""
-        ...
 
     @property
     def passages(self) -> Sequence[PassageView]:
         """Its passages, in file order."""
-        ...

@@ -40,4 +40,3 @@ class Grader(Protocol[G_co]):
 
     def run(self, unit: PassageUnit) -> Grading[G_co]:
         """Start grading a unit."""
-        ...

@@ -69,11 +69,9 @@ class LLM(Protocol):
 
     def provenance(self) -> dict[str, Any]:
         """What decides the replies: revision, dtype, generation options, versions."""
-        ...
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """How the requests will be grouped: a pure function of the requests and the options."""
-        ...
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
@@ -82,7 +80,6 @@ class LLM(Protocol):
 
         Without ``batches`` every request is answered; with them, exactly those that they hold.
         """
-        ...
 
 
 @runtime_checkable
@@ -91,7 +88,6 @@ class LearnsFromPassages(Protocol):
 
     def learn(self, passages: Iterable[str]) -> None:
         """Take the texts in; called once, before the first request."""
-        ...
 
 
 @runtime_checkable
@@ -101,7 +97,6 @@ class ChargesForLabels(Protocol):
     @property
     def labels_are_dear(self) -> bool:
         """Whether it does."""
-        ...
 
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")

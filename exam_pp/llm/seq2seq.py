@@ -34,11 +34,9 @@ class Seq2SeqEngine(Protocol):
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Begin a batch; the returned function waits for its completions."""
-        ...
 
     def provenance(self) -> dict[str, Any]:
         """Engine, dtype, device kind and versions."""
-        ...
 
 
 class Seq2SeqLLM(BatchedLLM[Encoded]):

@@ -71,7 +71,6 @@ class Line(Protocol):
 
     def dump(self) -> bytes:
         """The line without its end."""
-        ...
 
 
 class PassagesWriter:
