@@ -388,6 +388,29 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
         export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
 
 
+def test_candidates_are_written_best_first_with_their_highest_judgment(
+    write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    passages = []
+    for rank, name in ((2, "second"), (10, "last"), (1, "first")):
+        ranking = {"method": "s", "paragraphId": name, "queryId": "q", "rank": rank, "score": 0.0}
+        judgments = [
+            {"paragraphId": name, "query": "q", "relevance": relevance, "titleQuery": "q"}
+            for relevance in (1, 3, 0)
+        ]
+        data = {"judgments": judgments, "rankings": [ranking]}
+        passages.append(passage(name, paragraph_data=data))
+    (tmp_path / "q.json").write_text('{"q": "a query"}')
+    told = export_candidates(
+        write_jsonl("p.jsonl", [["q", passages]]), tmp_path / "q.json", "s", tmp_path / "c.jsonl"
+    )
+    (line,) = read_json(tmp_path / "c.jsonl")
+    assert [(c["docid"], c["judgment"]) for c in line["candidates"]] == [
+        ("first", 3), ("second", 3), ("last", 3),
+    ]  # fmt: skip
+    assert "further judgments (6)" in told[1]
+
+
 @pytest.mark.parametrize(
     ("candidate", "error"),
     [

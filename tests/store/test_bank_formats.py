@@ -88,6 +88,17 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     assert second.query_text == "the query 007", "what the spreadsheet does not show stays"
 
 
+def test_new_words_under_an_old_id_have_an_id_of_their_own(tmp_path: Path) -> None:
+    """Without the base bank: grades of the old words must not count for the new ones."""
+    old, own = entry_id("q", "Why?"), "q/mine"
+    (tmp_path / "bank.csv").write_text(
+        f"query_id,kind,text,entry_id\nq,question,How?,{old}\nq,question,Who?,{own}\n", encoding="utf-8"
+    )
+    run("import", tmp_path / "bank.csv", "--format", "csv", "-o", tmp_path / "b.jsonl")
+    (line,) = read_bank(tmp_path / "b.jsonl").lines
+    assert [item.entry_id for item in line.items] == [entry_id("q", "How?"), own]
+
+
 def test_columns_that_the_spreadsheet_lacks_stay(demo_data: Path, tmp_path: Path) -> None:
     bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
     run("export", bank, "--format", "csv", "-o", sheet)
