@@ -106,6 +106,11 @@ def test_squad(tmp_path: Path) -> None:
         ("tqa", SQUAD, "lesson 1 globalID: is missing."),
         ("tqa", [1], "lesson 1: is not a lesson of Textbook Question Answering."),
         ("tqa", [LESSON, LESSON], "the question id 'NDQ_1' occurs twice in a query."),
+        (
+            "tqa",
+            [LESSON, LESSON | {"questions": {"nonDiagramQuestions": {"NDQ_9": ask("It is", "round", {})}}}],
+            "the query 'tqa2:L_1' occurs twice; is a file named twice?",
+        ),
         ("tqa", [], "holds no questions."),
     ],
 )

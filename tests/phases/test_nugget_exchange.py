@@ -284,6 +284,16 @@ def test_judge_rows_are_joined_by_their_texts(
         import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
 
 
+def test_a_judge_row_without_a_label_is_ungraded(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("007\twhere is it from\n")
+    rows = write_jsonl("rows.jsonl", [ROW | {"judgment": None}])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    assert (summary.graded, summary.ungraded) == (0, 1)
+
+
 def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is it from\n")

@@ -49,6 +49,13 @@ def order(queries: list[QueryPassages], **options: Any) -> dict[str, list[str]]:
     return {name: [passage_id for passage_id, _ in passages] for name, passages in found.queries.items()}
 
 
+def test_a_passage_that_a_system_ranks_twice_has_its_better_rank() -> None:
+    twice = passage("a", {"s": 1}, (1,))
+    rankings = twice["paragraph_data"]["rankings"]
+    rankings.append(rankings[0] | {"rank": 9})
+    assert order([query(passage("b", {"s": 2}, (1,)), twice)]) == {"q": ["a", "b"]}
+
+
 def test_one_systems_order_and_unranked_passages_last() -> None:
     found = query(
         passage("a", {"s": 3}, (1,)), passage("u", {}, (3,)), passage("b", {"s": 1}, (1,)),
