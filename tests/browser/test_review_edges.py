@@ -176,6 +176,20 @@ def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path:
     assert page.page.locator("[aria-label='Edit entry 1']").count() == 1
 
 
+def test_keys_reach_ratings_of_one_digit(tab: OpenTab, tmp_path: Path) -> None:
+    info = {"prompt_class": "Own", "is_self_rated": True}
+    line = ["q", [passage("p", exam_grades=[rubric({"q/a": 12}, prompt_info=info)])]]
+    (tmp_path / "graded.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    run("review", tmp_path / "graded.jsonl", "-o", tmp_path / "review.html")
+    found = tab(tmp_path / "review.html").go("#/q/0")
+    found.page.wait_for_selector(GRID)
+    found.press("?")
+    assert "0 ... 9, higher ones with their buttons" in found.text("#dialog")
+    found.press("Escape")
+    found.page.click("[data-focus=rate-11]")
+    assert cells(found) == ["12→11"]
+
+
 def test_a_passage_as_a_whole_is_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
     run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "Umbrela",
         "-o", tmp_path / "direct.html")  # fmt: skip

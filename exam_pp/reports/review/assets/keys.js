@@ -164,7 +164,10 @@ function unrate() {
 /** "0 ... 5", or what each key of the scale stands for. */
 function scaleWords() {
   const { scale } = review.head;
-  if (scale.every(([rating, label]) => String(rating) === label)) return `${scale[0][0]} ... ${scale.at(-1)[0]}`;
+  if (scale.every(([rating, label]) => String(rating) === label)) {
+    const highest = scale.at(-1)[0];
+    return highest < 10 ? `${scale[0][0]} ... ${highest}` : `${scale[0][0]} ... 9, higher ones with their buttons`;
+  }
   return scale.map(([rating, label, letter]) => `${letter ? `${letter} or ` : ""}${rating}: ${label}`).join(", ");
 }
 
