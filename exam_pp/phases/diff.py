@@ -48,12 +48,14 @@ class Difference:
 
     ``transitions`` counts pairs of a passage and an entry by rating before and after (None is ungraded, or
     not asked); ``entries`` holds, for each entry with a change, the pairs that went up and down.
+    ``passages`` are graded on both sides, ``one_sided`` on one.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
     entries: dict[tuple[str, str], tuple[int, int]]
     labels: list[LabelChange]
     passages: int
+    one_sided: int = 0
 
 
 def diff(before: Grading, after: Grading, *, labelling: KthBest | LabelRule | None = None) -> Difference:
@@ -66,7 +68,8 @@ def diff(before: Grading, after: Grading, *, labelling: KthBest | LabelRule | No
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")
     label = labelling or KthBest()
-    found = Difference(Counter(), {}, [], len(first.keys() & second.keys()))
+    common = len(first.keys() & second.keys())
+    found = Difference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
     for key in dict.fromkeys([*first, *second]):
         one, other = first.get(key, {}), second.get(key, {})
         for entry in dict.fromkeys([*one, *other]):
@@ -111,6 +114,9 @@ def diff_report(
         f"{counted(total, 'pair', 'pairs')} of passage and entry {total - same} differ, and of labels "
         f"{len(found.labels)}."
     )
+    if found.one_sided:
+        words = counted(found.one_sided, "passage is", "passages are")
+        summary += f" {words} graded in one file only, and all their grades and labels differ."
     changes = Counter((change.before, change.after) for change in found.labels)
     blocks: list[Block] = [
         Paragraph(summary),

@@ -38,7 +38,7 @@ from exam_pp.phases.uncertainty import Statistics
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import folder_output, write_text
+from exam_pp.store.files import folder_output, is_stream, write_text
 from exam_pp.store.trec import write_qrels
 
 
@@ -107,6 +107,8 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     the end. Raises :class:`~exam_pp.errors.ExamError`.
     """
     inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
+    for source in filter(is_stream, inputs):
+        raise SelectionError(f"{source} is read several times: name a file that is no stream.")
     with folder_output(folder, inputs) as work:
         report = _evaluation(sources, _Folder(work), statistics)
         write_text(work / "index.html", render(report, "html"))

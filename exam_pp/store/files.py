@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 from zlib_ng import gzip_ng, zlib_ng
 
@@ -125,12 +126,20 @@ def read_text(path: str | Path) -> str:
         raise DataError(NO_UTF8, file=str(path)) from error
 
 
+_opened: WeakSet[Any] = WeakSet()
+"""The standard inputs that were opened before; tests and notebooks have several."""
+
+
 @contextmanager
 def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
         # Text streams that tests or notebooks put in its place have no buffered reader inside.
         stdin: Any = sys.stdin.buffer
-        yield unzipped(stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin), "standard input")
+        stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
+        if stdin in _opened and not stream.peek(1):  # not empty, but used up
+            raise DataError("is needed more than once here: name a file.", file="standard input")
+        _opened.add(stdin)
+        yield unzipped(stream, "standard input")
         return
     with Path(path).open("rb") as raw:
         yield unzipped(raw, str(path))

@@ -139,8 +139,12 @@ def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_json
     lines = [json.loads(line) for line in Path(before.file).read_text().splitlines()]
     fewer = Grading(write_jsonl("fewer.jsonl", lines[:3]))
     for sides in ((before, fewer), (fewer, before)):
-        titles = tables_of(diff_report(*sides, diff(*sides)))
-        assert "Systems by Cover(min_grade=4)@20 on the 3 queries of both files" in titles
+        report = diff_report(*sides, diff(*sides))
+        assert "Systems by Cover(min_grade=4)@20 on the 3 queries of both files" in tables_of(report)
+        summary = report.blocks[0]
+        assert isinstance(summary, Paragraph)
+        assert "6 passages are graded in both files" in summary.text
+        assert "18 passages are graded in one file only" in summary.text
 
 
 def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
 from exam_pp.phases.analyze import correlation
@@ -57,6 +57,13 @@ def test_an_evaluation_that_fails_leaves_the_one_before(
     with pytest.raises(DataError):
         write_evaluation(Sources(tiny_passages, tiny_bank, runs, min_grade=1), out, QUICK)
     assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_stream_is_refused(tmp_path: Path) -> None:
+    """Whatever is read after the first time would be left out of the report."""
+    with pytest.raises(SelectionError, match="is read several times"):
+        write_evaluation(Sources("-"), tmp_path / "out", QUICK)
+    assert not (tmp_path / "out").exists()
 
 
 def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:

@@ -107,6 +107,16 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
     assert list(read_lines("-")) == [(1, b"a"), (2, b"b")]
 
 
+def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be empty the second time, as if nothing had been given."""
+    monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
+    assert list(read_lines("-")) == [(1, b"a")]
+    with pytest.raises(DataError, match="standard input: is needed more than once here: name a file"):
+        list(read_lines("-"))
+    monkeypatch.setattr("sys.stdin", Standard(b""))
+    assert list(read_lines("-")) == []
+
+
 def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     out = Standard()
     monkeypatch.setattr("sys.stdout", out)
