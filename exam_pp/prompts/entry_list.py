@@ -168,13 +168,19 @@ def _lines(reply: str) -> list[str]:
 
 
 def _cleaned(texts: list[str]) -> list[str]:
-    found = []
-    for text in texts:
-        line = _written(" ".join(text.split()))
-        line = _BOLD.sub(r"\1", _LEADING_NUMBER.sub("", line)).strip()
-        line = line.strip("*").strip().rstrip(",").strip()
-        if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'`":
-            line = line[1:-1].strip()
-        if any(c.isalnum() for c in line) and not _PLACEHOLDER.match(line):
-            found.append(line)
-    return found
+    lines = [_written(" ".join(text.split())) for text in texts]
+    # Where only some entries begin with one, a number belongs to the words: "7. Juli", "1. FC Köln".
+    numbered = all(_LEADING_NUMBER.match(line) for line in lines)
+    found = [
+        _clean(_LEADING_NUMBER.sub("", line) if numbered or not line[:1].isdigit() else line)
+        for line in lines
+    ]
+    return [line for line in found if any(c.isalnum() for c in line) and not _PLACEHOLDER.match(line)]
+
+
+def _clean(line: str) -> str:
+    """A line without the marks and quotes around it."""
+    line = _BOLD.sub(r"\1", line).strip().strip("*").strip().rstrip(",").strip()
+    if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'`":
+        return line[1:-1].strip()
+    return line
