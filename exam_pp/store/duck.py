@@ -345,7 +345,12 @@ def sentence(error: Exception) -> str:
     """What DuckDB says, as one sentence: without the drawing of where in the statement it is."""
     words = re.split(r"\n\s*LINE \d+:", str(error))[0]
     text = " ".join(words.split())
-    if "Out of Memory" in text or "out of memory" in text:
+    if "failed to offload" in text:
+        text = (
+            "The disk of DuckDB's temporary files is full: name a folder on another one (TMPDIR; for a "
+            "database -o), or give DuckDB more memory with --memory-limit"
+        )
+    elif "Out of Memory" in text or "out of memory" in text:
         text = f"{text.split(' (')[0].rstrip('.')}; give DuckDB more with --memory-limit"
     if match := re.search(r"Table with name (\S+) does not exist!", text):
         text = (

@@ -187,6 +187,19 @@ def test_errors_are_one_sentence(sql: str, words: str, database: Path) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_a_full_disk_is_not_called_too_little_memory(tmp_path: Path) -> None:
+    """DuckDB calls it so, where it may write no more than a megabyte beside its database."""
+    sql = "SELECT count(*) FROM (SELECT DISTINCT hash(range) FROM range(2000000))"
+
+    def fill() -> None:
+        with new_database(tmp_path / "d", Limits(memory="40MB")) as filler:
+            filler.connection.execute("SET max_temp_directory_size = '1MB'")
+            filler.connection.execute(sql)
+
+    with pytest.raises(QueryError, match=r"^The disk of DuckDB's temporary files is full: .*-limit\.$"):
+        fill()
+
+
 def test_memory_is_limited_by_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "tables.duckdb"
     with new_database(path, LIMITS):
