@@ -23,6 +23,7 @@ from exam_pp.phases.clinic_report import clinic_report
 from exam_pp.reports.document import Table
 from exam_pp.store.banks import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
+from exam_pp.store.passages import read_passages
 from tests.conftest import passage, rubric
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -213,6 +214,29 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, monkeypatch: pyte
         assert {entry for entry in signs if "closed-book" in signs[entry]} == hits
         assert {entry.closed_book for entry in found.entries} == ({0, 5} if hits else {0})
         assert found.with_closed_book
+
+
+def test_banks_of_both_kinds(graded: Path, bank: Path, write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """Without a passage only entries of the prompt's kind are asked; one kind chooses its grades."""
+    line = json.loads(bank.read_text())
+    nugget = {"query_id": "q1", "nugget_id": "fact", "nugget_text": "Hubble is old"}
+    both = write_jsonl("both.jsonl", [line | {"items": [*line["items"], nugget]}])
+    book = tmp_path / "book.jsonl"
+    main(
+        ["-q", "bank", "closed-book", str(both), "-o", str(book), "--model", "fake", "--prompt-class", RATING]
+    )
+    (query,) = read_passages(book)
+    (grades,) = query.passages[0].rubric_grades or []
+    assert grades.entry_ratings().keys() == TEXTS.keys()
+
+    query_id, passages = json.loads(graded.read_text())
+    of_nugget = rubric(
+        {"fact": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget"
+    )
+    of_nugget["self_ratings"] = [{"nugget_id": "fact", "self_rating": 5}]
+    passages[0]["exam_grades"].append(of_nugget)
+    found = examine(write_jsonl("two.jsonl", [[query_id, passages]]), bank)
+    assert found.prompt_class == RATING
 
 
 def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> None:

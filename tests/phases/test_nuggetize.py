@@ -185,6 +185,14 @@ def test_a_failed_call_keeps_the_list_and_is_told() -> None:
     assert "No nuggets for q2: timed out." in list(summary.lines())
 
 
+def test_a_query_that_got_nothing_failed_only_if_every_call_did() -> None:
+    def reply(request: Request) -> Completion | str:
+        return Completion(error="timed out") if "Text 0 " in request.text else "[]"
+
+    _, summary, _ = run([segments(20, "q1"), segments(3, "q2")], reply)
+    assert summary.failed == {"q1": "no reply listed any", "q2": "timed out"}
+
+
 def test_vital_first_in_the_models_order_and_cut() -> None:
     """The sort is stable: nuggets are listed in decreasing order of importance."""
     names = [f"n{i}" for i in range(25)]
