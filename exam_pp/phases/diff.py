@@ -14,6 +14,7 @@ from exam_pp.phases.evaluate import PathLike, cover
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks import read_bank
+from exam_pp.store.files import is_stream
 from exam_pp.store.passages import read_passages_for_metrics
 from exam_pp.wording import counted
 
@@ -62,8 +63,12 @@ def diff(before: Grading, after: Grading, *, labelling: KthBest | LabelRule | No
     """Compare two gradings pair by pair, and the labels that passages get from them (best rating, or a rule).
 
     With a bank on a side, only its entries count there: so an edit of a bank can be judged by the labels
-    that it changes. Raises :class:`~exam_pp.errors.SelectionError` if no passage is on both sides.
+    that it changes. Raises :class:`~exam_pp.errors.SelectionError` if no passage is on both sides, and for
+    a pipe: the files are read again for the report.
     """
+    for side in (before, after):
+        if is_stream(side.file):
+            raise SelectionError(f"The files are read several times: name a file, not {str(side.file)!r}.")
     first, second = _ratings(before), _ratings(after)
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")

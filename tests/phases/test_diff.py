@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,9 @@ def test_two_prompts_in_one_file(shared_data: Path) -> None:
     assert found.passages == 7263
     assert not found.entries
     assert 0 < len(found.labels) <= 7263
+
+
+def test_a_pipe_is_not_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(SelectionError, match=r"read several times: name a file, not '.*pipe'\."):
+        diff(Grading(tmp_path / "file"), Grading(pipe))

@@ -215,6 +215,8 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
         with atomic_output(tmp_path / name) as stream:
             stream.write(b"content\n")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    header = (tmp_path / "a.gz").read_bytes()[:10]
+    assert header[3:8] == bytes(5), "no flag, so no name, and the time 0"
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"content\n"
 
 
