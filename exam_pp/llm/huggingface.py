@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.llm.base import LLM, ModelOptions
@@ -51,27 +52,43 @@ class Checkpoint(ModelCheckpoint):
 
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options)
+        positions = self._first_of(
+            "n_positions", "max_position_embeddings", "max_encoder_position_embeddings"
+        )
         self.max_input_tokens = options.max_input_tokens or min(
             getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
-            getattr(self.config, "n_positions", None) or _PUBLISHED_INPUT_TOKENS,
+            positions or _PUBLISHED_INPUT_TOKENS,
         )
 
-    @property
-    def max_new_tokens(self) -> int:
-        """The longest reply: the published limit, or a lower one that the checkpoint asks for."""
+    @cached_property
+    def _generation(self) -> Any:
+        """What the checkpoint says about decoding; None where it says nothing."""
         try:
-            config = import_transformers().GenerationConfig.from_pretrained(
+            return import_transformers().GenerationConfig.from_pretrained(
                 self.path, revision=self.options.revision
             )
         except OSError:  # the file is optional
-            return DEFAULT_MAX_NEW_TOKENS
-        return min(config.max_new_tokens or DEFAULT_MAX_NEW_TOKENS, DEFAULT_MAX_NEW_TOKENS)
+            return None
+
+    def _first_of(self, *keys: str) -> int | None:
+        found = (getattr(self.config, key, None) for key in keys)
+        return next((int(value) for value in found if value is not None), None)
+
+    @property
+    def max_new_tokens(self) -> int:
+        """The longest reply: the published limit, or a lower one that the checkpoint asks for or can hold."""
+        asked = getattr(self._generation, "max_new_tokens", None) or DEFAULT_MAX_NEW_TOKENS
+        # The decoder's start token has a position, too. T5 has no positions that could run out.
+        places = self._first_of("max_decoder_position_embeddings", "max_position_embeddings")
+        return min(asked, DEFAULT_MAX_NEW_TOKENS, (places or DEFAULT_MAX_NEW_TOKENS + 1) - 1)
 
     @property
     def start_token(self) -> int:
         """The decoder's first token."""
-        token = self.config.decoder_start_token_id
-        return int(self.tokenizer.pad_token_id if token is None else token)
+        named = self._first_of("decoder_start_token_id")
+        for key in ("decoder_start_token_id", "bos_token_id"):
+            named = getattr(self._generation, key, None) if named is None else named
+        return int(self.tokenizer.pad_token_id if named is None else named)
 
 
 class TransformersEngine:
@@ -220,8 +237,8 @@ class TransformersEngine:
                 decoder_input_ids=torch.cat([start, wanted[:, :-1]], 1),
                 past_key_values=batch.cache(rows),
             ).logits
-            found = logits.float().log_softmax(-1).gather(-1, wanted[:, :, None])
-            table[rows, columns] = found.sum((1, 2))
+            found = logits.float().log_softmax(-1).gather(-1, wanted[:, :, None].to(logits.device))
+            table[rows, columns] = found.sum((1, 2)).cpu()
         return [tuple(row) for row in table.tolist()]
 
 

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    BartConfig,
+    BartForConditionalGeneration,
+    GenerationConfig,
+)
 
 from exam_pp.errors import ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, conversion, load_llm
+from exam_pp.llm.huggingface import Checkpoint
 from exam_pp.messages import Part, Request
 
 LABELS = tuple("012345")
@@ -240,3 +247,41 @@ def test_a_checkpoint_may_ask_for_shorter_replies(
     assert [replies[i].text for i in range(4)] == [
         expected_reply(model, tokenizer, prompt, 5, 3) for prompt in prompts[:4]
     ]
+
+
+@pytest.fixture(scope="module")
+def short_bart(checkpoints: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with 100 places for tokens, whose tokenizer knows no limit."""
+    folder = tmp_path_factory.mktemp("bart")
+    tokenizer = AutoTokenizer.from_pretrained(checkpoints["keyed"])
+    end, size = tokenizer.eos_token_id, {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16}
+    config = BartConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=100, encoder_ffn_dim=16, decoder_ffn_dim=16,
+        encoder_attention_heads=2, decoder_attention_heads=2, pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=end, eos_token_id=end, decoder_start_token_id=end, **size,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    BartForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.model_max_length = 10**30
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_prompts_and_replies_fit_the_places_of_a_model(short_bart: Path, prompts: list[str]) -> None:
+    llm = load_llm(ModelOptions(str(short_bart), engine="transformers", num_beams=1))
+    assert [llm.provenance()[key] for key in ("max_input_tokens", "max_new_tokens")] == [100, 99]
+    (reply,) = dict(llm.generate([as_request(" ".join(prompts), LABELS, 400)])).values()
+    assert reply.error is None
+    assert reply.tokens_cut > 0
+
+
+def test_the_first_token_may_be_named_by_the_decoding_options(
+    checkpoints: dict[str, Path], tmp_path: Path
+) -> None:
+    model, tokenizer = load(checkpoints["keyed"])
+    model.config.decoder_start_token_id = None
+    tokenizer.save_pretrained(tmp_path)
+    for options, first in (({"decoder_start_token_id": 7}, 7), ({"bos_token_id": 8}, 8), ({}, 0)):
+        model.generation_config = GenerationConfig(**options)
+        model.save_pretrained(tmp_path)
+        assert Checkpoint(ModelOptions(str(tmp_path))).start_token == first
