@@ -10,6 +10,7 @@ import io
 import lzma
 import os
 import re
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -326,6 +327,31 @@ def test_one_process_writes_an_output_at_a_time(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
+def test_a_writer_that_ends_between_opening_and_locking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, times = fcntl.flock, iter(range(9))
+
+    def late(stream: Any, operation: int) -> None:
+        lock(stream, operation)
+        if next(times) == 0:
+            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at its end
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write_text(tmp_path / "f", "text")
+    assert (tmp_path / "f").read_text() == "text"
+    assert list(tmp_path.iterdir()) == [tmp_path / "f"]
+
+
+def test_the_file_and_then_its_folder_are_synchronised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = []
+    monkeypatch.setattr(os, "fsync", lambda handle: kinds.append(stat.S_IFMT(os.fstat(handle).st_mode)))
+    write_text(tmp_path / "f", "text")
+    assert kinds == [stat.S_IFREG, stat.S_IFDIR]
+
+
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_locks(*_arguments: Any) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -376,6 +402,10 @@ def test_zip_bombs_are_refused(read: Any, tmp_path: Path, monkeypatch: pytest.Mo
         DataError, match=r"bomb\.gz(, line 1)?: is longer than 64 MB; if that is meant, set EXAM"
     ):
         read(path)
+
+
+def test_small_gzips_may_repeat_themselves(tmp_path: Path) -> None:
+    assert len(read_text(bomb(tmp_path / "f.gz", 8))) == 8 * 2**20
 
 
 def test_limits_that_are_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
