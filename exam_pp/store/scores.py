@@ -177,6 +177,9 @@ def _long_scores(rows: list[Row], path: str | Path) -> list[Score]:
 def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Score]:
     scores: list[Score] = []
     seen: set[str] = set()
+    measures = _score_columns(columns, rows)
+    if twice := [measure for measure in measures if columns.count(measure) > 1]:
+        raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
     for line, row in rows:
         system = str(row.get(columns[0], ""))
         if system.lower() in _NOT_SYSTEMS:
@@ -184,7 +187,7 @@ def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> l
         if system in seen:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=line)
         seen.add(system)
-        for column in _score_columns(columns, rows):
+        for column in measures:
             if row.get(column) not in (None, ""):
                 scores.append(Score(system, ALL_QUERIES, column, _number(row[column], column, path, line)))
     return scores

@@ -84,6 +84,12 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
     assert len(saved.read_text().splitlines()) == 3
 
 
+def test_markdown_is_for_people(run: Run, tiny_passages: Path, runs: Path) -> None:
+    _, out, _ = run("evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--format", "md")
+
+    assert "| one | 1.000 ± 0.000 |" in out
+
+
 def test_counts_and_binary_labels_have_passed_the_threshold(
     run: Run, tiny_passages: Path, runs: Path
 ) -> None:

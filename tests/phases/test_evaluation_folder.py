@@ -92,6 +92,28 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert (tmp_path / "cover-correlation.tsv").read_text() == render(single, "tsv")
 
 
+def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "bm25.run").write_text("q1 Q0 p1 1 2 t\n007 Q0 p3 1 1 t\n")
+    (runs / "other.run").write_text("q1 Q0 p2 1 2 t\nq1 Q0 p1 2 1 t\n")
+    sources = Sources(
+        tiny_passages, tiny_bank, runs, measures=("RR", "P@1"), min_grade=2, min_relevant=3, cutoff=1
+    )
+    write_evaluation(sources, tmp_path / "out", QUICK)
+    found = {file.name: file for file in (tmp_path / "out").iterdir()}
+
+    def measures(name: str) -> set[str]:
+        return {score.metric for score in read_scores(found[name])}
+
+    assert measures("cover.tsv") == {"Cover(min_grade=2)@1", "nCover(min_grade=2)@1"}
+    assert measures("rubric-qrels.tsv") == {"RR(rel=2)", "P(rel=2)@1"}
+    assert measures("judgments.tsv") == {"RR(rel=3)", "P(rel=3)@1"}
+    assert "Cover@1\t" in found["sweep.tsv"].read_text()
+    assert "5th best rating" in found["agreement.tsv"].read_text()
+    assert not [name for name in found if name.startswith("ranks-judgments")]
+
+
 def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
     """bm25 has one passage of three words for one of two queries."""
     lengths = response_lengths(tiny_passages)

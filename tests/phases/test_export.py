@@ -34,7 +34,7 @@ def test_runs(write_jsonl: Write, tmp_path: Path) -> None:
         "passages.jsonl",
         [
             ["q2", [ranked("a", ("s", 2, 0.1)), ranked("d#1/x", ("s", 1, 1 / 3), ("t", 0, -5.0))]],
-            ["007", [ranked("a", ("s", 4, 2.0), ("s", 3, 2.5))]],
+            ["007", [ranked("a", ("s", 4, 2.0), ("s", 3, 2.5), ("s", 5, 1.0))]],
             ["q2", [ranked("b", ("s", 2, 0.2))]],
         ],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -50,6 +51,42 @@ def test_names_in_other_scripts(form: str, told: bool, caplog: pytest.LogCapture
 
     assert ("\u7cfb\u7edf".encode() in data) is not told
     assert ("lacks 2 characters" in caplog.text) is told
+
+
+class Recorded:
+    """Axes that keep what they are told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.figure = self
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*_values: Any, **style: Any) -> None:
+            self.calls.append((name, style))
+
+        return call
+
+
+def test_the_best_official_rank_is_on_the_right() -> None:
+    axes = Recorded()
+    FIGURES["ranks"]()(axes)  # type: ignore[arg-type]
+
+    assert ("invert_xaxis", {}) in axes.calls
+
+
+@pytest.mark.parametrize(("kappa", "lowest"), [(0.4, 0.0), (-0.25, -0.25), (None, 0.0)])
+def test_the_colours_of_a_heat_map_reach_down_to_negative_values(kappa: float | None, lowest: float) -> None:
+    axes = Recorded()
+    plots.heat_map(["a", "b"], {("a", "b"): kappa}, "κ")(axes)  # type: ignore[arg-type]
+    (style,) = [style for name, style in axes.calls if name == "imshow"]
+
+    assert (style["vmin"], style["vmax"]) == (lowest, 1)
+
+
+def test_names_are_never_mathematics() -> None:
+    svg = plots.draw(plots.leaderboard([plots.Bar("$x^2$", 0.5)], "RR")[0], "svg").decode()
+
+    assert ">$x^2$</text>" in svg
 
 
 def test_other_formats_are_refused() -> None:

@@ -53,6 +53,11 @@ def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
     path.write_text("system\tRR\na\t0.5\na\t0.25\n")
     with pytest.raises(DataError, match=r"line 3: the system 'a' occurs twice\."):
         read_scores(path)
+    path.write_text("system\tRR\tAP\tRR\na\t0.5\t0.1\t0.25\n")
+    with pytest.raises(DataError, match=r"line 1: has the column 'RR' twice\."):
+        read_scores(path)
+    path.write_text("system\tRR\tsystem\na\t0.5\tof theirs\n")
+    assert read_scores(path) == [Score("a", "all", "RR", 0.5)]
 
 
 @pytest.mark.parametrize(

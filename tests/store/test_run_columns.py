@@ -50,6 +50,31 @@ files = st.builds(
 )
 
 
+@pytest.mark.parametrize(
+    "score", ["-", ".", "-.", "1.2.3", "--1", "1-", "+1", "1_0", "0x1", "", "1e3", "-.5", "5."]
+)
+def test_scores_that_look_odd(score: str, tmp_path: Path) -> None:
+    """Read as Python reads numbers, or left to the reading line by line."""
+    path = tmp_path / "s.run"
+    path.write_text(f"q Q0 d 1 {score} t\nq Q0 e 2 -1.5 t\n")
+    try:
+        expected = float(score)
+    except ValueError:
+        assert read_run_columns(path) is None
+    else:
+        columns = read_run_columns(path)
+        assert columns is None or columns.scores.tolist() == [expected, -1.5]
+
+
+@pytest.mark.parametrize(("width", "read"), [(256, True), (257, False)])
+def test_wide_fields_are_read_line_by_line(width: int, read: bool, tmp_path: Path) -> None:
+    """Every field of a column would take as much memory as the widest."""
+    path = tmp_path / "s.run"
+    path.write_text(f"q Q0 {'d' * width} 1 2 t\n")
+
+    assert (read_run_columns(path) is not None) is read
+
+
 def by_lines(path: Path, method: MethodName) -> list[tuple[str, str, str, float]]:
     return [
         (line.system, line.query_id, line.passage_id, line.score) for line in read_run(path, method=method)
