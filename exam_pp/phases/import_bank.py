@@ -25,12 +25,13 @@ BankFormat = Literal["tqa", "squad2"]
 
 @dataclass
 class ImportedBank:
-    """Counts for the closing line."""
+    """Counts for the closing lines; ``held_back`` are questions of SQuAD2 files that give no answer."""
 
     queries: int = 0
     entries: int = 0
     unanswerable: int = 0
     not_checkable: int = 0
+    held_back: int = 0
     passages: int = 0
 
     def lines(self) -> Iterator[str]:
@@ -40,6 +41,9 @@ class ImportedBank:
         if self.unanswerable:
             are = counted(self.unanswerable, "question is", "questions are")
             yield f"{are} unanswerable (gold_answers: [])."
+        if self.held_back:
+            have = counted(self.held_back, "question has", "questions have")
+            yield f"{have} no gold_answers, as the file gives none: prompts with an answer key refuse the bank."
         if self.not_checkable:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (
@@ -82,6 +86,7 @@ def import_bank(
         entries=len(entries),
         unanswerable=sum(entry.gold_answers == [] for entry in entries),
         not_checkable=sum(e.gold_answers is not None and checkable_golds(e) is None for e in entries),
+        held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
         passages=len(texts) if passages is not None else 0,
     )
 

@@ -127,6 +127,17 @@ def test_bad_input(
     assert not (tmp_path / "bank.jsonl").exists()
 
 
+def test_answers_that_are_held_back_are_told(tmp_path: Path) -> None:
+    """As in the test set of SQuAD2."""
+    qas = [{"id": "a", "question": "What?", "answers": []}, {"id": "b", "question": "Who?"}]
+    data = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": qas}]}]}
+    told = list(import_bank("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
+    assert told == [
+        "1 query, 2 questions imported.",
+        "2 questions have no gold_answers, as the file gives none: prompts with an answer key refuse the bank.",
+    ]
+
+
 def test_tqa_has_no_passages(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="TQA files hold no passages"):
         import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
