@@ -95,10 +95,18 @@ def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
     page.page.wait_for_function("document.querySelector('#status').textContent.startsWith('2 ratings')")
     page.page.keyboard.type("ment")
     assert page.page.evaluate("document.activeElement.value") == "a comment"
+    # So is a dialog, and what it changes is shown.
+    page.press("Escape")
+    page.page.click("[aria-label='Edit entry 2']")
+    page.page.fill("#dialog textarea", "Other words?")
+    other.press("5")
+    page.page.wait_for_timeout(200)
+    page.page.click("#dialog .primary")
+    page.page.wait_for_selector(".entries :text('Other words?')")
     other.go("#/work")
     other.page.wait_for_selector("table.list")
     assert "a comment" in other.text("main")
-    assert other.page.locator("table.list tbody tr").count() == 2
+    assert other.page.locator("table.list tbody tr").count() == 3
 
 
 def test_what_is_in_no_file_is_not_saved(page: Tab) -> None:

@@ -43,7 +43,7 @@ function startWork() {
     if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
       readKept();
       tellWorkListeners();
-      if (!document.activeElement?.closest("#main textarea, #main input")) render(); // nobody is writing
+      if (!document.activeElement?.closest("textarea, input, dialog")) render(); // nobody is writing
     }
   });
   window.addEventListener("beforeunload", (event) => {
