@@ -43,7 +43,7 @@ class ImportedBank:
             yield f"{are} unanswerable (gold_answers: [])."
         if self.held_back:
             have = counted(self.held_back, "question has", "questions have")
-            yield f"{have} no gold_answers, as the file gives none: prompts with an answer key refuse the bank."
+            yield f"{have} no gold_answers, as the file gives none: answer-key prompts refuse the bank."
         if self.not_checkable:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (

@@ -134,7 +134,7 @@ def test_answers_that_are_held_back_are_told(tmp_path: Path) -> None:
     told = list(import_bank("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
     assert told == [
         "1 query, 2 questions imported.",
-        "2 questions have no gold_answers, as the file gives none: prompts with an answer key refuse the bank.",
+        "2 questions have no gold_answers, as the file gives none: answer-key prompts refuse the bank.",
     ]
 
 
