@@ -114,7 +114,7 @@ class AssignmentSummary:
             some = ", ".join(self.unlike[:5])
             yield (
                 f"{counted(len(self.unlike), 'query has', 'queries have')} other nuggets for some answers; "
-                f"the bank has those of all: {some}"
+                f"--bank-output takes those of all: {some}"
             )
         yield from self.losses.lines()
 
