@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import atomic_output, read_text_lines, safe_name
+from exam_pp.store.files import atomic_output, is_stream, read_text_lines, safe_name
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,10 @@ def run_files(folder: str | Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise DataError("is not a folder of run files.", file=str(folder))
+        pipe = "is a pipe, but runs are read more than once: name a file."
+        raise DataError(
+            pipe if is_stream(path) else "is no run file, and no folder of them.", file=str(folder)
+        )
     files = sorted(p for p in path.iterdir() if p.is_file() and _is_run(p.name))
     if not files:
         raise DataError("holds no run files (*.run, *.txt, *.gz).", file=str(folder))

@@ -72,8 +72,12 @@ def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCapt
 def test_runs_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no run files"):
         run_files(tmp_path)
-    with pytest.raises(DataError, match="is not a folder"):
+    with pytest.raises(DataError, match="is no run file, and no folder of them"):
         run_files(tmp_path / "none")
+    with pytest.raises(
+        DataError, match="/dev/null: is a pipe, but runs are read more than once: name a file"
+    ):
+        run_files("/dev/null")
 
 
 @pytest.mark.parametrize(
