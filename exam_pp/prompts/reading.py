@@ -101,18 +101,18 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     are text, not ratings; so is the ``1.`` of a list, whose reply may name its rating further down.
     """
     reply = _without_markup(reply)
-    if match := _WHOLE.search(reply):
+    leading = _LEADING.search(reply)
+    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
         return _in_scale(match, max_rating)
     markers = list(_marker(max_rating).finditer(reply))
-    leading = _LEADING.search(reply)
-    if leading and leading["item"] and (markers or _SECOND_ITEM.search(reply, leading.end())):
+    if leading and (markers or _SECOND_ITEM.search(reply, leading.end())):
         leading = None
     match = leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
     return None if match is None else _in_scale(match, max_rating)
 
 
 def _without_markup(reply: str) -> str:
-    return _TAG.sub("", _BOX.sub(r"\1", reply))
+    return _TAG.sub("", _BOX.sub(r"\1", reply)) if "<" in reply or "\\" in reply else reply
 
 
 def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
