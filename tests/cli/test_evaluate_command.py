@@ -165,6 +165,17 @@ def test_subtopic_qrels_and_their_leaderboard(
     assert "placeholders" in err
     _, out, _ = run(*command, "--runs", runs, "-m", "StRecall@20", "--format", "tsv")
     assert out.splitlines()[0].startswith("system\tStRecall(rel=4)@20")
+    _, out, _ = run(*command, "--label", "binary", "--runs", runs, "-m", "StRecall@20", "--format", "tsv")
+    assert out.splitlines()[0].startswith("system\tStRecall@20")  # labels of 0 and 1 have passed it
+
+
+def test_correlations_for_scripts_have_six_decimals(run: Run, tmp_path: Path) -> None:
+    board, official = tmp_path / "board.tsv", tmp_path / "official.json"
+    board.write_text("system\tRR\na\t0.5\nb\t0.5\nc\t0.25\n")
+    official.write_text('{"a": 1, "b": 2, "c": 3}')
+    _, out, _ = run("analyze", "correlation", board, "--official", official, "--format", "tsv")
+
+    assert out.splitlines()[1].split("\t")[:4] == ["RR", "3", "0.866025", "0.816497"]
 
 
 def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, tmp_path: Path) -> None:

@@ -173,6 +173,20 @@ def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[
     assert "[12]" in capsys.readouterr().out
 
 
+def test_a_bank_is_of_both_sides_unless_after_has_its_own(
+    before: Grading, write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bank(name: str, entry: str) -> str:
+        item = {"query_id": "q0", "question_id": f"q0/{entry}", "question_text": entry}
+        line = {"query_id": "q0", "query_text": "q", "test_collection": "t", "items": [item]}
+        return str(write_jsonl(name, [line]))
+
+    file = str(before.file)
+    for more, pairs in (([], 2), (["--bank-after", bank("b.jsonl", "b")], 4)):
+        main(["diff", file, file, "--bank", bank("a.jsonl", "a"), *more])
+        assert f"of {pairs} pairs of passage and entry" in " ".join(capsys.readouterr().out.split())
+
+
 def test_prompts_are_known_by_all_their_names(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
