@@ -140,6 +140,15 @@ def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path:
     assert list(again.errors or {}) == ["q1/n4"]
 
 
+def test_a_label_that_is_none_any_more_is_no_label(write_jsonl: Any, tmp_path: Path) -> None:
+    grades = nugget_material.assigned("q1", "SP", prompt_info={"prompt_class": "NuggetAssignment2"})
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
+    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
+    (again,) = rubrics(tmp_path / "o.jsonl")
+    assert (again.nugget_labels(), again.entry_ratings()) == ([("q1/n1", "support")], {"q1/n1": 2})
+    assert list(again.errors or {}) == ["q1/n2"]
+
+
 def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
     steps: list[tuple[int, int | None]] = []
     grade_file(
