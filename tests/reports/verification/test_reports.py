@@ -252,6 +252,11 @@ class TestGrid:
         assert grid.rows[3][:6] == [2, None, 0, "failed", None, None]
         assert {(1, 4), (1, 5)} == {place for place in grid.boxed if place[0] == 1}
 
+    def test_ties_by_the_sum_of_grades(self) -> None:
+        report = Grid()
+        report.add(query(passage("a", both(5, 1)), passage("b", both(5, 3))))
+        assert [row[3] for row in tables(report)[1].rows] == ["b", "a"]
+
     def test_legend(self) -> None:
         report = Grid()
         report.add(query(*self.PASSAGES))
