@@ -33,7 +33,7 @@ def command() -> None:
 )
 @required_output("Test bank.")
 @click.option(
-    "--passages",
+    "--passages-output",
     type=click.Path(path_type=Path),
     help="With squad2: also write the paragraphs, as a passages file.",
 )
@@ -43,7 +43,7 @@ def command() -> None:
     help="With csv: the bank that the spreadsheet was made from; keeps what it does not show.",
 )
 def import_command(
-    files: tuple[Path, ...], form: Any, output: Path, passages: Path | None, base: Path | None
+    files: tuple[Path, ...], form: Any, output: Path, passages_output: Path | None, base: Path | None
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
@@ -51,14 +51,14 @@ def import_command(
     paragraph; a question without an answer gets `gold_answers: []`: "unanswerable" is right. CSV: an entry
     whose words were changed gets a new id, so that only it is graded anew. Published banks need no import.
     """
-    if passages is not None and form not in ("tqa", "squad2"):
-        raise click.UsageError("--passages goes with --format squad2.")
+    if passages_output is not None and form not in ("tqa", "squad2"):
+        raise click.UsageError("--passages-output goes with --format squad2.")
     if base is not None and form != "csv":
         raise click.UsageError("--base goes with --format csv.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.import_bank import import_bank
 
-        for line in import_bank(form, files, output, passages).lines():
+        for line in import_bank(form, files, output, passages_output).lines():
             log.info("%s", line)
         return
     from exam_pp.phases.bank_formats import import_texts

@@ -43,7 +43,7 @@ RUN_TYPES = click.option(
 @BANKS
 @QUERIES
 @CONDITIONS
-@click.option("--run", "runs", multiple=True, help="Only this run; may be repeated.")
+@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.")
 @RUN_TYPES
 @click.option(
     "--plot-length",
@@ -58,7 +58,7 @@ def command(
     banks: tuple[Path, ...],
     queries: Path | None,
     names: tuple[str, ...],
-    runs: tuple[str, ...],
+    systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
     board: LeaderboardOutput,
@@ -78,7 +78,7 @@ def command(
     if board.intervals == "nested":
         raise click.UsageError("Nugget scores have --intervals queries alone.")
     conditions = read_conditions(
-        graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=runs
+        graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
     )
     inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
     _draw(conditions, board, plot_length, run_types, inputs)

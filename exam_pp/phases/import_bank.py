@@ -62,10 +62,10 @@ def import_bank(
     check_output(output, files)
     if passages is not None:
         if form == "tqa":
-            raise SelectionError("TQA files hold no passages: leave --passages out.")
+            raise SelectionError("TQA files hold no passages: leave --passages-output out.")
         check_output(passages, files)
         if passages.resolve() == output.resolve():
-            raise OutputError("--passages and -o name the same file.")
+            raise OutputError("--passages-output and -o name the same file.")
     texts: list[QueryPassages] = []
     if form == "tqa":
         lines = [line for file in files for line in read_tqa(file)]

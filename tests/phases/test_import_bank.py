@@ -84,7 +84,7 @@ def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
     main(["-q", "bank", "import", "--format", "squad2", str(source), "-o", str(output),
-          "--passages", str(passages)])  # fmt: skip
+          "--passages-output", str(passages)])  # fmt: skip
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
     golds = {key: entry.gold_answers for key, entry in first.entries.items()}

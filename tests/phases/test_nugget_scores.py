@@ -424,7 +424,7 @@ def test_the_layout_of_trec_eval(run: Run, graded: Path, bank: Path) -> None:
 def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:
     path = tmp_path / "full.jsonl"
     command = ("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", path)
-    run(*command, "--run", "full")
+    run(*command, "--system", "full")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
 
     assert [line["qid"] for line in lines] == ["q1", "q2", "all"]
