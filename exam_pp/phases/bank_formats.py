@@ -208,19 +208,23 @@ def _fields(file: Path, row: Row) -> dict[str, Any]:
         if not 0 <= values["weight"] < inf:
             raise DataError("is not a number from 0.", file=str(file), line=row.line, field="weight")
     if row.gold_answers:
-        values["gold_answers"] = _golds(row.gold_answers)
+        values["gold_answers"] = _golds(file, row)
     return values
 
 
-def _golds(cell: str) -> list[str]:
+def _golds(file: Path, row: Row) -> list[str]:
     """A JSON list, or the one answer that a person wrote into the cell."""
+    cell = row.gold_answers.strip()
+    if not cell.startswith("["):
+        return [cell]
     try:
-        value = json.loads(cell)
-    except ValueError:
-        return [cell.strip()]
-    if isinstance(value, list):
-        return [str(answer) for answer in value]
-    return [cell.strip()]
+        answers = json.loads(cell)
+    except (ValueError, RecursionError):
+        answers = [None]
+    if any(isinstance(answer, bool) or not isinstance(answer, str | int | float) for answer in answers):
+        words = 'is no JSON list of texts, such as ["Paris", "the capital"].'
+        raise DataError(words, file=str(file), line=row.line, field="gold_answers")
+    return [str(answer) for answer in answers]
 
 
 def _edited(

@@ -136,6 +136,14 @@ def test_cells_that_are_not_taken_over_are_told(
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: is empty."),
         ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: is neither question nor nugget."),
         ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: is not a number."),
+        (
+            'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
+            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+        ),
+        (
+            "query_id,text,kind,gold_answers\nq1,a,question,[null]\n",
+            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+        ),
         ('query_id,text\nq1,"a\n', "bank.csv: is not a CSV file (unexpected end of data)."),
         ("query_id,text\n", "bank.csv: holds no questions and no nuggets."),
     ],
