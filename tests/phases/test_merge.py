@@ -280,6 +280,14 @@ def test_nothing_inside_contradicts_nothing(
     assert not capsys.readouterr().err
 
 
+def test_null_is_a_value_that_is_not_there(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    known = write_jsonl("known.jsonl", [["q", [passage("p", note=1, exam_grades=[rubric({"a": 1})])]]])
+    null = write_jsonl("null.jsonl", [["q", [passage("p", note=None, exam_grades=None)]]])
+    for files in ([known, null], [null, known]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert (united["note"], len(united["exam_grades"])) == (1, 1)
+
+
 def test_a_file_of_nothing_is_told(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
