@@ -104,6 +104,15 @@ def test_other_files_are_no_edits(tmp_path: Path, content: str) -> None:
         read_edits(tmp_path / "other.json")
 
 
+def test_what_the_model_failed_on_is_rated(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """An entry that has only errors is an entry of the file, without a bank."""
+    failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
+    apply_edits(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
+    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert person["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
+
+
 def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
     """The label is the number of right answers, as in the grades of models."""
     answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)

@@ -35,6 +35,11 @@ def test_json_lines_under_every_name(texts_file: Path, id_key: str, text_key: st
     assert read_texts(texts_file, {"d1"}) == {"d1": "Words é 😀."}
 
 
+def test_spaces_around_an_id_are_no_part_of_it(texts_file: Path) -> None:
+    texts_file.write_text("a \t First. \n b\tSecond.\n")
+    assert read_texts(texts_file, {"a", "b"}) == {"a": "First.", "b": "Second."}
+
+
 def test_numbers_as_ids_are_strings(texts_file: Path) -> None:
     texts_file.write_text('{"id": 17, "contents": "Seventeen."}\n')
     assert read_texts(texts_file, {"17"}) == {"17": "Seventeen."}
