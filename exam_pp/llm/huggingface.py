@@ -163,7 +163,7 @@ class TransformersEngine:
         """The decoder's keys and values of the prompts: nearly as much work as the encoder, done once."""
         start = self._torch.full((mask.shape[0], 1), self._start_token, device=self._device)
         output = self._model(
-            encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=start, use_cache=True
+            encoder_outputs=_as_output(states), attention_mask=mask, decoder_input_ids=start, use_cache=True
         )
         return output.past_key_values.cross_attention_cache
 
@@ -189,8 +189,6 @@ class TransformersEngine:
         With early stopping a search ends when as many hypotheses as beams are complete: then all that
         are returned end with the end-of-sequence token, and a higher limit changes nothing.
         """
-        from transformers.modeling_outputs import BaseModelOutput
-
         config = import_transformers().GenerationConfig(
             max_length=max_new_tokens + 1,  # with the decoder's start token
             num_beams=self._beams,
@@ -205,7 +203,7 @@ class TransformersEngine:
         # `generate` expands states and mask to the beams itself, and would compute keys and values of
         # the prompt for each of them again.
         output = self._model.generate(
-            encoder_outputs=BaseModelOutput(last_hidden_state=batch.states[rows]),
+            encoder_outputs=_as_output(batch.states[rows]),
             attention_mask=batch.mask[rows],
             past_key_values=batch.cache(rows, self._beams),
             generation_config=config,
@@ -232,7 +230,7 @@ class TransformersEngine:
             wanted = torch.tensor([labels[column] for column in columns], device=self._device)
             start = torch.full_like(wanted[:, :1], self._start_token)
             logits = self._model(
-                encoder_outputs=(batch.states[rows],),
+                encoder_outputs=_as_output(batch.states[rows]),
                 attention_mask=batch.mask[rows],
                 decoder_input_ids=torch.cat([start, wanted[:, :-1]], 1),
                 past_key_values=batch.cache(rows),
@@ -290,6 +288,13 @@ class _LabelWatcher:
                 found = scores[met, label[step]].float() - normaliser[met]
                 self.logprobs[met.cpu() // self._beams, column, step] = found.cpu()
         return scores
+
+
+def _as_output(states: torch.Tensor) -> Any:
+    """Behind the encoder, as models take it; some take no plain tuple."""
+    from transformers.modeling_outputs import BaseModelOutput
+
+    return BaseModelOutput(last_hidden_state=states)
 
 
 def _first(*values: Any) -> int:

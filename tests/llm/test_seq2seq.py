@@ -16,6 +16,9 @@ from transformers import (
     BartConfig,
     BartForConditionalGeneration,
     GenerationConfig,
+    T5GemmaConfig,
+    T5GemmaForConditionalGeneration,
+    T5GemmaModuleConfig,
 )
 
 from exam_pp.errors import ModelError, UnknownNameError
@@ -285,3 +288,22 @@ def test_the_first_token_may_be_named_by_the_decoding_options(
         model.generation_config = GenerationConfig(**options)
         model.save_pretrained(tmp_path)
         assert Checkpoint(ModelOptions(str(tmp_path))).start_token == first
+
+
+def test_a_model_that_takes_no_tuple_of_states(
+    checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(checkpoints["keyed"])
+    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "vocab_size": len(tokenizer)}
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    side = T5GemmaModuleConfig(**ids, **sizes, num_key_value_heads=1, head_dim=8)
+    torch.manual_seed(1)
+    model = T5GemmaForConditionalGeneration(T5GemmaConfig(encoder=side, decoder=side, **ids)).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    llm = load_llm(ModelOptions(str(tmp_path), engine="transformers"))
+    replies = dict(llm.generate([as_request(prompt, LABELS) for prompt in prompts[:4]]))
+    model.generation_config = GenerationConfig(**{k: v for k, v in ids.items() if k != "vocab_size"})
+    assert [replies[i].text for i in range(4)] == [
+        expected_reply(model, tokenizer, prompt, 5) for prompt in prompts[:4]
+    ]
