@@ -126,7 +126,7 @@ def is_unanswerable(reply: str) -> bool:
     Compared without case, surrounding punctuation and white space, exactly or with an edit distance
     below 20 % of the longer string.
     """
-    text = " ".join(reply.lower().split()).strip(_STRIP)
+    text = " ".join(_without_markup(reply).lower().split()).strip(_STRIP)
     return any(
         Levenshtein.distance(text, phrase) < 0.2 * max(len(text), len(phrase)) for phrase in UNANSWERABLE
     )
