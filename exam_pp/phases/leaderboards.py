@@ -53,8 +53,8 @@ def leaderboard_report(
         cells.append([*cell, counts[system]] if uneven else cell)
     table = Table([*columns, "queries"] if uneven else columns, cells, decimals=SCRIPT_DECIMALS)
     number = max(counts.values(), default=0)
-    about = f"Means over {counted(number, 'query')} ± standard error."
-    return Report(title, [table, *map(Paragraph, [about, *doubts.notes, *evaluation.notes])])
+    about = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
+    return Report(title, [table, *map(Paragraph, [*about, *doubts.notes, *evaluation.notes])])
 
 
 def _readable(row: Standing | None) -> str:
