@@ -13,5 +13,6 @@ def test_a_score_of_all_queries_alone_is_no_mean_over_queries() -> None:
     scores = [Score("b", ALL_QUERIES, "Elo", 969.5), Score("a", ALL_QUERIES, "Elo", 1030.5)]
     report = leaderboard_report(Evaluation(scores, ["3,000 games."]), "Games")
     assert render(report, "text").splitlines() == [
-        "Games", "", "system  Elo", "------  --------", "a       1030.500", "b       969.500", "", "3,000 games.",
+        "Games", "", "system  Elo", "------  --------", "a       1030.500", "b       969.500", "",
+        "3,000 games.",
     ]  # fmt: skip
