@@ -162,6 +162,21 @@ def test_assignments_of_models_are_reviewed(write_jsonl: WriteLines) -> None:
     assert "several entries at once" in head["prompt"]["missing"]
 
 
+def test_the_scale_of_a_prompt_that_is_not_known() -> None:
+    """Up to the highest rating that was seen, and two steps at least: else there is nothing to choose."""
+    assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
+    for seen in (None, 0, 1):
+        assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
+
+
+def test_a_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
+    """Grades of a passage that is shown already are shown, on whatever line they stand."""
+    lines = [["q", [passage("p", exam_grades=[rubric({f"q/{key}": 2})])]] for key in "ab"]
+    page = review(write_jsonl("g.jsonl", lines), limit=1)
+    assert ratings(page) == {"p": [2, 2]}
+    assert blocks(page)["head"]["notes"] == []
+
+
 def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     grade = {
         "correctAnswered": True, "answer": "Yes, it is.", "llm": "m", "llm_options": {},

@@ -140,6 +140,12 @@ def test_spans_count_as_javascript_counts() -> None:
     assert start == text.index("the Moon") + 1
 
 
+def test_an_answer_that_stands_everywhere_is_marked_a_hundred_times() -> None:
+    chunk = table({"p": "tide " * 150}, a=Cell(5, answer="tide")).chunk(["m"], [], {})
+    (spans,) = chunk["grades"][0]["spans"]
+    assert (len(spans), spans[:4]) == (200, [0, 4, 5, 9])
+
+
 def test_what_models_and_people_said() -> None:
     grades = rubric(
         {"a": 4},
