@@ -216,6 +216,29 @@ def test_strict_refuses_what_differs(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking differs"),
+        ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment differs"),
+        ({"by": "ana"}, {"by": "bob"}, "1 other value differs"),
+    ],
+)
+def test_strict_refuses_whatever_differs(
+    one: Any,
+    other: Any,
+    words: str,
+    write_jsonl: WriteLines,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((one, other))]
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *files, "--strict")
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_path: Path) -> None:
     shared = write_jsonl("a.jsonl", [["q", [passage("p", text="", exam_grades=[rubric({"q/a": 1})])]]])
     texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
