@@ -72,6 +72,13 @@ def test_a_missing_shard_is_noticed(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
+    like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
+    ((_, united),) = merge(tmp_path / "out.jsonl", file, "--like", like)
+    assert [one["paragraph_id"] for one in united] == ["a", "b", "new"]
+
+
 def test_grades_rankings_and_judgments_are_united(write_jsonl: WriteLines, tmp_path: Path) -> None:
     def ranking(method: str) -> dict[str, Any]:
         return {"method": method, "paragraphId": "p", "queryId": "q", "rank": 1, "score": 2.0}
