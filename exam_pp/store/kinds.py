@@ -173,7 +173,8 @@ def _of_lines(lines: list[str]) -> FileKind | None:
     if header[0] == "method" and "+/-" in header:  # boards, whose rows look like those of other files
         return "published-cover" if header[1] == "ExamCover" else "leaderboard"
     titled = len(header) > 2 and not any(map(is_number, header))
-    if titled and _is_leaderboard(header, rows[1:]):
+    evaluation = {"run_id", "measure", "value"} <= set(header)  # of AutoJudge, whose rows hold numbers too
+    if titled and not evaluation and _is_leaderboard(header, rows[1:]):
         return "leaderboard"
     fields = [line.split() for line in lines]
     # Words after the tag: a run to its reader, which says what is wrong with them.

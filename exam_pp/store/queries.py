@@ -16,8 +16,12 @@ from exam_pp.store.validation import parse_json, parse_record
 
 IRDS = "irds:"
 """What a name of ir_datasets starts with, in place of a file."""
-_OTHER_NAMES = {"query_id": ("qid", "_id", "id"), "query_text": ("text", "query", "title")}
-"""What collections (ir_datasets, BEIR, Pyserini) call the keys of JSON lines, in order of preference."""
+_OTHER_NAMES = {
+    "query_id": ("qid", "_id", "id", "topic_id", "request_id", "narrative_id"),
+    "query_text": ("text", "query", "title", "topic", "narrative"),
+}
+"""What collections (ir_datasets, BEIR, Pyserini, TREC RAG, RAGTIME) call the keys of JSON lines, in order of
+preference."""
 
 
 class Facet(Record):
@@ -98,17 +102,24 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         return [(number, _tsv(text, path, number)) for number, text in lines]
     if '"query_id"' in first or _is_record(first):
         return [(number, _record(text, path, number)) for number, text in lines]
+    if len(lines) > 1 and _is_object(first):
+        names = (", ".join((name, *others)) for name, others in _OTHER_NAMES.items())
+        words = f"has no id and text of a query under a known name ({'; '.join(names)})."
+        raise DataError(words, file=str(path), line=lines[0][0])
     pairs = _pairs("\n".join(text for _, text in lines), path)
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
 
 
 def _is_record(line: str) -> bool:
     """Whether a line is one query under the names of other collections, not a whole object of id to text."""
+    return _is_object(line) and all(json.loads(line).keys() & {*names} for names in _OTHER_NAMES.values())
+
+
+def _is_object(line: str) -> bool:
     try:
-        value = json.loads(line)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and all(value.keys() & {*names} for names in _OTHER_NAMES.values())
 
 
 def _record(line: str, path: str | Path, number: int) -> Query:

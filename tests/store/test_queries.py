@@ -21,9 +21,14 @@ from exam_pp.store.queries import read_queries
         '{"query_id": "007", "text": "first"}\n{"query_id": "q2", "text": "second"}\n',
         '{"_id": "007", "text": "first", "metadata": {}}\n{"_id": "q2", "text": "second", "metadata": {}}\n',
         '{"qid": "007", "query": "first"}\n{"qid": "q2", "query": "second", "title": "other"}\n',
+        '{"request_id": "007", "title": "first", "background": "x"}\n{"topic_id": "q2", "title": "second"}\n',
+        '{"narrative_id": "007", "narrative": "first"}\n{"topic_id": "q2", "topic": "second"}\n',
     ],
-    ids=["json", "json on lines", "tsv", "tsv with BOM and CRLF", "jsonl", "ir_datasets", "BEIR", "Pyserini"],
-)
+    ids=[
+        "json", "json on lines", "tsv", "tsv with BOM and CRLF", "jsonl", "ir_datasets", "BEIR", "Pyserini",
+        "RAGTIME", "TREC RAG",
+    ],
+)  # fmt: skip
 def test_shapes(tmp_path: Path, content: str) -> None:
     path = tmp_path / "queries"
     path.write_text(content, encoding="utf-8", newline="")
@@ -57,6 +62,10 @@ def test_facets(demo_data: Path) -> None:
         ('{"q1": 3}', "is not a JSON object of query id to query text."),
         ('{"q1": "a"', "is not valid JSON"),
         ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
+        (
+            '{"number": "q1", "text": "a"}\n{"number": "q2", "text": "b"}\n',
+            "line 1: has no id and text of a query",
+        ),
         ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', "line 2, query_text: is missing."),
         ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),
     ],
