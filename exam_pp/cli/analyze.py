@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import click
+from exam_pp.cli.groups import group_of_files
 
-from exam_pp.cli import (
-    analyze_agreement,
-    analyze_compare,
-    analyze_correlation,
-    analyze_graders,
-    analyze_nuggets,
-    analyze_sweep,
+command = group_of_files(
+    "analyze",
+    "Compare leaderboards, graders and settings: correlation, agreement, sweeps.",
+    ("correlation", "compare", "sweep", "agreement", "graders", "nuggets"),
 )
-from exam_pp.cli.groups import Group
-
-
-@click.group("analyze", cls=Group)
-def command() -> None:
-    """Compare leaderboards, graders and settings: correlation, agreement, sweeps."""
-
-
-command.add_command(analyze_correlation.command)
-command.add_command(analyze_compare.command)
-command.add_command(analyze_sweep.command)
-command.add_command(analyze_agreement.command)
-command.add_command(analyze_graders.command)
-command.add_command(analyze_nuggets.command)

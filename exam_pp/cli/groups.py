@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
 
 import click
 
@@ -29,3 +31,11 @@ class Group(click.Group):
         rows = [(name, self.commands[name].get_short_help_str(limit=500)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def group_of_files(name: str, words: str, commands: Iterable[str]) -> Group:
+    """A group of the click commands called ``command`` in the files ``NAME_COMMAND.py`` of this folder."""
+    group = Group(name, help=words)
+    for command in commands:
+        group.add_command(import_module(f"exam_pp.cli.{name}_{command}").command)
+    return group

@@ -124,7 +124,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
                 else:
                     losses.add("places in rankings of other systems")
         if ranked:
-            found = [_candidate(*item) for item in sorted(ranked, key=lambda item: item[:2])]
+            found = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
             if query.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {query.query_id!r} of {passages}.")
             told = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
@@ -135,7 +135,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     return [f"Wrote {counted(len(lines), 'query')}.", *losses.lines()]
 
 
-def _candidate(rank: int, score: float, passage: Passage) -> Candidate:
+def _candidate(score: float, passage: Passage) -> Candidate:
     judged = [judgment.relevance for judgment in passage.judgments]
     judgment = {"judgment": max(judged)} if judged else {}
     return Candidate(docid=passage.passage_id, score=score, **judgment, doc={"segment": passage.text})

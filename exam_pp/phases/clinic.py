@@ -114,7 +114,7 @@ def examine(
     views = _noting(read_passages_for_metrics(graded), judged, options.min_relevant)
     file = gather(views, selector, read)
     selector.check(str(graded))
-    _check(file, read, graded, bank)
+    _check(file, graded, bank)
     min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
     by_heart = None if closed_book is None else _closed_book(closed_book, chosen, read)
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in read}
@@ -159,7 +159,7 @@ def _noting(
         yield query
 
 
-def _check(file: GradedFile, bank: TestBank, graded: Path, bank_file: Path) -> None:
+def _check(file: GradedFile, graded: Path, bank_file: Path) -> None:
     if not any(query.entries for query in file.queries.values()):
         raise SelectionError(f"None of the queries in {graded} has an entry in {bank_file}.")
     if not any(query.asked for query in file.queries.values()):

@@ -223,7 +223,7 @@ def _evaluate(
             words = answer.words if answer else 0
             labels = answer.labels.get(key, {}) if answer and words else None
             nuggets = _labelled(entries, labels)
-            counts.add(query_id, system, entries, nuggets, answer)
+            counts.add(query_id, system, nuggets, answer)
             _add_rows(evaluation.scores, system, query_id, nugget_scores(nuggets), words)
             best = nugget_scores(nuggets, ungraded="support")
             evaluation.best_case.extend(Score(system, query_id, metric, best[metric]) for metric in best)
@@ -272,12 +272,7 @@ class _Counts:
     missing: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
-        self,
-        query_id: str,
-        system: str,
-        entries: Iterable[Entry],
-        nuggets: Iterable[LabelledNugget],
-        answer: _Answer | None,
+        self, query_id: str, system: str, nuggets: Iterable[LabelledNugget], answer: _Answer | None
     ) -> None:
         self.ungraded += sum(nugget.assignment is None for nugget in nuggets)
         if answer is None or not answer.words:
