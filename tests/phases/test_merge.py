@@ -197,6 +197,13 @@ def test_the_later_file_counts_also_where_the_first_has_its_grades_already(
     ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
     assert united["exam_grades"] == [new, other, old]
     assert "1 rating differs between the files" in capsys.readouterr().err
+    direct = [{"correctAnswered": level > 1, "llm": "m", "self_ratings": level} for level in (3, 0)]
+    parts = [
+        write_jsonl(f"{number}.jsonl", [["q", [passage("p", grades=grades)]]])
+        for number, grades in enumerate((direct, direct[:1]))
+    ]
+    ((_, [united]),) = merge(tmp_path / "out.jsonl", *parts)
+    assert united["grades"] == direct[::-1]
 
 
 @pytest.mark.parametrize(("hashes", "conflict"), [((None, "h"), True), (("h", "i"), False)])

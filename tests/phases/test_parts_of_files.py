@@ -151,6 +151,18 @@ def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[
         assert found == levels
 
 
+def test_of_several_judgments_the_highest_is_the_level(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    def judged(key: str, *levels: int) -> dict[str, Any]:
+        one = passage(key, paragraph_data=data(key, levels[0]))
+        one["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
+        return one
+
+    source = write_jsonl("g.jsonl", [["q", [judged("a", 0, 3), judged("b", 0, 0), judged("c", 0, 0)]]])
+    for seed in range(9):
+        run(f"sample {source} -o {tmp_path / 'o'} --passages 2 --by-judgment equal --seed {seed}")
+        assert "a" in kept(tmp_path / "o")["q"]
+
+
 def test_passages_of_a_query_on_two_lines_are_not_drawn_twice(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,6 +232,15 @@ def test_queries_and_sets_of_grades_that_are_wanted(file: Path, tmp_path: Path) 
     assert passages[0]["paragraph_data"]["x-inner"] == [1.0]
 
 
+def test_what_was_asked_without_success_is_not_graded(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    failed = rubric({}, llm_response_errors={"a": {"failure_reason": "time-out"}})
+    grades = {"good": [rubric({"a": 0})], "bad": [failed]}
+    source = write_jsonl("g.jsonl", [["q", [passage(key, exam_grades=sets) for key, sets in grades.items()]]])
+    for option, left in (("--graded", "good"), ("--ungraded", "bad")):
+        run(f"filter {source} -o {tmp_path / 'o'} {option}")
+        assert kept(tmp_path / "o") == {"q": [left]}
+
+
 def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl"
     assert f"{file} has no query 'z'." in fails(capsys, f"filter {file} -o {out} --query z")
@@ -269,6 +290,12 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
     )
     ((_, [one]),) = read(tmp_path / "o")
     assert one["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
+    run(f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New")
+    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [
+        {**grades, "prompt_info": {"prompt_class": "New"}}
+    ]
+    run(f"rename {source} -o {tmp_path / 'o'} --model '(no model)=m'")
+    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [{**grades, "llm": "m"}]
 
 
 @pytest.mark.parametrize(
