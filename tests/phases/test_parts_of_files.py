@@ -327,7 +327,12 @@ DIRECT = {"correctAnswered": True, "answer": "SECRET word", "llm": "d", "llm_res
 @pytest.fixture
 def secrets(write_jsonl: WriteLines) -> Path:
     grades = [
-        rubric({"a": 4}, answers=[["a", "SECRET excerpt"]], llm_response_errors={"b": FAILED}),
+        rubric(
+            {"a": 4},
+            answers=[["a", "SECRET excerpt"]],
+            llm_response_errors={"b": FAILED},
+            verifications=[["a", "SECRET yes"]],
+        ),
         rubric({"a": 1}, llm="human:SECRET", answers=[]),
         rubric({"a": 1}, llm="old", answers=[], llm_response_errors=["SECRET of an old file"]),
     ]
@@ -341,18 +346,18 @@ def secrets(write_jsonl: WriteLines) -> Path:
 @pytest.mark.parametrize(
     ("options", "dropped", "left"),
     [
-        ("--texts", "texts (2), prompts (2), errors (1)", 5),
-        ("--prompts", "prompts (2), errors (1)", 7),
-        ("--replies", "replies (4), errors (1)", 5),
-        ("--human", "sets of grades by people (1)", 9),
+        ("--texts", "texts (2), prompts (2), errors (1)", 6),
+        ("--prompts", "prompts (2), errors (1)", 8),
+        ("--replies", "replies (5), errors (1)", 5),
+        ("--human", "sets of grades by people (1)", 10),
         ("--grades", "sets of grades (4)", 2),
-        ("--grades --model human:SECRET", "sets of grades (1)", 9),
+        ("--grades --model human:SECRET", "sets of grades (1)", 10),
         (
             "--texts --replies --human",
-            "texts (2), replies (4), prompts (2), sets of grades by people (1), errors (1)",
+            "texts (2), replies (5), prompts (2), sets of grades by people (1), errors (1)",
             0,
         ),
-        ("--judgments --rankings", "judgments (1), rankings (1)", 10),
+        ("--judgments --rankings", "judgments (1), rankings (1)", 11),
     ],
 )
 def test_what_is_dropped_is_said(
