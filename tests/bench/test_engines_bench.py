@@ -1,4 +1,4 @@
-"""The benchmark of the engines runs, and the replies that it compares are equal where they must be."""
+"""The benchmarks of engines run, and the replies that they compare are equal where they must be."""
 
 from __future__ import annotations
 
@@ -6,28 +6,41 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("ctranslate2")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
-    output = tmp_path / "engines.json"
-    command = [sys.executable, "-m", "scripts.bench.engines", "--smoke", "--tasks", "rating"]
+def bench(name: str, work: Path, repository: Path) -> tuple[Any, str]:
+    """The tasks of a benchmark on a tiny model, and what it prints."""
+    output = work / "found.json"
+    command = [sys.executable, "-m", f"scripts.bench.{name}", "--smoke", "--tasks", "rating"]
     run = subprocess.run(
-        [*command, "--work", str(tmp_path / "work"), "--json", str(output)],
+        [*command, "--work", str(work / "work"), "--json", str(output)],
         cwd=repository,
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert "| target | found | must | stretch | verdict |" in run.stdout
-    assert "answers differ" not in run.stdout
-    (task,) = json.loads(output.read_text())["tasks"]
+    return json.loads(output.read_text())["tasks"], run.stdout
+
+
+def test_the_bench_of_causal_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
+    tasks, _ = bench("causal", tmp_path, repository)
+    replies = [way["rounds"][-1]["replies"] for way in tasks["rating"]]
+    assert len(replies) == 7
+    assert len(set(replies[0])) > 2
+    assert all(way == replies[0] for way in replies)
+
+
+def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
+    (task,), printed = bench("engines", tmp_path, repository)
+    assert "| target | found | must | stretch | verdict |" in printed
+    assert "answers differ" not in printed
     replies = {way["way"]["name"]: way["rounds"][-1].get("replies") for way in task["ways"]}
     published = replies["published loop, inner batch 1"]
     assert len(set(published)) > 2
