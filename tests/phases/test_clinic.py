@@ -15,7 +15,6 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.edits import FORMAT
 from exam_pp.errors import SelectionError
-from exam_pp.llm.base import BACKENDS
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Request
 from exam_pp.phases.clinic import ClinicOptions, Examination, examine, proposed_edits
@@ -194,7 +193,7 @@ def test_a_query_keeps_entries(write_jsonl: WriteLines, bank: Path) -> None:
     assert [edit.entry_id for edit in proposed_edits(found, bank).bank] == ["twin"]
 
 
-def test_closed_book(graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]) -> None:
     """A model that answers two questions by heart; the unscripted fake finds no word in an empty passage."""
 
     def by_heart(request: Request) -> str:
@@ -202,8 +201,7 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, monkeypatch: pyte
         return "5" if "universe" in str(request.slot("question")) else "0"
 
     for llm, hits in ((FakeLLM(), set()), (FakeLLM(by_heart), {"good", "twin"})):
-        BACKENDS.get("fake")
-        monkeypatch.setitem(BACKENDS._values, "fake", lambda options, llm=llm: llm)
+        backend(llm)
         book = tmp_path / "book.jsonl"
         main(
             ["-q", "bank", "closed-book", str(bank), "-o", str(book), "--model", "fake",

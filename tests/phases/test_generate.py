@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.llm.base import BACKENDS, ModelOptions, load_llm
+from exam_pp.llm.base import ModelOptions, load_llm
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.ask import Answerer
@@ -196,17 +196,6 @@ def test_command(demo_data: Path, tmp_path: Path) -> None:
     assert list(bank.queries) == list(read_queries(demo_data / "queries.jsonl"))
     assert {entry.facet_id for entry in bank.entries("d07").values()} == {"colony", "dance", "threats"}
     assert not journal_path(banks[0]).exists()
-
-
-@pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeLLM], None]:
-    """Makes a scripted model the one that ``--model fake`` loads."""
-
-    def use(llm: FakeLLM) -> None:
-        BACKENDS.get("fake")
-        monkeypatch.setitem(BACKENDS._values, "fake", lambda options: llm)
-
-    return use
 
 
 def command(queries: Path, bank: Path, *more: str) -> None:

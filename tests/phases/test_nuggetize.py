@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.graders.nuggetize import Nuggetizer, Segments
-from exam_pp.llm.base import BACKENDS, ModelOptions, load_llm
+from exam_pp.llm.base import ModelOptions, load_llm
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
@@ -295,17 +295,6 @@ def passages(demo_data: Path, tmp_path: Path) -> Path:
     arguments += ["--qrels", demo_data / "qrels.txt", "--queries", demo_data / "queries.jsonl"]
     main(["-q", "import", "-o", str(target), *map(str, arguments)])
     return target
-
-
-@pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeLLM], None]:
-    """Makes a scripted model the one that ``--model fake`` loads."""
-
-    def use(llm: FakeLLM) -> None:
-        BACKENDS.get("fake")
-        monkeypatch.setitem(BACKENDS._values, "fake", lambda options: llm)
-
-    return use
 
 
 def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
