@@ -142,6 +142,7 @@ def test_edits_of_another_file_are_to_be_saved_again(page: Tab, small: Path, tmp
     edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [given]}
     (tmp_path / "old.json").write_text(json.dumps(edits), encoding="utf-8")
     page.page.set_input_files("#load-file", tmp_path / "old.json")
+    page.page.wait_for_selector("#dialog[open] .primary")
     assert "for another graded file" in page.text("#dialog")
     page.page.click("#dialog .primary")
     page.page.wait_for_function("document.querySelector('#status').textContent === '1 rating: not saved'")
