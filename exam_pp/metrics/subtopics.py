@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING
 
 import ir_measures
@@ -62,5 +62,5 @@ def subtopic_scores(
         for measure, evaluator in zip(measures, evaluators, strict=True):
             values = {metric.query_id: metric.value for metric in evaluator.iter_calc(run)}
             for query_id in query_ids:
-                value = values.get(query_id, nan)
+                value = values[query_id]
                 yield Score(system, query_id, str(measure), 0.0 if isnan(value) else value)

@@ -78,7 +78,7 @@ def correlation(
         for index, figure in enumerate(found[1:]):
             row += [figure] + ([shown_interval(resampled[name][index], decimals)] if intervals else [])
         rows.append(row)
-    if any(figure is None for row in rows for figure in row[2 : 3 + bool(intervals)]):
+    if any(row[2] is None for row in rows):
         notes.append("No correlation is shown where one side ties all systems.")
     if intervals:
         notes.append(f"Intervals: 95 %, {samples} bootstrap samples of {intervals} (seed {seed}).")

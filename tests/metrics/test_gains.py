@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given
@@ -135,9 +136,32 @@ def test_columns_with_a_passage_twice_are_refused_as_a_whole(
     assert runs.run("whole") == alone.run("whole")
 
 
-def test_a_query_whose_labels_are_all_negative_scores_0() -> None:
+def test_a_label_that_rises_is_no_longer_among_the_lower_ones() -> None:
+    """p1 could be a 5 in place of a 1, for the system that has it at the first rank."""
+    labels = [Qrel("1", "p1", 1), Qrel("1", "p2", 3)]
+    joined = matrix({"s": {"1": {"p2": 2.0, "p1": 1.0}}, "t": {"1": {"p2": 1.0}}})
+    gains = joined.gains(labels, ungraded=Ungraded({("1", "p1"): 5, ("1", "p2"): 3}, {"1": 0}))
+    measures = parse_measures(["nDCG@10", "R@10", "R(rel=3)@10"])
+    best = TrecEval(measures, [Qrel("1", "p1", 5), Qrel("1", "p2", 3)])
+    plain = TrecEval(measures, labels)
+
+    assert [gains.values(m).T[0].tolist() for m in measures] == [
+        [pytest.approx(one.value), pytest.approx(other.value)]
+        for one, other in zip(best("s", joined.run("s")), plain("t", joined.run("t")), strict=True)
+    ]
+
+
+def test_labels_of_0_are_not_kept_so_a_level_of_0_is_the_library_s() -> None:
+    assert not supports(ir_measures.P(rel=0) @ 5)
+    assert supports(ir_measures.P(rel=1) @ 5)
+
+
+@pytest.mark.parametrize("label", [-1, -2])
+def test_a_query_whose_labels_are_all_negative_scores_0(label: int) -> None:
     """trec_eval reads beyond its table of labels there, and may not come back."""
-    found = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", -2)])("s", {"1": {"a": 1.0}})
+    found = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", label)])(
+        "s", {"1": {"a": 1.0}}
+    )
 
     assert [score.value for score in found] == [0.0, 0.0, 0.0]
 

@@ -150,6 +150,15 @@ def test_a_board_of_neighbours_needs_a_letter_for_each_window() -> None:
     assert max(map(len, shown)) == 5
 
 
+def test_who_lies_between_two_systems_is_in_their_group_first() -> None:
+    """In the order of the board alone, these six systems would need six letters."""
+    different = np.zeros((6, 6), dtype=bool)
+    for pair in [(3, 0), (4, 1), (4, 2), (5, 2)]:
+        different[pair] = different[pair[::-1]] = True
+
+    assert letters(different) == ["abc", "abd", "ad", "de", "ce", "bce"]
+
+
 def test_letters_after_z() -> None:
     """All differ: each has its own, and the 703rd has three."""
     shown = letters(~np.eye(704, dtype=bool))

@@ -122,6 +122,18 @@ def test_several_levels_and_queries_without_results() -> None:
     assert values["other", "P_IA(rel=3)@5"] == 0.0
 
 
+def test_a_query_without_relevant_passages_scores_0() -> None:
+    """ndeval divides by an ideal of 0 there."""
+    qrels = [
+        SubtopicQrel("q", "1", "p1", 0),
+        SubtopicQrel("q", "2", "p1", 0),
+        SubtopicQrel("other", "1", "x", 1),
+    ]
+    measures = parse_measures(["nNRBP", "alpha_nDCG@5"], subtopics=True)
+
+    assert {score.value for score in subtopic_scores(runs({"p1": 1}), qrels, measures)} == {0.0}
+
+
 @pytest.mark.parametrize(
     ("name", "subtopics", "words"),
     [

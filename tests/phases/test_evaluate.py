@@ -116,6 +116,19 @@ def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) ->
     assert any("1 wanted query (q9)" in note for note in evaluation.notes)
 
 
+def test_queries_outside_the_bank_are_said_if_they_were_wanted(graded: Path, write_jsonl: WriteJsonl) -> None:
+    items = [{"query_id": "q1", "question_id": "q1/a", "question_text": "a"}]
+    bank = write_jsonl(
+        "one.jsonl", [{"query_id": "q1", "query_text": "q", "test_collection": "t", "items": items}]
+    )
+    first = write_jsonl("first.jsonl", [{"query_id": "q1", "query_text": "q"}])
+    said = "Left out: 2 queries (q2, q3) of the file not in the bank."
+
+    assert said in evaluate.cover(graded, bank=bank).notes
+    restricted = evaluate.cover(graded, bank=bank, queries=first).notes
+    assert not any("of the file not in the bank" in note for note in restricted)
+
+
 def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: WriteJsonl) -> None:
     grades = rubric({"q/a": 1, "q/b": 0}, self_ratings=None)
     path = write_jsonl("extracted.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
