@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -210,7 +209,7 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
 def _take_permissions(target: Path, part: int | Path) -> None:
     """What was private stays private, and what a group may write stays so."""
     with suppress(OSError):  # a new file; or a file system without permissions
-        os.chmod(part, stat.S_IMODE(target.stat().st_mode))  # noqa: PTH101 - an open file, too
+        os.chmod(part, target.stat().st_mode & 0o777)  # noqa: PTH101 - an open file, too
 
 
 @contextmanager
