@@ -116,7 +116,11 @@ def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -
     assert [finding for finding in found(path) if finding[1] is not None] == [(check, 2)]
 
 
+_OF_A_TITLE = {"paragraphId": "p", "query": "other", "relevance": 1, "titleQuery": "q"}
 GOOD_LINES = [
+    [passage("p", exam_grades=[rubric({f"q/facet/{MD5}": 5})])],
+    [judged(1, query="q/facet")],
+    [passage("p", paragraph_data={"judgments": [_OF_A_TITLE], "rankings": []})],
     [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], expected=0.75, margin=0.5)],
     [direct(2, relevance_label=2), direct(0) | {"paragraph_id": "other"}],
     [graded(assignments=[{"nugget_id": "q/b", "assignment": "not_support"}])],
