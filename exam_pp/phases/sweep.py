@@ -102,7 +102,7 @@ def sweep(
     for (key, min_grade, measure), scores in boards.items():
         means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
         setting = Setting(*key, min_grade, measure, means, correlate(means, ranks, top))
-        if intervals is not None and setting.correlation.kendall is not None:
+        if intervals is not None:
             board = means if intervals == "systems" else next(iter(score_matrices(scores).values()))
             found = figure_intervals(board, ranks, top=top, samples=samples, seed=seed)
             setting = setting._replace(intervals=found)

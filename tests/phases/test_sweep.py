@@ -13,6 +13,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import correlate
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases import evaluate
+from exam_pp.phases.analyze import correlation, shown_interval
 from exam_pp.phases.figures import sweep_figure
 from exam_pp.phases.score_runs import score_runs
 from exam_pp.phases.sweep import published_sweep, sweep, sweep_report
@@ -141,6 +142,20 @@ def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path,
             for figure, interval in zip(setting.correlation[1:], setting.intervals, strict=True):
                 assert figure is None or interval is None or interval.low - 1e-9 <= figure
     assert any(setting.intervals for setting in settings)
+
+
+def test_intervals_are_those_of_the_single_command(graded: Path, official: Path, tmp_path: Path) -> None:
+    """Also where all systems are tied, on every query or only in the mean."""
+    settings = sweep(graded, official, min_grades=[0, 4], intervals="systems", samples=100)
+    for setting in settings:
+        board = tmp_path / "board.json"
+        rows = [{"system": s, setting.measure: value} for s, value in setting.scores.items()]
+        board.write_text(json.dumps({"tables": [{"rows": rows}]}))
+        report = correlation(board, official, intervals="systems", samples=100)
+        (table,) = [block for block in report.blocks if isinstance(block, Table)]
+        shown = [shown_interval(interval, 4) for interval in setting.intervals]
+
+        assert [list(table.rows[0])[column] for column in (3, 5, 7, 9)] == shown
 
 
 def test_a_single_query_gives_no_interval_over_queries(
