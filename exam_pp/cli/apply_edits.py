@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, prompt_file_option, required_output
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import FILE, prompt_file_option, required_output, tell
 
 
 @click.command(name="apply-edits")
@@ -45,5 +42,4 @@ def command(
         graded, edits, output,
         prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
     )  # fmt: skip
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ import click
 from exam_pp.cli.bank_clinic import COMMANDS as CLINIC
 from exam_pp.cli.bank_edit import COMMANDS as EDITING
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import FILE, required_output
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import FILE, required_output, tell
 
 
 @click.group("bank", cls=Group)
@@ -58,13 +55,11 @@ def import_command(
     if form in ("tqa", "squad2"):
         from exam_pp.phases.import_bank import import_bank
 
-        for line in import_bank(form, files, output, passages_output).lines():
-            log.info("%s", line)
+        tell(import_bank(form, files, output, passages_output).lines())
         return
     from exam_pp.phases.bank_formats import import_texts
 
-    for line in import_texts(form, files, output, base).lines():
-        log.info("%s", line)
+    tell(import_texts(form, files, output, base).lines())
 
 
 @command.command("export")
@@ -81,8 +76,7 @@ def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
     from exam_pp.phases.export_bank import export_bank
 
-    for line in export_bank(bank, form, output):
-        log.info("%s", line)
+    tell(export_bank(bank, form, output))
 
 
 for member in (*EDITING, *CLINIC):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,11 @@ from exam_pp.cli.options import (
     min_relevant_option,
     output_option,
     required_output,
+    tell,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import NumberRange
 from exam_pp.wording import counted
-
-log = logging.getLogger(__name__)
 
 _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", "closed-book")
 
@@ -127,11 +125,8 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     if edits is not None:
         proposed = proposed_edits(found, bank, signs or SIGNS)
         write_edits(proposed, edits, inputs=inputs)
-        log.info(
-            "Proposed in %s: %s; read before `exam-pp bank apply`.",
-            edits,
-            counted(len(proposed.bank), "removal"),
-        )
+        removals = counted(len(proposed.bank), "removal")
+        tell([f"Proposed in {edits}: {removals}; read before `exam-pp bank apply`."])
 
 
 @click.command("closed-book")
@@ -150,8 +145,7 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
     model = take_model_options(options)
     with progress("Grading", "pairs") as advance:
         summary = closed_book(bank, output, model, PROMPTS.get(prompt_class), advance=advance)
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())
 
 
 COMMANDS = (clinic_command, closed_book_command)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, emit, format_option, output_option, required_output
+from exam_pp.cli.options import FILE, emit, format_option, output_option, required_output, tell
 from exam_pp.cli.ranges import NumberRange
-
-log = logging.getLogger(__name__)
 
 _BANK = click.argument("bank", type=FILE)
 
@@ -79,8 +76,7 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     """Write the entries of all BANKS; one that several of them have is written once."""
     from exam_pp.phases.bank_compare import merge_banks
 
-    for line in merge_banks(banks, output).lines():
-        log.info("%s", line)
+    tell(merge_banks(banks, output).lines())
 
 
 @click.command("apply")
@@ -96,8 +92,7 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     """
     from exam_pp.phases.bank_edit import apply_edits_file
 
-    for line in apply_edits_file(bank, edits, output, force=force).lines():
-        log.info("%s", line)
+    tell(apply_edits_file(bank, edits, output, force=force).lines())
 
 
 @click.command("split")
@@ -119,8 +114,7 @@ def split_command(bank: Path, secret: float, seed: int, output: Path, secret_out
     """
     from exam_pp.phases.bank_edit import split_file
 
-    for line in split_file(bank, output, secret_output, secret, seed).lines():
-        log.info("%s", line)
+    tell(split_file(bank, output, secret_output, secret, seed).lines())
 
 
 COMMANDS = (

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE
+from exam_pp.cli.options import FILE, tell
 from exam_pp.cli.sql_options import limit_options, source_options, take_limits, take_sources
-
-log = logging.getLogger(__name__)
 
 
 @click.command("db")
@@ -44,7 +41,6 @@ def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) ->
         )
     if form == "duckdb":
         build_database(sources, output, limits)
-        log.info("Written: %s", output)
+        tell([f"Written: {output}"])
     else:
-        for file in export_parquet(sources, output, limits):
-            log.info("Written: %s", file)
+        tell(f"Written: {file}" for file in export_parquet(sources, output, limits))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from exam_pp.cli.options import (
     filter_options,
     grade_filter,
     min_relevant_option,
+    tell,
 )
-
-log = logging.getLogger(__name__)
 
 
 @click.command("report")
@@ -73,4 +71,4 @@ def command(
         cutoff,
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
-    log.info("Written: %s", index)
+    tell([f"Written: {index}"])

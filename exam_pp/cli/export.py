@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +16,11 @@ from exam_pp.cli.options import (
     filter_options,
     grade_filter,
     output_option,
+    tell,
 )
 from exam_pp.wording import counted
 
 _OUTPUT = output_option("The file to write.  [default: standard output]")
-
-log = logging.getLogger(__name__)
 
 
 @click.group(name="export", cls=Group)
@@ -48,7 +45,7 @@ def runs(graded: Path, output: Path) -> None:
     """
     from exam_pp.phases.export import export_runs
 
-    log.info("Wrote %s to %s.", counted(len(export_runs(graded, output)), "run file"), output)
+    tell([f"Wrote {counted(len(export_runs(graded, output)), 'run file')} to {output}."])
 
 
 @command.command()
@@ -71,7 +68,7 @@ def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | N
     """
     from exam_pp.phases.export_answers import export_answers
 
-    _tell(export_answers(graded, output, form=form, systems=systems, queries=queries))
+    tell(export_answers(graded, output, form=form, systems=systems, queries=queries))
 
 
 @command.command()
@@ -83,7 +80,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
     """Write answers with their nugget assignments, as AutoNuggetizer does; of one grader."""
     from exam_pp.phases.export_assignments import export_assignments
 
-    _tell(export_assignments(graded, bank, output, grade_filter(**criteria)))
+    tell(export_assignments(graded, bank, output, grade_filter(**criteria)))
 
 
 @command.command()
@@ -96,7 +93,7 @@ def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     from exam_pp.phases.umbrela_rows import export_judge_rows
 
     chosen = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
-    _tell(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
+    tell(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
 
 
 @command.command()
@@ -108,9 +105,4 @@ def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
     """Write what a system retrieved as segments for rank_llm, UMBRELA and AutoNuggetizer."""
     from exam_pp.phases.candidate_segments import export_candidates
 
-    _tell(export_candidates(graded, queries, system, output))
-
-
-def _tell(lines: Iterable[str]) -> None:
-    for line in lines:
-        log.info("%s", line)
+    tell(export_candidates(graded, queries, system, output))

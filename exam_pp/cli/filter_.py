@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
 from exam_pp.cli.leaderboard_options import QUERIES
-from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option, tell
 
 
 @click.command("filter")
@@ -66,4 +63,4 @@ def command(
     ):
         raise click.UsageError("Say what to keep, such as --query, --system, --judged or --model.")
     inputs = [queries] if queries else []
-    log.info("%s", filter_file(passages, output, wanted, named=named, inputs=inputs))
+    tell([filter_file(passages, output, wanted, named=named, inputs=inputs)])

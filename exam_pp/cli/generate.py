@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +10,9 @@ import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output
+from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output, tell
 from exam_pp.cli.progress import progress
 
-log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -96,5 +94,4 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
             retry_failed=options["retry_failed"],
             advance=advance,
         )
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())

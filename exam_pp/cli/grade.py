@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     journal_options,
     prompt_file_option,
     required_output,
+    tell,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.status import status
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from exam_pp.phases.grade import GradeOptions
     from exam_pp.phases.grade_file import GradeFiles
     from exam_pp.phases.shares import Shard
-
-log = logging.getLogger(__name__)
 
 NOTHING_TO_ASK = 3
 """Exit code of ``--plan`` where every pair is answered."""
@@ -151,8 +150,7 @@ def _grade(
                 report(steps, total)
 
             summary = grade_file(files, model, what, advance, shard=shard, team=team)
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())
 
 
 def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, output_option
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, output_option, tell
 
 _OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
@@ -99,8 +96,7 @@ def command(output: Path, **options: Any) -> None:
     if options["judged"] and not options["qrels"]:
         raise click.UsageError("--judged needs --qrels.")
     summary = import_passages(ImportSources(**options), output)
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())
 
 
 def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:
@@ -144,5 +140,4 @@ def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) 
         lines = import_judge_rows(
             foreign["umbrela"], foreign["passages"], queries, output, model=foreign["grader"]
         ).lines()
-    for line in lines:
-        log.info("%s", line)
+    tell(lines)

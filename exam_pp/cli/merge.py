@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, required_output
+from exam_pp.cli.options import FILE, log_notes, required_output, tell
 from exam_pp.wording import counted
-
-log = logging.getLogger(__name__)
 
 
 @click.command("merge")
@@ -31,9 +28,6 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     from exam_pp.phases.merge import merge_files
 
     summary = merge_files(files, output, like, strict=strict)
-    for line in summary.conflicts.lines():
-        log.warning("%s", line)
-    log.info(
-        "%s united: %s, %s. Written: %s", counted(summary.files, "file"), counted(summary.queries, "query"),
-        counted(summary.passages, "passage"), output,
-    )  # fmt: skip
+    log_notes(summary.conflicts.lines())
+    held = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
+    tell([f"{counted(summary.files, 'file')} united: {held}. Written: {output}"])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import PASSAGES, QUERIES_FILE, QUERY_TEXTS, journal_options, required_output
+from exam_pp.cli.options import PASSAGES, QUERIES_FILE, QUERY_TEXTS, journal_options, required_output, tell
 from exam_pp.cli.progress import progress
-
-log = logging.getLogger(__name__)
 
 
 @click.command("nuggetize")
@@ -103,5 +100,4 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     )
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
         summary = nuggetize_file(where, model, what, trace=trace, advance=advance)
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())

@@ -245,6 +245,12 @@ def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path |
     emit(rendered(report, form), output, inputs)
 
 
+def tell(lines: Iterable[object]) -> None:
+    """What was done, on standard error."""
+    for line in lines:
+        log.info("%s", line)
+
+
 def log_notes(notes: Iterable[str]) -> None:
     """What a reader has to know, on standard error."""
     for note in notes:

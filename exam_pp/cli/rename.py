@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import PASSAGES, output_option
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import PASSAGES, output_option, tell
 
 _NAMES = "OLD=NEW"
 
@@ -38,7 +35,7 @@ def command(
         raise click.UsageError("Say what to rename: --model, --prompt-class or --system OLD=NEW.")
     rename_file(passages, output, renaming)
     if str(output) != "-":
-        log.info("Written: %s", output)
+        tell([f"Written: {output}"])
 
 
 def _names(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from exam_pp.cli.options import (
     grade_filter,
     prompt_file_option,
     required_output,
+    tell,
 )
-
-log = logging.getLogger(__name__)
 
 
 @click.command("reread")
@@ -57,5 +55,4 @@ def command(
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
         grade_filter=grade_filter(**criteria),
     )
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())

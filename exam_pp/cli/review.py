@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from exam_pp.cli.options import (
     grade_filter,
     prompt_file_option,
     required_output,
+    tell,
 )
-
-log = logging.getLogger(__name__)
 
 
 @click.command(name="review")
@@ -62,4 +60,5 @@ def command(
     page = review_page(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(page, output, [graded, bank, *prompt_files])
     if str(output) != "-":
-        log.info("Review page: %s (%.1f MB). Open it in a browser.", output, output.stat().st_size / 1e6)
+        size = output.stat().st_size / 1e6
+        tell([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])

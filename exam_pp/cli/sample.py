@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exam_pp.cli.options import PASSAGES, output_option
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import PASSAGES, output_option, tell
 
 
 @click.command("sample")
@@ -33,4 +30,4 @@ def command(
     """
     from exam_pp.phases.sample import SampleOptions, sample_file
 
-    log.info("%s", sample_file(passages, output, SampleOptions(queries, count, seed, by_judgment)))
+    tell([sample_file(passages, output, SampleOptions(queries, count, seed, by_judgment))])

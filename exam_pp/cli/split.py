@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import PASSAGES
+from exam_pp.cli.options import PASSAGES, tell
 from exam_pp.wording import counted
-
-log = logging.getLogger(__name__)
 
 
 @click.command("split")
@@ -26,4 +23,4 @@ def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> 
         raise click.UsageError("Say --parts N or --by-query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
     files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
-    log.info("%s with %s written to %s", files, queries, folder)
+    tell([f"{files} with {queries} written to {folder}"])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option
-
-log = logging.getLogger(__name__)
+from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option, tell
 
 
 @click.command("strip")
@@ -39,4 +36,5 @@ def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
         raise click.UsageError("Say what to drop, such as --grades, --texts or --human.")
     unwanted = Unwanted(grades=grade_filter(**options) if grades else None, **dropped_parts)
     dropped = strip_file(passages, output, unwanted)
-    log.info("Dropped: %s.", ", ".join(f"{what} ({count})" for what, count in dropped.items()) or "nothing")
+    left_out = ", ".join(f"{what} ({count})" for what, count in dropped.items())
+    tell([f"Dropped: {left_out or 'nothing'}."])

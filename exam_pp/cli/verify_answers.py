@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, GRADED, journal_options, required_output
+from exam_pp.cli.options import FILE, GRADED, journal_options, required_output, tell
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
-
-log = logging.getLogger(__name__)
 
 
 @click.command("verify-answers")
@@ -44,5 +41,4 @@ def command(
     answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
         summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
-    for line in summary.lines():
-        log.info("%s", line)
+    tell(summary.lines())
