@@ -100,7 +100,7 @@ def _text_table(table: Table) -> str:
         for i in range(len(table.rows))
     ]
     rows = [list(table.columns), *cells]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    widths = [max(_width(row[i]) for row in rows) for i in range(len(table.columns))]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
     lines = [
         "  ".join(_align(cell, w, n) for cell, w, n in zip(row, widths, numeric, strict=True)) for row in rows
@@ -116,7 +116,17 @@ def is_numeric(table: Table, column: int) -> bool:
 
 
 def _align(cell: str, width: int, numeric: bool) -> str:
-    return cell.rjust(width) if numeric else cell.ljust(width)
+    blank = " " * (width - _width(cell))
+    return blank + cell if numeric else cell + blank
+
+
+def _width(cell: str) -> int:
+    """The columns that a terminal needs: two for a Chinese character, none for an accent of its own."""
+    if cell.isascii():
+        return len(cell)
+    from rich.cells import cell_len  # noqa: PLC0415 - for few tables
+
+    return cell_len(cell)
 
 
 def tsv(report: Report) -> Iterator[str]:

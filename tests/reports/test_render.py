@@ -20,6 +20,14 @@ BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None,
 REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])
 
 
+def test_columns_of_text_are_aligned_on_the_terminal() -> None:
+    """Wide characters take two columns, combining accents none."""
+    table = Table(["system", "RR"], [["\u7cfb\u7edf", 0.5], ["nai\u0308ve", 0.25], ["plain", 1.0]])
+    lines = render(Report("", [table]), "text").splitlines()
+
+    assert lines[2:] == ["\u7cfb\u7edf    0.500", "nai\u0308ve   0.250", "plain   1.000"]
+
+
 def test_text() -> None:
     assert render(REPORT, "text") == (
         "Title\n\nPart\n====\n\nSome words.\n\nBoard\n"
