@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output, tell
+from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output, tell, together
 from exam_pp.cli.progress import progress
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _generate_options(function: F) -> F:
-    options = [
-        click.argument("queries", type=QUERIES_FILE),
-        required_output("Test bank."),
-        click.option(
-            "--count",
-            type=click.IntRange(1, 100),
-            help="How many to ask for and to keep.  [default: 10 for a query, all for a facet]",
-        ),
-        click.option(
-            "--no-facets", is_flag=True, help="Ask about whole queries even where they have facets."
-        ),
-        click.option(
-            "--repairs",
-            type=click.IntRange(0, 5),
-            default=1,
-            show_default=True,
-            help="How often a reply without a list is asked for again.",
-        ),
-        click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
-        click.option("--description", default="", help="Words about this bank, for its records."),
-        click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
-        model_options(),
-        journal_options,
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+_generate_options = together(
+    click.argument("queries", type=QUERIES_FILE),
+    required_output("Test bank."),
+    click.option(
+        "--count",
+        type=click.IntRange(1, 100),
+        help="How many to ask for and to keep.  [default: 10 for a query, all for a facet]",
+    ),
+    click.option("--no-facets", is_flag=True, help="Ask about whole queries even where they have facets."),
+    click.option(
+        "--repairs",
+        type=click.IntRange(0, 5),
+        default=1,
+        show_default=True,
+        help="How often a reply without a list is asked for again.",
+    ),
+    click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
+    click.option("--description", default="", help="Words about this bank, for its records."),
+    click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
+    model_options(),
+    journal_options,
+)
 
 
 @click.group("generate", cls=Group)

@@ -22,6 +22,7 @@ from exam_pp.cli.options import (
     log_notes,
     output_option,
     plot_option,
+    together,
 )
 from exam_pp.cli.ranges import NumberRange
 
@@ -73,22 +74,13 @@ def measures_option(default: str) -> Callable[[F], F]:
 
 def run_options(*, required: bool) -> Callable[[F], F]:
     """``--runs``, ``-m`` and ``--method-name``."""
-
-    def decorate(function: F) -> F:
-        for option in (
-            METHOD_NAME,
-            measures_option("nDCG@10"),
-            click.option(
-                "--runs",
-                type=FILES,
-                required=required,
-                help="Folder of run files: make a leaderboard.",
-            ),
-        ):
-            function = option(function)
-        return function
-
-    return decorate
+    return together(
+        click.option(
+            "--runs", type=FILES, required=required, help="Folder of run files: make a leaderboard."
+        ),
+        measures_option("nDCG@10"),
+        METHOD_NAME,
+    )
 
 
 @dataclass(frozen=True)

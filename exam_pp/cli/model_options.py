@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.options import together
 from exam_pp.cli.ranges import NumberRange
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 
 def model_options(*, required: bool = True) -> Callable[[F], F]:
     """Adds the options; :func:`take_model_options` turns what the command receives into an object."""
-    options = [
+    return together(
         click.option("--model", required=required, help=_MODEL_HELP),
         click.option(
             "--model-pipeline",
@@ -65,14 +66,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             help="Requests that an endpoint gets at a time.",
         ),
-    ]
-
-    def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    )
 
 
 def take_model_options(options: dict[str, Any]) -> ModelOptions:

@@ -87,6 +87,17 @@ METHOD_NAME = click.option(
 )
 
 
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several arguments and options as one decorator, in the order of the help."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
     """``-o FILE``; the default is standard output."""
     return click.option("-o", "--output", type=OUTPUT_PATH, default="-", help=help_text)
@@ -110,23 +121,19 @@ def min_relevant_option(*also_called: str) -> Callable[[F], F]:
     )
 
 
-def journal_options(function: F) -> F:
-    """How a command that asks a model continues after an interruption."""
-    options = [
-        click.option(
-            "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
-        ),
-        click.option(
-            "--journal",
-            "journal_file",
-            type=click.Path(path_type=Path),
-            help="Reply journal.  [default: next to -o]",
-        ),
-        click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+journal_options = together(
+    click.option(
+        "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
+    ),
+    click.option(
+        "--journal",
+        "journal_file",
+        type=click.Path(path_type=Path),
+        help="Reply journal.  [default: next to -o]",
+    ),
+    click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
+)
+"""How a command that asks a model continues after an interruption."""
 
 
 class _Format(click.Choice[str]):
@@ -154,33 +161,29 @@ def format_option(*others: str) -> Callable[[F], F]:
     )
 
 
-def filter_options(function: F) -> F:
-    """Which grades to look at; the command receives ``grade_filter``-ready keyword arguments."""
-    options = [
-        click.option("--model", help="Only grades by this model."),
-        click.option("--prompt-class", help="Only grades made with this prompt."),
-        click.option(
-            "--prompt-type",
-            type=click.Choice(["question", "nugget", "direct"]),
-            help="Only grades of this kind.",
-        ),
-        click.option("--prompt-hash", help="Only grades made with this version of the prompt's words."),
-        click.option(
-            "--question-set",
-            type=click.Choice(["tqa", "genq", "question-bank"]),
-            help="Only grades of this kind of bank.",
-        ),
-        click.option(
-            "--grade-choice",
-            type=click.Choice(["unite", "first"]),
-            default="unite",
-            show_default=True,
-            help="Unite equal model and prompt (later ratings win), or take the first as published.",
-        ),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+filter_options = together(
+    click.option("--model", help="Only grades by this model."),
+    click.option("--prompt-class", help="Only grades made with this prompt."),
+    click.option(
+        "--prompt-type",
+        type=click.Choice(["question", "nugget", "direct"]),
+        help="Only grades of this kind.",
+    ),
+    click.option("--prompt-hash", help="Only grades made with this version of the prompt's words."),
+    click.option(
+        "--question-set",
+        type=click.Choice(["tqa", "genq", "question-bank"]),
+        help="Only grades of this kind of bank.",
+    ),
+    click.option(
+        "--grade-choice",
+        type=click.Choice(["unite", "first"]),
+        default="unite",
+        show_default=True,
+        help="Unite equal model and prompt (later ratings win), or take the first as published.",
+    ),
+)
+"""Which grades to look at; the command receives ``grade_filter``-ready keyword arguments."""
 
 
 def grade_filter(

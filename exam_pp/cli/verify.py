@@ -21,6 +21,7 @@ from exam_pp.cli.options import (
     grade_filter,
     min_relevant_option,
     output_option,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -34,33 +35,27 @@ def command() -> None:
     """Reports for people who check how the model graded."""
 
 
-def _report(function: F) -> F:
-    """Arguments and options of every report: what to look at, and how to write it."""
-    options = [
-        GRADED,
-        click.option(
-            "--bank",
-            type=FILE,
-            help="The test bank: the words of its entries. Without it, graded ids stand for them.",
-        ),
-        click.option(
-            "--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."
-        ),
-        click.option(
-            "--system",
-            "systems",
-            multiple=True,
-            metavar="NAME",
-            help="Only passages that this system returned; may be repeated.",
-        ),
-        filter_options,
-        answers_class_option,
-        format_option(),
-        output_option(),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+_report = together(
+    GRADED,
+    click.option(
+        "--bank",
+        type=FILE,
+        help="The test bank: the words of its entries. Without it, graded ids stand for them.",
+    ),
+    click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."),
+    click.option(
+        "--system",
+        "systems",
+        multiple=True,
+        metavar="NAME",
+        help="Only passages that this system returned; may be repeated.",
+    ),
+    filter_options,
+    answers_class_option,
+    format_option(),
+    output_option(),
+)
+"""Arguments and options of every report: what to look at, and how to write it."""
 
 
 def _limit(what: str, default: int | None = None) -> Callable[[F], F]:
