@@ -92,7 +92,7 @@ def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
     page.page.keyboard.type("a com")
     other.page.focus(".grid")
     other.press("j", "4")
-    page.page.wait_for_function("document.querySelector('#status').textContent.startsWith('2 ratings')")
+    page.page.wait_for_selector("#status:has-text('2 ratings')")
     page.page.keyboard.type("ment")
     assert page.page.evaluate("document.activeElement.value") == "a comment"
     # So is a dialog, and what it changes is shown.
@@ -145,13 +145,13 @@ def test_edits_of_another_file_are_to_be_saved_again(page: Tab, small: Path, tmp
     page.page.wait_for_selector("#dialog[open] .primary")
     assert "for another graded file" in page.text("#dialog")
     page.page.click("#dialog .primary")
-    page.page.wait_for_function("document.querySelector('#status').textContent === '1 rating: not saved'")
+    page.page.wait_for_selector("#status:text-is('1 rating: not saved')")
     with page.page.expect_download() as download:
         page.press("Control+s")
     download.value.save_as(tmp_path / "edits.json")
     assert page.text("#status") == "1 rating: saved"
     page.page.set_input_files("#load-file", tmp_path / "edits.json")
-    page.page.wait_for_function("document.querySelector('#announcer').textContent.startsWith('Loaded')")
+    page.page.wait_for_selector("#announcer:has-text('Loaded')", state="attached")
     assert page.text("#status") == "1 rating: saved"
     run("apply-edits", small / "graded.jsonl", tmp_path / "edits.json", "-o", tmp_path / "out.jsonl")
 
