@@ -196,21 +196,21 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
 def _check_judgments(
     query_id: str, passage: Passage, judgments: Sequence[Judgment], where: str, note: Note
 ) -> None:
-    seen: dict[str, int] = {}
+    levels: dict[str, list[int]] = defaultdict(list)
     for judgment in judgments:
+        levels[judgment.query_id].append(judgment.relevance)
         if judgment.passage_id != passage.passage_id:
             note("wrong-id", where, f"has a judgment of the passage {judgment.passage_id}")
         if query_id not in (judgment.query_id, judgment.title_query) and not judgment.query_id.startswith(
             query_id + "/"
         ):
             note("wrong-id", where, f"has a judgment for the query {judgment.query_id}")
-        before = seen.setdefault(judgment.query_id, judgment.relevance)
-        if before != judgment.relevance:
-            note("judgment-conflict", where, f"is judged {before} and {judgment.relevance}")
-        elif (
-            sum(other.query_id == judgment.query_id for other in judgments) > 1 and judgment is judgments[-1]
-        ):
-            note("duplicate-judgment", where, f"is judged {judgment.relevance} several times")
+    for found in map(Counter, levels.values()):
+        if len(found) > 1:
+            note("judgment-conflict", where, f"is judged {' and '.join(map(str, found))}")
+        for level, times in found.items():
+            if times > 1:
+                note("duplicate-judgment", where, f"is judged {level} several times")
 
 
 def _check_ids_of_rankings(

@@ -44,6 +44,14 @@ def judged(*relevance: int, query: str = "q", passage_id: str = "p") -> dict[str
     return passage("p", paragraph_data={"judgments": judgments, "rankings": []})
 
 
+def judged_for_facets(*judgments: tuple[str, int]) -> dict[str, Any]:
+    found = [
+        {"paragraphId": "p", "query": query, "relevance": level, "titleQuery": "q"}
+        for query, level in judgments
+    ]
+    return passage("p", paragraph_data={"judgments": found, "rankings": []})
+
+
 def graded(**keys: Any) -> dict[str, Any]:
     return passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 0}) | keys])
 
@@ -71,7 +79,9 @@ CASES: list[tuple[str, list[Any]]] = [
     ("wrong-id", [ranked("p", 1, 1.0, paragraphId="other")]),
     ("wrong-id", [ranked("p", 1, 1.0, queryId="other")]),
     ("duplicate-judgment", [judged(1, 1)]),
+    ("duplicate-judgment", [judged_for_facets(("q", 1), ("q", 1), ("q/f", 2))]),
     ("judgment-conflict", [judged(1, 2)]),
+    ("shared-rank", [ranked("a", 1, 1.0), ranked("b", 1, 2.0)]),
     ("shared-rank", [ranked("a", 1, 1.0), ranked("b", 1, 1.0)]),
     ("rank-holes", [ranked("a", 1, 2.0), ranked("b", 3, 1.0)]),
     ("rank-holes", [ranked("a", 2, 2.0)]),
@@ -119,7 +129,7 @@ def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -
 _OF_A_TITLE = {"paragraphId": "p", "query": "other", "relevance": 1, "titleQuery": "q"}
 GOOD_LINES = [
     [passage("p", exam_grades=[rubric({f"q/facet/{MD5}": 5})])],
-    [judged(1, query="q/facet")],
+    [judged_for_facets(("q/f", 1), ("q/g", 2))],
     [passage("p", paragraph_data={"judgments": [_OF_A_TITLE], "rankings": []})],
     [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], expected=0.75, margin=0.5)],
     [direct(2, relevance_label=2), direct(0) | {"paragraph_id": "other"}],
@@ -272,6 +282,12 @@ def test_grades_of_another_kind_are_not_compared(write_jsonl: Write, tiny_bank: 
     }
     values = [["q1", [passage("p", exam_grades=[rubric({"q1/a": 1, "q1/b": 2}), nuggets])]], PASSAGES[1]]
     assert found(write_jsonl("graded.jsonl", values), banks=[tiny_bank]) == []
+
+
+def test_grades_of_no_kind_are_compared_with_every_bank(write_jsonl: Write, tiny_bank: Path) -> None:
+    old = {"correctAnswered": ["q1/zzz"], "wrongAnswered": []}
+    path = write_jsonl("g.jsonl", [["q1", [passage("p", exam_grades=[old])]]])
+    assert ("unknown-entry", 1) in found(path, banks=[tiny_bank])
 
 
 def test_ungraded_entries_count_as_asked(write_jsonl: Write, tiny_bank: Path) -> None:
