@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from exam_pp.errors import UnknownNameError
+from exam_pp.errors import ModelError, UnknownNameError
 from exam_pp.messages import Completion, Request
 from exam_pp.registry import Registry
 
@@ -112,6 +112,8 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     _refuse_misspelt_name(options.model)
+    if options.base_url and options.pipeline != "openai":
+        raise ModelError("--base-url is for endpoints: add --model-pipeline openai, or leave it out.")
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 

@@ -184,8 +184,12 @@ class CausalLLM(DecoderLLM):
             ids, mask = self._pad(prompts, shared)
             cache = self._prefill(ids, mask, shared) if first.labels or shared else None
             logprobs = self._label_logprobs(first.labels, ids, mask, cache, one_line)
-            texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line)
-        return [Completion(text, label_logprobs=probs) for text, probs in zip(texts, logprobs, strict=True)]
+            watcher = _OverflowWatcher(self._options.beams)
+            texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line, watcher)
+        return [
+            Completion(text, label_logprobs=probs) if fine else Completion(error=self._placed.overflow)
+            for text, probs, fine in zip(texts, logprobs, watcher.sound(len(prompts)), strict=True)
+        ]
 
     def _shared_tokens(self, prompts: list[list[int]]) -> int:
         """How many tokens all rows begin with, where it pays and the model allows it."""
@@ -271,7 +275,13 @@ class CausalLLM(DecoderLLM):
         return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
 
     def _replies(
-        self, ids: torch.Tensor, mask: torch.Tensor, cache: Any, max_new_tokens: int, one_line: bool
+        self,
+        ids: torch.Tensor,
+        mask: torch.Tensor,
+        cache: Any,
+        max_new_tokens: int,
+        one_line: bool,
+        watcher: _OverflowWatcher,
     ) -> list[str]:
         transformers = import_transformers()
         config = transformers.GenerationConfig(
@@ -282,7 +292,8 @@ class CausalLLM(DecoderLLM):
             pad_token_id=self._pad_id,
             eos_token_id=self._stops or None,
         )
-        options = {} if cache is None else {"past_key_values": cache}
+        options: dict[str, Any] = {} if cache is None else {"past_key_values": cache}
+        options["logits_processor"] = [watcher]
         if one_line:
             options["stopping_criteria"] = transformers.StoppingCriteriaList([self._line_end(ids.shape[1])])
         output = self._model.generate(ids, attention_mask=mask, generation_config=config, **options)
@@ -297,3 +308,23 @@ class CausalLLM(DecoderLLM):
             return marks
 
         return has_line
+
+
+class _OverflowWatcher:
+    """Watches the scores of a search for numbers that are none; changes nothing."""
+
+    def __init__(self, beams: int) -> None:
+        self._beams = beams
+        self._unsound: torch.Tensor | None = None
+
+    def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        found = ~(scores < float("inf")).all(-1)  # what is not a number is smaller than nothing
+        self._unsound = found if self._unsound is None else self._unsound | found
+        return scores
+
+    def sound(self, rows: int) -> list[bool]:
+        """Whether all scores of each row were numbers."""
+        if self._unsound is None:
+            return [True] * rows
+        fine: list[bool] = (~self._unsound.view(rows, self._beams).any(-1)).tolist()
+        return fine

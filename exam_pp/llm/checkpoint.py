@@ -124,6 +124,11 @@ class ModelCheckpoint:
             )
         self.options = options
         self.path = checkpoint_path(options)
+        if options.revision and Path(self.path).is_dir():
+            raise ModelError(
+                f"--revision is for models of the Hugging Face Hub, and {options.model!r} is a folder: its "
+                "files are its only revision."
+            )
         try:
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, revision=options.revision)
         except _LOAD_ERRORS as error:
@@ -270,6 +275,11 @@ class PlacedModel:
     def on_gpu(self) -> bool:
         """Whether batches may be large."""
         return self.device.startswith("cuda")
+
+    @property
+    def overflow(self) -> str:
+        """Why there is no reply: it would be empty or noise, and be read as a grade."""
+        return f"the model's numbers overflow in {self._dtype}: choose another --dtype"
 
     def provenance(self) -> dict[str, str]:
         """Engine, dtype, device kind and versions."""

@@ -100,10 +100,15 @@ class PromptEncoder:
             encoding = self._tokenizer(
                 text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
             )
-            offsets = encoding["offset_mapping"]
-            kept = min(tokens, len(offsets))
-            end = offsets[kept - 1][1] if kept else 0
-            _remember(self._shortened, key, (text[:end], len(offsets) - kept))
+            ids, offsets = encoding["input_ids"], encoding.get("offset_mapping")
+            kept = min(tokens, len(ids))
+            if offsets is None:  # tokenizers in Python, such as ByT5's, do not tell
+                start = self._tokenizer.decode(
+                    ids[:kept], skip_special_tokens=True, clean_up_tokenization_spaces=False
+                )
+            else:
+                start = text[: offsets[kept - 1][1] if kept else 0]
+            _remember(self._shortened, key, (start, len(ids) - kept))
         return self._shortened[key]
 
     def _piece(self, text: str) -> _Piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import math
 import random
@@ -299,3 +300,23 @@ def test_provenance_tells_what_decides_a_reply(causal_checkpoints: dict[str, Pat
     plain = load_llm(options(causal_checkpoints["plain"])).provenance()
     assert plain["prompt_format"] == "plain"
     assert plain["checkpoint_hash"] != chat["checkpoint_hash"]
+
+
+@pytest.mark.parametrize("labels", [LABELS, ()])
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_numbers_that_overflow_are_a_reason_and_no_grade(
+    causal_checkpoints: dict[str, Path], num_beams: int, labels: tuple[str, ...]
+) -> None:
+    options = ModelOptions(str(causal_checkpoints["plain"]), "text-generation", num_beams=num_beams)
+    llm: Any = load_llm(options)
+    embeddings = copy.deepcopy(llm._model.get_input_embeddings())  # not those of the output
+    (token,) = llm._tokenizer("5", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        embeddings.weight[token] = float("inf")
+    llm._model.set_input_embeddings(embeddings)
+    texts = ("a b", "5 b", "5 c d")
+    replies = dict(llm.generate([Request((Part(text),), labels, 5) for text in texts], [[0, 1, 2]]))
+    assert num_beams > 1 or replies[0].error is None  # some beam may have tried the token
+    for index in (1, 2):
+        assert replies[index].text == ""
+        assert "overflow in float32" in (replies[index].error or "")

@@ -229,6 +229,18 @@ def test_a_model_that_is_not_there(pipeline: str, model: str, words: str) -> Non
         load_llm(ModelOptions(model, pipeline=pipeline))
 
 
+@pytest.mark.parametrize("model", ["bundled", "lexical"])
+def test_an_address_without_its_pipeline_is_not_passed_over(model: str) -> None:
+    with pytest.raises(ModelError, match="add --model-pipeline openai"):
+        load_llm(ModelOptions(model, base_url="http://localhost:8000/v1"))
+
+
+@pytest.mark.parametrize("pipeline", LOCAL)
+def test_a_folder_has_no_revisions(pipeline: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="its files are its only revision"):
+        load_llm(ModelOptions(str(tmp_path), pipeline=pipeline, revision="main"))
+
+
 def test_ctranslate2_has_no_extractive_models() -> None:
     choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
     for options in choices:

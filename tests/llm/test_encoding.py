@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, ByT5Tokenizer
 
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.messages import Part, Request
@@ -64,3 +64,16 @@ def test_pieces_are_joined_for_word_by_word_tokenizers(
     monkeypatch.setattr(encoder, "_whole", None)  # joining needs no pass over the whole prompt
     (encoded,) = encoder.encode([request("what is this?", "a passage of words")])
     assert encoded.ids
+
+
+def test_a_tokenizer_without_offsets_shortens_too() -> None:
+    tokenizer = ByT5Tokenizer()
+    passage = "Ebbe und Flut: zwölf Stunden é世 " * 20
+    (encoded,) = PromptEncoder(tokenizer, 140).encode([request("why?", passage)])
+    assert encoded.error is None
+    assert len(encoded.ids) <= 140
+    words = tokenizer.decode(encoded.ids, skip_special_tokens=True)
+    start, _, kept = words.partition("Context: ")
+    assert start == request("why?", "").text.partition("Context: ")[0]
+    assert passage.startswith(kept)
+    assert len(passage.encode()) - len(kept.encode()) - 2 <= encoded.tokens_cut < len(passage.encode())

@@ -14,7 +14,7 @@ from exam_pp.cli.main import main
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm.base import BACKENDS, ModelOptions
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Completion, Request
+from exam_pp.messages import Completion, Part, Request
 from exam_pp.phases import grade_file as grade_file_module
 from exam_pp.phases.ask import Answerer
 from exam_pp.phases.grade import GradeOptions, GradeSummary, grade
@@ -291,6 +291,50 @@ def test_the_journal_can_be_kept_and_named(tiny_passages: Path, tiny_bank: Path,
         pass  # an unrelated file in the folder is left alone
     cli_grade(tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--journal", str(journal))
     assert not journal.exists()
+
+
+def test_a_batch_that_is_known_in_part_is_asked_whole_and_keeps_what_was_known() -> None:
+    journal, llm = Journal(None), FakeLLM(lambda request: "new")
+    answer = Answerer(llm, journal)
+    requests = [Request((Part(f"question {number}"),)) for number in range(20)]
+    journal.add({f"{journal.model}/{requests[3].key()}": Completion("old")})
+    assert [reply.text for reply in answer(requests)] == ["new"] * 3 + ["old"] + ["new"] * 16
+    assert llm.calls == 20
+    assert [reply.text for reply in answer(requests)] == ["new"] * 3 + ["old"] + ["new"] * 16
+    assert llm.calls == 20
+
+
+def test_replies_of_other_options_are_not_taken() -> None:
+    journal, asked = Journal(None), [Request((Part("why?"),))]
+
+    class Options(FakeLLM):
+        def __init__(self, reply: str, **options: Any) -> None:
+            super().__init__(lambda request: reply)
+            self.options = options
+
+        def provenance(self) -> dict[str, Any]:
+            return self.options
+
+    for reply, options in (("a", {"dtype": "float32"}), ("b", {"dtype": "bfloat16"}), ("c", {})):
+        assert [r.text for r in Answerer(Options(reply, **options), journal)(asked)] == [reply]
+    assert [r.text for r in Answerer(Options("d", dtype="float32"), journal)(asked)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Request((Part("ab"), Part("c"))),
+        Request((Part("a", role="system"), Part("bc"))),
+        Request((Part("a"), Part("bc", may_be_cut=True))),
+        Request((Part("a"), Part("bc")), labels=("0", "1")),
+        Request((Part("a"), Part("bc")), max_new_tokens=5),
+        Request((Part("a"), Part("bc")), one_line=True),
+    ],
+)
+def test_what_decides_a_reply_is_in_its_key(other: Request) -> None:
+    request = Request((Part("a"), Part("bc")))
+    assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
+    assert request.key() != other.key()
 
 
 def test_a_journal_of_another_model_is_not_continued_and_not_deleted(

@@ -123,6 +123,12 @@ def test_a_file_that_is_no_journal_is_refused_and_kept(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"my notes")
 
 
+def test_replies_are_on_the_disk_before_the_next_batch(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_removing_leaves_nothing(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     journal.add({"a": Completion("1")})
