@@ -148,6 +148,24 @@ def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_json
         assert "18 passages are graded in one file only" in summary.text
 
 
+def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
+    """Of ten entries 1, 2 and 3 are covered, or 3, 2 and 1: as floats, the sums differ by 1e-16."""
+
+    def covering(count: int) -> dict[str, int]:
+        return {f"e{n}": 5 if n < count else 0 for n in range(10)}
+
+    lines = [
+        [q, [ranked(q, 1, covering(one), {"one": 1}), ranked(q, 2, covering(4 - one), {"two": 1})]]
+        for q, one in (("q1", 1), ("q2", 2), ("q3", 3))
+    ]
+    side = Grading(write_jsonl("tied.jsonl", lines))
+    (table,) = [
+        t for t in tables_of(diff_report(side, side, diff(side, side))).values() if "Systems" in t.title
+    ]
+
+    assert [row[5:7] for row in table.rows] == [[1.5, 1.5], [1.5, 1.5]]
+
+
 def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:
     sides = grading(write_jsonl, "1", {"a": 5}, {"a": 0}), grading(write_jsonl, "2", {"a": 5}, {"a": 5})
 

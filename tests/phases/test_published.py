@@ -44,6 +44,17 @@ def test_nine_columns_and_the_correlations() -> None:
     assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
 
 
+def test_the_rank_of_the_board_is_by_its_first_measure() -> None:
+    names = ("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
+    values = {"a": (0.5, 0.9), "b": (0.7, 0.8)}
+    scores = [
+        Score(s, "1", name, v) for s, both in values.items() for name, v in zip(names, both, strict=True)
+    ]
+    lines = published_correlation(Evaluation(scores), {"a": 1.0, "b": 2.0}).splitlines()
+
+    assert [line.split("\t")[-1] for line in lines[1:3]] == ["2", "1"]
+
+
 def test_approximate_ranks_are_in_the_published_board_too() -> None:
     lines = published_correlation(board("RR"), RANKS).splitlines()
 
