@@ -99,7 +99,7 @@ def command(
     something to ask, 3 if there is nothing.
     """
     from exam_pp.phases.grade import GradeOptions
-    from exam_pp.phases.grade_file import GradeFiles
+    from exam_pp.phases.grade_file import GradeFiles, check_status
     from exam_pp.phases.prompt_files import choose_prompts
     from exam_pp.phases.shares import Shard
 
@@ -126,6 +126,8 @@ def command(
         options["queries"],
     )
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
+    if options["status_file"]:
+        check_status(options["status_file"], where, options["prompt_files"])
     if options["planned"]:
         _plan(where, model, what, shard, options["form"])
     else:

@@ -221,6 +221,13 @@ def journal_of(files: GradeFiles) -> Path | None:
     return files.journal
 
 
+def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] = ()) -> None:
+    """Raise :class:`OutputError` where the status would replace what the grading reads or writes."""
+    others = [*files.inputs, *prompt_files, files.output, journal_of(files)]
+    if any(other is not None and other.resolve() == status.resolve() for other in others):
+        raise OutputError(f"{status} is read or written by this grading: name another file with --status.")
+
+
 @contextmanager
 def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
     """The journal of an output; it goes when the block ends without an error, unless it holds more.
