@@ -44,13 +44,11 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """The value called ``name`` (or an alias of it); raises :class:`UnknownNameError`."""
         if name not in self:
-            self._read_plugins()
+            raise UnknownNameError(self._unknown(name))
         key = self._aliases.get(name, name)
         if key in self._lazy:
             self._values[key] = self._lazy[key]()
             del self._lazy[key]
-        if key not in self._values:
-            raise UnknownNameError(self._unknown(name))
         return self._values[key]
 
     def names(self) -> list[str]:
@@ -63,14 +61,20 @@ class Registry(Generic[T]):
         return tuple(alias for alias, of in self._aliases.items() if of == name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._values or name in self._lazy or name in self._aliases
+        """Whether we, or an installed package, have the name."""
+        if not self._is_taken(name):
+            self._read_plugins()
+        return self._is_taken(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
+    def _is_taken(self, name: object) -> bool:
+        return name in self._values or name in self._lazy or name in self._aliases
+
     def _claim(self, *names: str) -> None:
         for name in names:
-            if name in self:
+            if self._is_taken(name):
                 raise ValueError(f"the {self.kind} {name!r} is registered twice")
 
     def _unknown(self, name: str) -> str:
@@ -83,7 +87,7 @@ class Registry(Generic[T]):
             return
         self._plugins_read = True
         for entry in entry_points(group=self._group):
-            if entry.name not in self:
+            if not self._is_taken(entry.name):
                 self._lazy[entry.name] = lambda entry=entry: self._load(entry)  # type: ignore[misc]
 
     def _load(self, entry: object) -> T:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from exam_pp.errors import MissingExtraError, UnknownNameError
@@ -54,3 +57,17 @@ def test_aliases_and_taken_names() -> None:
     assert list(registry) == ["long-name"]
     with pytest.raises(ValueError, match="registered twice"):
         registry.add("short", 2)
+
+
+def test_names_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is only asked whether there is such a name: what a prompt's scale is, say."""
+    monkeypatch.setattr(
+        "exam_pp.registry.entry_points", lambda group: [EntryPoint("theirs", "math:pi", group), ours]
+    )
+    ours = EntryPoint("ours", "math:tau", "exam_pp.things")
+    things: Registry[float] = Registry("thing", "things")
+    things.add("ours", 1.0)
+    assert "theirs" in things
+    assert "other" not in things
+    assert (things.get("theirs"), things.get("ours")) == (math.pi, 1.0)
+    assert things.names() == ["ours", "theirs"]

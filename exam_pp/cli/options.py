@@ -144,7 +144,7 @@ class _Format(click.Choice[str]):
         if value not in self.choices:
             from exam_pp.reports.render import RENDERERS
 
-            if value in RENDERERS.names():
+            if value in RENDERERS:
                 return value
         return super().convert(value, param, ctx)
 
