@@ -97,6 +97,17 @@ def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
     assert rows_of(correlation(path, path))[0]["Kendall tau-b"] == pytest.approx(1)
 
 
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) -> None:
+    """As scores they would be ranked the other way round."""
+    path = tmp_path / "ranks"
+    path.write_text("".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1)))
+
+    assert official_ranks(path) == ({"a": 1.0, "b": 2.0, "c": 3.0}, [])
+    with pytest.raises(DataError, match="holds official ranks, not a leaderboard of scores"):
+        scores_by_measure(path)
+
+
 def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
     board, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
     board.write_text("system\tRR\na\t0.5\nb\t0.4\n")
