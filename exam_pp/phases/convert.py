@@ -61,6 +61,10 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
     source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source, "--from"))
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
+    if conversion.source.is_dir() and source_format.content != "runs":
+        raise SelectionError(
+            f"{conversion.source} is a folder: only runs are read as one, not {source_format.name}."
+        )
     inputs = conversion.inputs
     if not conversion.target.is_dir():
         check_output(conversion.target, inputs)

@@ -413,6 +413,11 @@ def test_every_format_is_in_the_table_once() -> None:
     assert sorted(str(row[1]) for row in table.rows) == FORMATS.names()
 
 
+def test_a_folder_holds_runs(tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="is a folder: only runs are read as one, not bank"):
+        convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
+
+
 def test_the_loss_report_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
