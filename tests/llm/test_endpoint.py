@@ -99,17 +99,27 @@ def test_label_likelihoods_come_from_the_first_token() -> None:
                 return completion("4", {"4": math.log(0.6), "5": math.log(0.2)})
             case "not a number":
                 return completion("4", {"4": math.nan, "5": -1.0})
+            case "more than certain":
+                return completion("4", {"4": 800.0})
             case "text":
                 return completion("The answer", {"The": -0.5, "4": -1.0})
             case _:
                 return completion("4")
 
     with serve(behave) as server:
-        names = ["all", "unlisted but negligible", "unlisted", "not a number", "text", "none"]
+        names = [
+            "all",
+            "unlisted but negligible",
+            "unlisted",
+            "not a number",
+            "text",
+            "none",
+            "more than certain",
+        ]
         replies = ask(server.url, [request(name, LABELS) for name in names])
     found = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
     assert found == [
-        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [],
+        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [], [0, 0, 0, 0, 1, 0],
     ]  # fmt: skip
 
 
@@ -250,6 +260,19 @@ def test_retry_after_is_respected() -> None:
     with serve(behave) as server:
         ask(server.url, [request("a")])
     assert times[1] - times[0] >= 0.6
+
+
+def test_no_server_makes_us_wait_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "LONGEST_RETRY_AFTER", 0.1)
+
+    def behave(body: dict[str, Any], count: int) -> Any:
+        return failure(429, "slow down", retry_after="3600") if count == 1 else rating(body)
+
+    with serve(behave) as server:
+        began = time.monotonic()
+        (reply,) = ask(server.url, [request("a")])
+    assert reply.error is None
+    assert time.monotonic() - began < 60
 
 
 def test_a_server_that_is_not_there() -> None:

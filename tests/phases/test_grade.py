@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,24 @@ def test_what_the_file_answers_is_not_asked_again(
     assert len(queries[1].passages[0].rubric_grades or []) == 2  # nothing new: no empty grades
     _, again = run(first, grown, FakeLLM(), regrade=True)
     assert again.pairs == 7
+
+
+def test_other_words_of_a_prompt_are_another_prompt(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path
+) -> None:
+    first = tmp_path / "first.jsonl"
+    cli_grade(tiny_passages, tiny_bank, first)
+    prompt = PROMPTS.get(RATING)
+    reworded = replace(prompt, template=prompt.template.replace("Question", "The question"))
+    assert reworded.hash != prompt.hash
+    for words, reused in ((prompt, 5), (reworded, 0)):
+        summary, llm = GradeSummary(), FakeLLM()
+        queries = grade(
+            read_passages(first), read_bank(tiny_bank), Answerer(llm, Journal(None)), model="fake",
+            provenance={}, options=GradeOptions(prompts=[words]), summary=summary,
+        )  # fmt: skip
+        assert list(queries)
+        assert (summary.reused, summary.pairs) == (reused, 5 - reused)
 
 
 def test_answers_of_another_revision_are_kept_and_told(
