@@ -119,7 +119,8 @@ def test_label_likelihoods_come_from_the_first_token() -> None:
         replies = ask(server.url, [request(name, LABELS) for name in names])
     found = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
     assert found == [
-        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [], [0, 0, 0, 0, 1, 0],
+        [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [],
+        [0, 0, 0, 0, 1, 0],
     ]  # fmt: skip
 
 
