@@ -263,6 +263,24 @@ def test_retry_after_is_respected() -> None:
     assert times[1] - times[0] >= 0.6
 
 
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 503, 529])
+def test_what_may_get_better_is_tried_again(status: int) -> None:
+    def behave(body: dict[str, Any], count: int) -> Any:
+        return failure(status, "not now") if count < 3 else rating(body)
+
+    with serve(behave) as server:
+        (reply,) = ask(server.url, [request("a")])
+    assert reply.error is None
+
+
+def test_an_empty_account_does_not_get_better() -> None:
+    error = {"message": "You exceeded your current quota.", "type": "t", "code": "insufficient_quota"}
+    with serve(lambda _body, _count: (429, {"error": error}, {})) as server:
+        with pytest.raises(ModelError, match=r"answers 429 \(You exceeded your current quota\)"):
+            ask(server.url, [request("a")])
+        assert len(server.bodies) == 1
+
+
 def test_no_server_makes_us_wait_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "LONGEST_RETRY_AFTER", 0.1)
 
