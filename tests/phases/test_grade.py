@@ -13,6 +13,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import QueryPassages
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import BACKENDS, ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Part, Request
@@ -354,6 +355,26 @@ def test_what_decides_a_reply_is_in_its_key(other: Request) -> None:
     request = Request((Part("a"), Part("bc")))
     assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
     assert request.key() != other.key()
+
+
+@pytest.mark.parametrize(("after", "kept"), [(0, False), (15, False), (16, True)])
+def test_an_error_keeps_the_journal_if_it_holds_anything(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, after: int, kept: bool, monkeypatch: Any
+) -> None:
+    class Fails(Dies):
+        def generate(self, requests: Sequence[Request], batches: Any = None) -> Any:
+            try:
+                yield from super().generate(requests, batches)
+            except KeyboardInterrupt:
+                raise ModelError("The endpoint has gone.") from None
+
+    texts = [{"paragraph_id": f"p{i}", "text": f"This text number {i} was written."} for i in range(30)]
+    passages, output = write_jsonl("many.jsonl", [["q1", texts]]), tmp_path / "out.jsonl"
+    monkeypatch.setattr("exam_pp.phases.grade_file.load_llm", lambda _options: Fails(after))
+    options = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    with pytest.raises(ModelError, match="has gone"):
+        grade_file(GradeFiles(passages, output, tiny_bank), ModelOptions("fake"), options)
+    assert journal_path(output).exists() == kept
 
 
 def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
