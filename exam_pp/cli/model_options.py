@@ -51,6 +51,13 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             is_flag=True,
             help="Greedy decoding instead of the published beams of 5 (other pipelines: always greedy).",
         ),
+        click.option(
+            "--thinking-tokens",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Room for a chat model or an endpoint to think aloud before it replies.",
+        ),
         click.option("--base-url", help="Endpoint for the pipeline openai, e.g. http://localhost:8000/v1."),
         click.option(
             "--timeout",
@@ -85,6 +92,7 @@ def take_model_options(options: dict[str, Any]) -> ModelOptions:
         batch_tokens=options.pop("batch_tokens"),
         num_beams=1 if options.pop("greedy") else None,
         threads=options.pop("threads"),
+        thinking_tokens=options.pop("thinking_tokens"),
         base_url=options.pop("base_url"),
         timeout=options.pop("timeout"),
         concurrency=options.pop("concurrency"),

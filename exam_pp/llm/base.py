@@ -33,6 +33,7 @@ class ModelOptions:
     ``num_beams`` is the beam size, 1 for greedy decoding (None: :attr:`beams` says).
     ``max_input_tokens`` bounds a prompt (None: what the model was made for).
     ``device_map="auto"`` spreads a model over all GPUs of the machine (and its memory).
+    ``thinking_tokens`` is the room for thoughts before each reply; 0: models that can are asked not to think.
     ``base_url``, ``timeout`` (seconds a call) and ``concurrency`` (calls at a time) are for endpoints.
     """
 
@@ -48,6 +49,7 @@ class ModelOptions:
     num_beams: int | None = None
     max_input_tokens: int | None = None
     threads: int | None = None
+    thinking_tokens: int = 0
     base_url: str | None = None
     timeout: float = 120.0
     concurrency: int = 16
@@ -56,6 +58,11 @@ class ModelOptions:
     def beams(self) -> int:
         """The asked beam size; else the published 5 for seq2seq models, and greedy for all others."""
         return self.num_beams or (PUBLISHED_BEAMS if self.pipeline == "text2text" else 1)
+
+    @property
+    def thinking(self) -> dict[str, int]:
+        """What grades record of the thoughts."""
+        return {"thinking_tokens": self.thinking_tokens} if self.thinking_tokens else {}
 
 
 class LLM(Protocol):
@@ -103,6 +110,7 @@ BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Model names that are a backend of their own."""
+_NEVER_THINK = ("text2text", "question-answering")
 
 
 def load_llm(options: ModelOptions) -> LLM:
@@ -114,6 +122,11 @@ def load_llm(options: ModelOptions) -> LLM:
     _refuse_misspelt_name(options.model)
     if options.base_url and options.pipeline != "openai":
         raise ModelError("--base-url is for endpoints: add --model-pipeline openai, or leave it out.")
+    if options.thinking_tokens and (options.model in _OWN_MODELS or options.pipeline in _NEVER_THINK):
+        raise ModelError(
+            "--thinking-tokens is for models that think aloud: those of --model-pipeline text-generation or "
+            "openai."
+        )
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 

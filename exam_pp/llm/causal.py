@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp import __version__
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
@@ -85,7 +86,13 @@ class DecoderLLM(BatchedLLM[Encoded]):
             checkpoint.context,
             options.max_input_tokens,
             checkpoint.ends(),
+            options.thinking_tokens,
         )
+        if options.thinking_tokens and not self._encoder.is_chat:
+            raise ModelError(
+                f"The model {options.model!r} has no chat template, so it does not think: leave out "
+                "--thinking-tokens."
+            )
         self._stops = sorted(self._encoder.stops)
 
     @abstractmethod
@@ -103,6 +110,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
             "num_beams": self._options.beams,
             "do_sample": False,
             "max_new_tokens": self._encoder.most_new_tokens,
+            **self._options.thinking,
             "max_input_tokens": self._encoder.max_tokens,
             "exam_pp": __version__,
         }

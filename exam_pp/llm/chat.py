@@ -30,15 +30,22 @@ def as_messages(parts: Iterable[Part]) -> list[dict[str, str]]:
 class CausalEncoder(PromptEncoder):
     """Encodes requests for a model of ``context`` tokens, and knows how its replies end.
 
-    A prompt leaves room for its reply: ``max_new_tokens``, but not more than half of the context.
-    ``stops`` are the token ids that end a reply.
+    A prompt leaves room for its reply: ``max_new_tokens`` and the model's thoughts, but not more than half of
+    the context. ``stops`` are the token ids that end a reply.
     """
 
     def __init__(
-        self, model: str, tokenizer: Any, context: int, max_tokens: int | None, stops: Iterable[int]
+        self,
+        model: str,
+        tokenizer: Any,
+        context: int,
+        max_tokens: int | None,
+        stops: Iterable[int],
+        thinking_tokens: int = 0,
     ) -> None:
         self._model = model
         self._context = context
+        self._thinking_tokens = thinking_tokens
         self._special = _special_tokens(tokenizer)
         self.is_chat = bool(getattr(tokenizer, "chat_template", None))
         self._template = _undated(tokenizer.get_chat_template()) if self.is_chat else ""
@@ -48,8 +55,8 @@ class CausalEncoder(PromptEncoder):
         self.stops = frozenset([*stops, *self._turn_end()])
 
     def new_tokens(self, request: Request) -> int:
-        """How long the reply may be."""
-        return min(request.max_new_tokens, self.most_new_tokens)
+        """How long the reply may be, with the thoughts before it."""
+        return min(request.max_new_tokens + self._thinking_tokens, self.most_new_tokens)
 
     @property
     def most_new_tokens(self) -> int:
@@ -116,7 +123,7 @@ class CausalEncoder(PromptEncoder):
             chat_template=self._template,
             tokenize=False,
             add_generation_prompt=True,
-            enable_thinking=False,
+            enable_thinking=bool(self._thinking_tokens),
             **options,
         )
         return text

@@ -115,6 +115,7 @@ class EndpointLLM:
             "base_url": f"{url.scheme}://{url.netloc}{url.path}",
             "temperature": 0,
             "max_new_tokens": LONGEST_REPLY,
+            **self._options.thinking,
             "exam_pp": __version__,
         }
 
@@ -239,14 +240,13 @@ class EndpointLLM:
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
         messages = as_messages(request.parts)
+        longest = min(request.max_new_tokens, LONGEST_REPLY) + self._options.thinking_tokens
         arguments: dict[str, Any] = {
             "model": self.name,
             "messages": [message | {"content": clean(message["content"])} for message in messages],
             "temperature": 0,
             # The newer name is the only one for some of OpenAI's models, and unknown to many servers.
-            "max_completion_tokens" if self._is_openai else "max_tokens": min(
-                request.max_new_tokens, LONGEST_REPLY
-            ),
+            "max_completion_tokens" if self._is_openai else "max_tokens": longest,
         }
         if wants_logprobs:
             arguments |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}

@@ -129,8 +129,18 @@ def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[Gra
             yield grades
 
 
-DECISIVE = ("revision", "checkpoint_hash", "base_url", "dtype", "num_beams", "max_input_tokens")
+DECISIVE = (
+    "revision",
+    "checkpoint_hash",
+    "base_url",
+    "dtype",
+    "num_beams",
+    "max_input_tokens",
+    "thinking_tokens",
+)
 """Of what is recorded with grades: what makes them grades of another model in all but its name."""
+_UNSAID = {"thinking_tokens": 0}
+"""Decisive options that are recorded only where they are used."""
 
 
 def _answered_otherwise(
@@ -138,8 +148,9 @@ def _answered_otherwise(
 ) -> Counter[str]:
     """How many of the ids have a grade that records another value of a decisive option, by option."""
     found: dict[str, list[str]] = {}
+    options = _UNSAID | options
     for grades in _grades_by(passage, prompt, model):
-        recorded = grades.model_options or {}
+        recorded = _UNSAID | (grades.model_options or {})
         others = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
         for key in grades.graded_ids().intersection(asked_for):
             found[key] = min(found.get(key, others), others, key=len)  # the grade that comes nearest

@@ -128,8 +128,9 @@ def grade_file(
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
     llm = prepare_llm(team.place(model), files)
-    wanted, options = options, settle_soft(options, llm)
-    summary = FileSummary(output=str(files.output), soft_left_out=_leaves_out_soft(wanted, options))
+    wanted, options = options, settle_soft(options, llm, model)
+    left_out = not model.thinking_tokens and _leaves_out_soft(wanted, options)
+    summary = FileSummary(output=str(files.output), soft_left_out=left_out)
     with open_journal(files, team) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), team)
         graded = grade(
@@ -180,10 +181,16 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
     return replace(options, positions=shard.positions(queries, exam.bank))
 
 
-def settle_soft(options: GradeOptions, llm: LLM) -> GradeOptions:
-    """Unless the options say it: soft grades where they come with the grades, not where they cost as much."""
-    if options.soft is not None:
-        return options
+def settle_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
+    """Unless the options say it: soft grades where they come with the grades, not where they cost as much.
+
+    A model that thinks first has none: likelihoods are those of labels at once. Raises
+    :class:`SelectionError` if they are asked of it.
+    """
+    if model.thinking_tokens and options.soft:
+        raise SelectionError("A model that thinks aloud gives no soft grades: --soft or --thinking-tokens.")
+    if options.soft is not None or model.thinking_tokens:
+        return replace(options, soft=bool(options.soft))
     return replace(options, soft=not (isinstance(llm, ChargesForLabels) and llm.labels_are_dear))
 
 

@@ -159,7 +159,7 @@ def plan_grading(
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()
     llm = prepare_llm(model, files)
-    options = settle_soft(options, llm)
+    options = settle_soft(options, llm, model)
     loading = time.monotonic() - began
     summary = GradeSummary()
     began = time.monotonic()

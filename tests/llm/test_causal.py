@@ -268,6 +268,37 @@ def test_the_day_of_the_grading_is_no_part_of_a_prompt(
     assert llm.provenance()["prompt_date"] == "2024-07-26"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_model_may_think_first(causal_checkpoints: dict[str, Path], tmp_path: Path, engine: str) -> None:
+    """The template hears of it, as Qwen's does, and the reply gets the room that thoughts take."""
+    model, tokenizer = load(causal_checkpoints["chat"])
+    model.save_pretrained(tmp_path)
+    tokenizer.chat_template += "{{ 'think ' if enable_thinking else 'no thoughts ' }}"
+    tokenizer.save_pretrained(tmp_path)
+    for tokens, words in ((0, "no thoughts"), (5, "think")):
+        llm: Any = load_llm(options(tmp_path, engine, thinking_tokens=tokens))
+        request = as_request("a b c", max_new_tokens=1)
+        (encoded,) = llm.encode([request])
+        prompt = tokenizer.decode(encoded.ids)
+        assert prompt.endswith(f"{words} ")
+        (reply,) = (completion for _, completion in llm.generate([request]))
+        length = len(encoded.ids)
+        expected = model.generate(
+            torch.tensor([encoded.ids]), max_new_tokens=1 + tokens, do_sample=False,
+            eos_token_id=ends(tokenizer),
+        )[0, length:]  # fmt: skip
+        assert reply.text == tokenizer.decode(expected, skip_special_tokens=True).strip()
+        assert llm.provenance().get("thinking_tokens", 0) == tokens
+
+
+def test_what_cannot_think_is_not_given_time(causal_checkpoints: dict[str, Path]) -> None:
+    with pytest.raises(ModelError, match="no chat template, so it does not think"):
+        load_llm(options(causal_checkpoints["plain"], thinking_tokens=5))
+    for model, pipeline in (("bundled", "text2text"), ("fake", "text-generation")):
+        with pytest.raises(ModelError, match="is for models that think aloud"):
+            load_llm(ModelOptions(model, pipeline=pipeline, thinking_tokens=5))
+
+
 def test_a_chat_prompt_needs_a_template(causal_checkpoints: dict[str, Path]) -> None:
     llm = load_llm(options(causal_checkpoints["plain"]))
     with pytest.raises(ModelError, match=r"role 'system', but the model .* has no chat template"):

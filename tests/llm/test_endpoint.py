@@ -65,6 +65,14 @@ def test_what_is_sent() -> None:
         assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
 
 
+def test_thoughts_have_room_of_their_own() -> None:
+    with serve() as server:
+        ask(server.url, [request("a")], thinking_tokens=2000)
+        assert server.bodies[0]["max_tokens"] == 2007
+        assert load_llm(options(server.url, thinking_tokens=2000)).provenance()["thinking_tokens"] == 2000
+        assert "thinking_tokens" not in load_llm(options(server.url)).provenance()
+
+
 def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with serve() as server:

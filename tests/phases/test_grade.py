@@ -13,7 +13,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import QueryPassages
-from exam_pp.errors import ModelError
+from exam_pp.errors import ModelError, SelectionError
 from exam_pp.llm.base import BACKENDS, ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Part, Request
@@ -230,6 +230,28 @@ def test_soft_grades_are_stored_where_they_are_cheap_or_asked_for(
     summary = grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
     assert ('"expected"' in output.read_text("utf-8")) is stored
     assert any("--soft" in line for line in summary.lines()) is (asked is None and dear)
+
+
+def test_a_model_that_thinks_first_gives_no_soft_grades(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Completion:
+        asked.append(request)
+        return Completion("<think>2? No: three.</think>\n3")
+
+    monkeypatch.setattr(grade_file_module, "load_llm", lambda options: FakeLLM(answer))
+    model = ModelOptions("some", pipeline="openai", thinking_tokens=100)
+    files = GradeFiles(tiny_passages, tmp_path / "out.jsonl", tiny_bank)
+    summary = grade_file(files, model, GradeOptions([PROMPTS.get(RATING)]))
+    assert not any(request.labels for request in asked)
+    assert not any("soft" in line for line in summary.lines())
+    passages = [passage for line in read_passages(files.output) for passage in line.passages]
+    found = [grades for passage in passages for grades in passage.grade_sets() if grades.model == "fake"]
+    assert {rating for grades in found for rating in grades.entry_ratings().values()} == {3}
+    with pytest.raises(SelectionError, match="gives no soft grades"):
+        grade_file(files, model, GradeOptions([PROMPTS.get(RATING)], soft=True))
 
 
 def test_queries_without_bank_entries_pass_through(
