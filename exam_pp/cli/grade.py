@@ -105,7 +105,7 @@ def command(
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
-    model = take_model_options(options)
+    model = take_model_options(options, in_team=True)
     what = GradeOptions(
         prompts=choose_prompts(prompt_classes, options["prompt_files"]),
         unparsed=options["unparsed"],

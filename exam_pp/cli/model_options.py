@@ -76,10 +76,16 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
     )
 
 
-def take_model_options(options: dict[str, Any]) -> ModelOptions:
-    """Remove the model's options from what a command received, and return them as an object."""
-    from exam_pp.llm import ModelOptions
+def take_model_options(options: dict[str, Any], *, in_team: bool = False) -> ModelOptions:
+    """Remove the model's options from what a command received, and return them as an object.
 
+    A command that is not meant for a team of processes is refused there.
+    """
+    from exam_pp.llm import ModelOptions
+    from exam_pp.phases.team import refuse_team
+
+    if not in_team:
+        refuse_team()
     return ModelOptions(
         model=options.pop("model"),
         pipeline=options.pop("model_pipeline"),

@@ -121,7 +121,7 @@ class TorchTeam(Team):
 @contextmanager
 def team_from_environment() -> Iterator[Team]:
     """The team that a launcher announces in the environment; without one, this process alone."""
-    if int(os.environ.get("WORLD_SIZE") or 1) < 2 or not {"RANK", "MASTER_ADDR"} <= os.environ.keys():
+    if not _is_announced():
         _tell_lonely()
         yield ALONE
         return
@@ -129,6 +129,20 @@ def team_from_environment() -> Iterator[Team]:
     yield team
     # After an error the end of the process tells the others.
     team.close()
+
+
+def refuse_team() -> None:
+    """Raise :class:`SelectionError` in a process of a team, for work that is not shared: all would do all."""
+    if _is_announced():
+        raise SelectionError(
+            "Only `exam-pp grade` shares its work among processes: start this command without "
+            "`accelerate launch` or torchrun."
+        )
+
+
+def _is_announced() -> bool:
+    size = int(os.environ.get("WORLD_SIZE") or 1)
+    return size > 1 and {"RANK", "MASTER_ADDR"} <= os.environ.keys()
 
 
 def _tell_lonely() -> None:

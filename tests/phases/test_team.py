@@ -263,6 +263,21 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) 
         assert team.place(ModelOptions("m")) == ModelOptions("m")
 
 
+@pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])
+def test_only_grade_is_for_teams(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "1"), ("MASTER_ADDR", "localhost")):
+        monkeypatch.setenv(name, value)
+    queries = tmp_path / "q.tsv"
+    queries.write_text("q\tWhat?\n")
+    arguments = [*command.split(), str(queries), "--model", "fake", "-o", str(tmp_path / "bank.jsonl")]
+    with pytest.raises(SystemExit, match="1"):
+        main(arguments)
+    assert "Only `exam-pp grade` shares its work" in capsys.readouterr().err
+    assert not (tmp_path / "bank.jsonl").exists()
+
+
 def test_a_broken_run_says_so_in_its_status(tiny_passages: Path, tmp_path: Path) -> None:
     status, bank = tmp_path / "status.json", tmp_path / "bank.jsonl"
     bank.write_text("{\n")
