@@ -229,8 +229,9 @@ def _check_ids_of_rankings(
 
 def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
     """A system; where it ranked passages for a facet of the query, that is a ranking of its own."""
-    facet = ranking.query_id.removeprefix(f"{query_id}/")
-    return ranking.method if ranking.query_id in (query_id, facet) else f"{ranking.method} ({facet})"
+    if ranking.query_id == query_id or not ranking.query_id.startswith(f"{query_id}/"):
+        return ranking.method
+    return f"{ranking.method} ({ranking.query_id.removeprefix(f'{query_id}/')})"
 
 
 def _check_rankings(query: QueryPassages, note: Note) -> None:

@@ -8,7 +8,7 @@ from typing import get_args
 
 from exam_pp.data_model import DirectGrade, PromptKind, RubricGrades, SelfRating
 from exam_pp.grade_filter import GradeKey
-from exam_pp.prompts import PROMPTS
+from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 from exam_pp.wording import counted
 
@@ -22,15 +22,18 @@ _SOFT_TOLERANCE = 0.01
 
 def check_grades(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
     """Note what is wrong with a set of grades, by itself."""
+    prompt_class = GradeKey.of(grades).prompt_class
+    prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
+    most = None if prompt is None else _highest(prompt)
     if isinstance(grades, RubricGrades):
         _check_lists(grades, where, note)
         _check_summary(grades, where, note)
-        _check_kind(grades, where, note)
+        _check_kind(grades, prompt, where, note)
         _check_assignments(grades, where, note)
     else:
         _check_direct(grades, where, note)
-    _check_scale(grades, where, note)
-    _check_soft(grades, where, note)
+    _check_scale(grades, most, where, note)
+    _check_soft(grades, most, where, note)
 
 
 def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
@@ -89,21 +92,16 @@ def _check_direct(grade: DirectGrade, where: str, note: Note) -> None:
         note("summary", where, f"relevance_label is {grade.relevance_label}, but should be {rating}")
 
 
-def _check_kind(grades: RubricGrades, where: str, note: Note) -> None:
+def _check_kind(grades: RubricGrades, prompt: Prompt | None, where: str, note: Note) -> None:
     """Whether those who ask for grades of a kind, or for ratings, get these."""
-    kinds = {"question" if rating.question_id else "nugget" for rating in grades.self_ratings or ()}
     kind = grades.prompt_type
     if kind is not None and kind not in get_args(PromptKind):
         note("prompt-type", where, f"{kind!r} is none of {', '.join(get_args(PromptKind))}")
-    elif kind in ("question", "nugget") and kinds - {kind}:
-        note(
-            "prompt-type",
-            where,
-            f"the prompt type is {kind}, but there are ratings of {min(kinds - {kind})}s",
-        )
-    prompt_class = GradeKey.of(grades).prompt_class
-    rated = prompt_class in PROMPTS and PROMPTS.get(prompt_class).is_rated
-    if rated and not grades.is_rated and grades.graded_ids():
+    elif kind in ("question", "nugget"):
+        others = {"question" if rating.question_id else "nugget" for rating in grades.self_ratings or ()}
+        for other in others - {kind}:
+            note("prompt-type", where, f"the prompt type is {kind}, but there are ratings of {other}s")
+    if prompt is not None and prompt.is_rated and not grades.is_rated and grades.graded_ids():
         note("no-ratings", where, "entries are only correct or wrong, though the prompt asks for ratings")
 
 
@@ -117,41 +115,34 @@ def _check_assignments(grades: RubricGrades, where: str, note: Note) -> None:
             note("assignment", where, f"{item.nugget_id} is {item.assignment}, but has no rating of {rating}")
 
 
-def _check_scale(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
+def _check_scale(grades: RubricGrades | DirectGrade, most: int | None, where: str, note: Note) -> None:
     if not grades.is_rated:
         return
-    most = _highest(GradeKey.of(grades).prompt_class)
     for entry_id, rating in grades.entry_ratings().items():
         if rating < 0 or (most is not None and rating > most):
             scale = "below 0" if rating < 0 else f"outside the scale of 0 to {most}"
             note("rating-scale", where, f"{entry_id} is rated {rating}, {scale}")
 
 
-def _highest(prompt_class: str) -> int | None:
-    """The highest rating of a prompt; None for prompts that we do not know."""
-    prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
-    if prompt is None:
-        return None
+def _highest(prompt: Prompt) -> int | None:
     if prompt.max_rating is not None:
         return prompt.max_rating
     return len(prompt.choices) - 1 if prompt.choices else None
 
 
-def _check_soft(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
+def _check_soft(grades: RubricGrades | DirectGrade, most: int | None, where: str, note: Note) -> None:
     soft: Sequence[SelfRating | DirectGrade]
     soft = [grades] if isinstance(grades, DirectGrade) else grades.self_ratings or []
-    most = _highest(GradeKey.of(grades).prompt_class)
     for grade in soft:
-        if words := _wrong_soft(grade, most):
+        if grade.probabilities is not None and (words := _wrong_soft(grade, grade.probabilities, most)):
             name = grade.entry_id if isinstance(grade, SelfRating) else "the grade"
             note("soft-grade", where, f"{name} {words}")
 
 
-def _wrong_soft(grade: SelfRating | DirectGrade, most: int | None) -> str | None:
+def _wrong_soft(
+    grade: SelfRating | DirectGrade, probabilities: Sequence[float], most: int | None
+) -> str | None:
     """What is wrong with a soft grade; whatever is no number fits nothing."""
-    probabilities = grade.probabilities
-    if probabilities is None:
-        return None
     if not (min(probabilities, default=-1) >= 0 and abs(sum(probabilities) - 1) <= _SOFT_TOLERANCE):
         return "has probabilities that do not add up to 1"
     if most is not None and len(probabilities) != most + 1:

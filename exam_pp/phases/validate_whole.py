@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from exam_pp.data_model import DirectGrade, QueryPassages, RubricGrades
+from exam_pp.data_model import QueryPassages
 from exam_pp.grade_filter import GradeKey
 from exam_pp.wording import counted
 
@@ -27,13 +27,17 @@ class WholeFile:
     def add(self, query: QueryPassages, line: int) -> Iterator[str]:
         """Take a query, and say how its grades were made differently from earlier ones: each option once."""
         self.queries.add(query.query_id)
+        last: dict[GradeKey, tuple[str | None, dict[str, Any] | None]] = {}
         for passage in query.passages:
             for ranking in passage.rankings:
                 self.ranked[ranking.method].add(query.query_id)
             for grades in passage.grade_sets():
                 key = GradeKey.of(grades)
                 self.graded[key].add(query.query_id)
-                yield from self._differences(key, _how(grades), line)
+                how = grades.prompt_hash, grades.model_options
+                if how != last.get(key):  # seldom
+                    last[key] = how
+                    yield from self._differences(key, _options(*how), line)
 
     def _differences(self, key: GradeKey, how: Mapping[str, Any], line: int) -> Iterator[str]:
         """What is not recorded contradicts nothing."""
@@ -67,7 +71,7 @@ class WholeFile:
         return f"{len(missing)} of {whole}, such as {missing[0]}" if missing else ""
 
 
-def _how(grades: RubricGrades | DirectGrade) -> Mapping[str, Any]:
+def _options(prompt_hash: str | None, model_options: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """What decides a grade: the words of the prompt, and the options of the model."""
-    words = {} if grades.prompt_hash is None else {"prompt_hash": grades.prompt_hash}
-    return words | {name: value for name, value in (grades.model_options or {}).items() if value is not None}
+    words = {} if prompt_hash is None else {"prompt_hash": prompt_hash}
+    return words | {name: value for name, value in (model_options or {}).items() if value is not None}
