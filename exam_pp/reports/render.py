@@ -59,7 +59,7 @@ def harmless(words: str) -> str:
 
 def one_line(cell: str) -> str:
     """A cell without tabs and line ends, which would shift every column and row after it."""
-    return " ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell
+    return " ".join(cell.split()) if "\n" in cell or "\t" in cell or "\r" in cell else cell
 
 
 def text(report: Report) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _text_block(block: Block) -> str:
         case Quote(words, label):
             return (f"{label}\n" if label else "") + indent(fill(words, _WIDTH - 4), "    ")
         case Heading(words, level):
-            return f"{words}\n{('=' if level == 1 else '-') * min(len(words), _WIDTH)}"
+            return f"{words}\n{('=' if level == 1 else '-') * min(_width(words), _WIDTH)}"
         case Link(words, target):
             return f"{words}: {target}"
         case Image(_, caption):
@@ -100,11 +100,14 @@ def _text_table(table: Table) -> str:
         for i in range(len(table.rows))
     ]
     rows = [list(table.columns), *cells]
-    widths = [max(_width(row[i]) for row in rows) for i in range(len(table.columns))]
+    taken = [[_width(cell) for cell in row] for row in rows]
+    widths = [max(column) for column in zip(*taken, strict=True)]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
-    lines = [
-        "  ".join(_align(cell, w, n) for cell, w, n in zip(row, widths, numeric, strict=True)) for row in rows
-    ]
+    lines = []
+    for row, own in zip(rows, taken, strict=True):
+        blanks = [" " * (width - size) for width, size in zip(widths, own, strict=True)]
+        aligned = zip(row, blanks, numeric, strict=True)
+        lines.append("  ".join(blank + cell if right else cell + blank for cell, blank, right in aligned))
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join([*([table.title] if table.title else []), *(line.rstrip() for line in lines)])
 
@@ -113,11 +116,6 @@ def is_numeric(table: Table, column: int) -> bool:
     """Whether all cells of a column that are not empty are numbers."""
     cells = [row[column] for row in table.rows if row[column] is not None]
     return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
-
-
-def _align(cell: str, width: int, numeric: bool) -> str:
-    blank = " " * (width - _width(cell))
-    return blank + cell if numeric else cell + blank
 
 
 def _width(cell: str) -> int:
