@@ -8,21 +8,27 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import METHOD_NAME, emit, format_option
+from exam_pp.cli.options import (
+    FILE,
+    FILES,
+    METHOD_NAME,
+    OUTPUT_PATH,
+    QUERIES_FILE,
+    emit,
+    format_option,
+)
 
 log = logging.getLogger(__name__)
 
-_FILE = click.Path(path_type=Path, allow_dash=True)
-
 
 @click.command("convert")
-@click.argument("source", required=False, type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="The file to write; for several runs a folder.")
+@click.argument("source", required=False, type=FILES)
+@click.option("-o", "--output", type=OUTPUT_PATH, help="The file to write; for several runs a folder.")
 @click.option(
     "--from", "source_format", metavar="FORMAT", help="Format of SOURCE.  [default: told by the content]"
 )
 @click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
-@click.option("--loss-report", type=_FILE, help="Also write here, as JSON, what could not be carried.")
+@click.option("--loss-report", type=OUTPUT_PATH, help="Also write here, as JSON, what could not be carried.")
 @click.option(
     "--unit",
     type=click.Choice(["paragraph", "sentence", "whole"]),
@@ -33,9 +39,11 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @click.option("--measure", help="Of several measures, the one that official ranks are made of.")
 @METHOD_NAME
 @click.option(
-    "--contexts", type=_FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
+    "--contexts", type=FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
 )
-@click.option("--queries", type=_FILE, help="For open-rag-eval: texts of queries, where answers lack them.")
+@click.option(
+    "--queries", type=QUERIES_FILE, help="For open-rag-eval: texts of queries, where answers lack them."
+)
 @click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
 @format_option()
 def command(

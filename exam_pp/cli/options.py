@@ -6,6 +6,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterable
+from errno import EACCES
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,12 +29,12 @@ FOR_SCRIPTS = ("tsv", "json")
 class InputPath(click.Path):
     """A file that is read, or ``-``: what cannot be is told before any work, in the words of the readers.
 
-    click's own check would make it a wrong usage. With ``folders`` a folder is fine, with ``data_sets`` a
+    click's own checks would make it a wrong usage. With ``folders`` a folder is fine, with ``data_sets`` a
     name such as ``irds:NAME``.
     """
 
     def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
-        super().__init__(path_type=Path, dir_okay=folders, allow_dash=True)
+        super().__init__(path_type=Path, dir_okay=folders, allow_dash=True, readable=False)
         self._data_sets = data_sets
 
     def convert(
@@ -41,9 +42,13 @@ class InputPath(click.Path):
     ) -> Any:
         """The path; raises :class:`DataError`."""
         name = os.fspath(value)
+        if not name:  # such as "$UNSET", which would be this folder
+            self.fail("an empty name is no file.", param, ctx)
         if name != "-" and not (self._data_sets and name.startswith("irds:")):
             try:
                 mode = Path(name).stat().st_mode
+                if not os.access(name, os.R_OK):
+                    raise PermissionError(EACCES, os.strerror(EACCES))
             except OSError as error:
                 raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:

@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 
 
 @click.command("query")
-@click.argument("arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True))
+@click.argument(
+    "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
+)
 @source_options
 @click.option("--sql-file", type=FILE, help="Read the SQL from here.")
 @click.option(

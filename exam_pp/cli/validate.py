@@ -8,21 +8,22 @@ from typing import Any, get_args
 
 import click
 
-from exam_pp.cli.options import emit, format_option, output_option
+from exam_pp.cli.options import FILE, emit, format_option, output_option
 from exam_pp.store.kinds import FileKind
 
-_FILE = click.Path(path_type=Path, allow_dash=True)
+_ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
+"""One that cannot be read is a finding."""
 
 
 @click.command("validate")
-@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.argument("files", nargs=-1, required=True, type=_ANY_FILE)
 @click.option(
     "--kind",
     type=click.Choice(get_args(FileKind)),
     help="What the FILES are.  [default: told by the content]",
 )
 @click.option(
-    "--bank", "banks", multiple=True, type=_FILE, help="Compare graded files and edits with this bank."
+    "--bank", "banks", multiple=True, type=FILE, help="Compare graded files and edits with this bank."
 )
 @click.option(
     "--limit",

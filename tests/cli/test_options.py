@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from errno import EACCES
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -53,6 +56,9 @@ INPUTS = [
     "bank split IN --secret 0.5 -o out --secret-output secret",
     "show prompt --prompt-file IN",
     "db IN -o out",
+    "validate here --bank IN",
+    "convert here --contexts IN -o out --to squad2",
+    "convert here --queries IN -o out --to open-rag-eval",
 ]
 
 
@@ -67,6 +73,36 @@ def test_an_input_that_cannot_be_read(
     assert absent == "exam-pp: absent: cannot be read (No such file or directory).\n"
     assert error(command.replace("IN", "folder"), capsys) == "exam-pp: folder: is a folder, not a file.\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*INPUTS, "evaluate judgments - --runs IN", "convert IN -o out --to run", "query IN FROM/**/grades"],
+)
+def test_an_input_without_permission(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here").touch()
+    Path("private").write_text("[]")
+    monkeypatch.setattr(os, "access", lambda path, _mode: os.fspath(path) != "private")
+    path_open = Path.open
+
+    def refused(path: Path, *args: Any, **options: Any) -> Any:  # as the system does, but not to root
+        if path.name == "private":
+            raise PermissionError(EACCES, os.strerror(EACCES))
+        return path_open(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refused)
+    told = error(command.replace("IN", "private"), capsys)
+    assert told == "exam-pp: private: cannot be read (Permission denied).\n"
+
+
+def test_an_empty_name_is_not_this_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "cover", ""])
+    assert stop.value.code == 2
+    assert "an empty name is no file" in capsys.readouterr().err
 
 
 def test_runs_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
