@@ -26,6 +26,9 @@ RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 DIRECT_ID = "direct"
 """The one entry id under which a direct grade takes part in everything that looks at entries."""
 
+NO_PASSAGE = "(no passage)"
+"""The passage id of grades that were given without one."""
+
 LEGACY_PROMPT_CLASS = "QuestionPromptWithChoices"
 """The prompt class of grades that carry no ``prompt_info``."""
 

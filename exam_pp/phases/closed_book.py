@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.closed_book import ClosedBookGrader
@@ -15,9 +15,6 @@ from exam_pp.prompts.base import Prompt
 from exam_pp.store.banks import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages import passages_writer
-
-NO_PASSAGE = "(no passage)"
-"""The passage id of grades that were given without one."""
 
 
 def closed_book(

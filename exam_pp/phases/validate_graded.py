@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exam_pp.data_model import (
+    NO_PASSAGE,
     Judgment,
     Passage,
     QueryPassages,
@@ -158,8 +159,8 @@ class _Checker:
             self.findings.add("incomplete", self.file, None, "", words)
         for words in self.whole.partly_ranked():
             self.findings.add("rank-holes", self.file, None, "", words)
-        for bank, _ in self.banks:
-            for query_id in bank.queries.keys() - self.first_line.keys():
+        for query_id in dict.fromkeys(query_id for bank, _ in self.banks for query_id in bank.queries):
+            if query_id not in self.first_line:
                 words = "is in the bank, but not in the file"
                 self.findings.add("no-bank", self.file, None, f"query {query_id}", words)
 
@@ -167,14 +168,14 @@ class _Checker:
 def _check_passages(query: QueryPassages, note: Note) -> None:
     seen: set[str] = set()
     for kind, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
-        if not name or _SPACE.search(name):
+        if name != NO_PASSAGE and (not name or _SPACE.search(name)):
             note("id-space", "", f"the {kind} id {name!r} is empty or has white space")
     for passage in query.passages:
         where = f"passage {passage.passage_id}"
         if passage.passage_id in seen:
             note("duplicate-passage", where, "stands in this query already")
         seen.add(passage.passage_id)
-        if not passage.text.strip():
+        if not passage.text.strip() and passage.passage_id != NO_PASSAGE:
             note("empty-text", where, "has no words")
         _check_judgments(query.query_id, passage, passage.judgments, where, note)
         _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import get_args
 
@@ -43,27 +43,28 @@ def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
         note("rating-conflict", where, f"{entry_id} is both correct and wrong")
     rated = [rating.entry_id for rating in grades.self_ratings or ()]
     answered = [entry_id for entry_id, _ in grades.answers]
-    for ids in (grades.correct, grades.wrong, rated, answered):
-        if len(set(ids)) < len(ids):
-            twice = next(entry_id for entry_id, count in Counter(ids).items() if count > 1)
-            note("repeated-entry", where, f"{twice} is listed twice")
+    lists = map(Counter, (grades.correct, grades.wrong, rated, answered))
+    repeated = [[entry_id for entry_id, count in ids.items() if count > 1] for ids in lists]
+    for entry_id in dict.fromkeys(ids[0] for ids in repeated if ids):
+        note("repeated-entry", where, f"{entry_id} is listed twice")
     failed = grades.errors.keys() if isinstance(grades.errors, dict) else set()
     for entry_id in dict.fromkeys(answered):
         if entry_id not in correct and entry_id not in wrong and entry_id not in failed:
             note("unknown-answer", where, f"{entry_id} has a reply, but is neither correct nor wrong")
     if grades.self_ratings is None:
         return
+    ratings: dict[str, list[int]] = defaultdict(list)  # of a repeated entry several
     for rating in grades.self_ratings:
-        if rating.entry_id not in correct and rating.entry_id not in wrong:
-            words = f"{rating.entry_id} is rated {rating.self_rating}, but neither correct nor wrong"
-            note("rating-conflict", where, words)
-        elif rating.self_rating <= 0 and rating.entry_id in correct:
-            note("rating-conflict", where, f"{rating.entry_id} is rated {rating.self_rating}, but correct")
-    above = [rating for rating in grades.self_ratings if rating.self_rating > 0 and rating.entry_id in wrong]
+        ratings[rating.entry_id].append(rating.self_rating)
+    for entry_id, given in ratings.items():
+        if entry_id not in correct and entry_id not in wrong:
+            note("rating-conflict", where, f"{entry_id} is rated {given[0]}, but neither correct nor wrong")
+        elif max(given) <= 0 and entry_id in correct:
+            note("rating-conflict", where, f"{entry_id} is rated {given[0]}, but correct")
+    above = [entry_id for entry_id in ratings if min(ratings[entry_id]) > 0 and entry_id in wrong]
     if above:
-        rating = above[0]
         some = counted(len(above), "such entry", "such entries")
-        words = f"{rating.entry_id}, rated {rating.self_rating}, is listed as wrong ({some})"
+        words = f"{above[0]}, rated {ratings[above[0]][0]}, is listed as wrong ({some})"
         note("wrong-above-0", where, words)
     for entry_id in sorted((correct | wrong) - set(rated)):
         note("rating-conflict", where, f"{entry_id} is correct or wrong, but has no rating")

@@ -136,12 +136,25 @@ GOOD_LINES = [
     [graded(assignments=[{"nugget_id": "q/b", "assignment": "not_support"}])],
     [graded(self_ratings=None, relevance_label=1, prompt_info={"prompt_class": "Own"})],
     [ranked("a", 1, 1.0), ranked("b", 2, 1.0)],
+    [passage("(no passage)", text="")],  # of `exam-pp bank closed-book`
 ]
 
 
 @pytest.mark.parametrize("passages", GOOD_LINES)
 def test_right_lines_are_not_accused(passages: list[Any], write_jsonl: Write) -> None:
     assert not found(write_jsonl("g.jsonl", [["q", passages]]))
+
+
+@pytest.mark.parametrize("listed", ["correctAnswered", "wrongAnswered"])
+def test_a_nugget_that_repeats_is_told_once_and_fits_either_of_its_labels(
+    listed: str, write_jsonl: Write
+) -> None:
+    ratings = [{"nugget_id": "q/a", "self_rating": rating} for rating in (2, 0)]
+    replies = [["q/a", "support"], ["q/a", "not_support"]]
+    grades = {"correctAnswered": [], "wrongAnswered": [], "self_ratings": ratings, "answers": replies}
+    grades[listed] = ["q/a"]
+    path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    assert found(path) == [("repeated-entry", 1)]
 
 
 def test_a_ranking_for_a_facet_is_one_of_its_own(write_jsonl: Write) -> None:
@@ -274,6 +287,17 @@ def test_a_bank_that_does_not_fit(write_jsonl: Write, tiny_bank: Path) -> None:
     assert words(path, "unknown-entry", banks=[tiny_bank]).endswith(
         "q1/z is graded for 1 passage, but not in the bank"
     )
+
+
+def test_a_query_of_several_banks_is_missed_once_in_their_order(write_jsonl: Write) -> None:
+    items = [
+        {"query_id": key, "items": [{"query_id": key, "question_id": f"{key}/a", "question_text": "What?"}]}
+        for key in (f"q{n}" for n in range(9))
+    ]
+    banks = [write_jsonl(name, lines) for name, lines in (("a.jsonl", items[:6]), ("b.jsonl", items[3:]))]
+    path = write_jsonl("graded.jsonl", [["q0", [passage("p")]]])
+    missed = [f.where for f in validate([path], banks=banks).kept if f.check == "no-bank"]
+    assert missed == [f"query q{n}" for n in range(1, 9)]
 
 
 def test_grades_of_another_kind_are_not_compared(write_jsonl: Write, tiny_bank: Path) -> None:
