@@ -15,6 +15,7 @@ from exam_pp.edits import FORMAT as EDITS_FORMAT
 from exam_pp.errors import DataError
 from exam_pp.store.csv_cells import long_cells
 from exam_pp.store.files import is_stream, read_lines, read_text
+from exam_pp.store.queries import is_query
 from exam_pp.store.trec_eval import is_number, is_trec_eval
 
 FileKind = Literal[
@@ -27,6 +28,8 @@ FileKind = Literal[
     "ragelo-games-jsonl", "open-rag-eval", "open-rag-eval-scores",
 ]  # fmt: skip
 
+_QUERY_IDS = {"query_id", "topic_id", "request_id", "narrative_id"}
+"""Documents have none of these; ``id`` and ``_id`` they have."""
 _DOCUMENTS = ("queries-json", "official-json", "genq")
 _SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
 """Words in the name of a column of systems."""
@@ -131,8 +134,8 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "nuggetizer"
     if {"qid", "agent_a", "agent_b"} <= keys:
         return "ragelo-games-jsonl"
-    if "metadata" in keys:
-        return "ragtime" if "responses" in keys else "rag25" if "answer" in keys else None
+    if "metadata" in keys and ("responses" in keys or "answer" in keys):
+        return "ragtime" if "responses" in keys else "rag25"
     if {"run_id", "topic_id", "answer"} <= keys:
         return "rag24"
     if {"system", "query_id", "text"} <= keys:
@@ -141,7 +144,7 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "scores-jsonl"
     if "query_id" in keys and ("items" in keys or "questions" in keys):
         return "bank"
-    if "query_id" in keys and ("query_text" in keys or "text" in keys):
+    if keys & _QUERY_IDS and is_query(value):
         return "queries-jsonl"
     if isinstance(value.get("tables"), list):
         return "leaderboard"

@@ -100,7 +100,7 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
     if not first.startswith("{"):
         return [(number, _tsv(text, path, number)) for number, text in lines]
-    if '"query_id"' in first or _is_record(first):
+    if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
         return [(number, _record(text, path, number)) for number, text in lines]
     if len(lines) > 1 and _is_object(first):
         names = (", ".join((name, *others)) for name, others in _OTHER_NAMES.items())
@@ -110,9 +110,9 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
 
 
-def _is_record(line: str) -> bool:
-    """Whether a line is one query under the names of other collections, not a whole object of id to text."""
-    return _is_object(line) and all(json.loads(line).keys() & {*names} for names in _OTHER_NAMES.values())
+def is_query(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is one query, under the names of any collection, not an object of id to text."""
+    return all(value.keys() & {name, *others} for name, others in _OTHER_NAMES.items())
 
 
 def _is_object(line: str) -> bool:

@@ -25,6 +25,7 @@ FOREIGN = {
     "systems without a number": "system,comment\nbm25,good\n",
     "a page": "<html><body>words</body></html>\n",
     "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
+    "a collection": '{"_id": "1", "title": "x", "text": "y", "metadata": {}}\n',
     "nothing": "",
     "bytes": "a\tb\0\nc\td\n",
 }
@@ -43,6 +44,9 @@ OURS = {
     "system\trank\nbm25\t1\n": "official-tsv",
     "bm25\t1\ndense\t2.5\n": "official-tsv",
     "q1\tone two\nq2\tthree\n": "queries-tsv",
+    '{"query_id": "q1", "text": "one", "metadata": {"n": 1}}\n': "queries-jsonl",
+    '{"request_id": "q1", "title": "one", "problem_statement": "two"}\n': "queries-jsonl",
+    '{"narrative_id": 1, "narrative": "one"}\n{"narrative_id": 2, "narrative": "two"}\n': "queries-jsonl",
     '<?xml version="1.0"?>\n<topics>\n<topic number="1"><title>x</title></topic></topics>': "topics",
 }
 
