@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum, sqrt
+from math import fsum, hypot, sqrt
 from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES, Score
@@ -57,11 +57,18 @@ def exact_mean(values: list[float]) -> float:
     for value in values:
         share = _share(value)
         if share is None:
-            return fsum(values) / len(values)
+            return _plain_mean(values)
         numerator, denominator = share
         numerators[denominator] = numerators.get(denominator, 0) + numerator
     total = sum((Fraction(part, whole) for whole, part in numerators.items()), Fraction())
     return float(total / len(values))
+
+
+def _plain_mean(values: list[float]) -> float:
+    try:
+        return fsum(values) / len(values)
+    except OverflowError:  # a sum beyond the largest float, whose mean is not
+        return float(sum(map(Fraction, values)) / len(values))
 
 
 @lru_cache(maxsize=4096)
@@ -75,5 +82,8 @@ def _standard_error(values: list[float], mean: float) -> float | None:
     """Standard deviation (ddof 1) divided by √n; None for fewer than two values."""
     if len(values) < 2:
         return None
-    variance = fsum([(value - mean) ** 2 for value in values]) / (len(values) - 1)
+    try:
+        variance = fsum([(value - mean) ** 2 for value in values]) / (len(values) - 1)
+    except OverflowError:
+        return hypot(*(value - mean for value in values)) / sqrt(len(values) * (len(values) - 1))
     return sqrt(variance / len(values))

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+"""Values of a key that say no more than its absence."""
+
 
 class Losses:
     """Counts of what another format has no room for."""
@@ -19,9 +22,9 @@ class Losses:
             self._counts[what] += count
 
     def keys(self, values: Mapping[str, Any] | None, known: Iterable[str] = ()) -> None:
-        """Note every key that is not known, by its name."""
+        """Note every key that is not known and says something, by its name."""
         for key in (values or {}).keys() - set(known):
-            self.add(f"values of {key!r}")
+            self.add(f"values of {key!r}", (values or {})[key] not in EMPTY)
 
     @property
     def counts(self) -> dict[str, int]:

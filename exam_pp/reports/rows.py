@@ -117,7 +117,10 @@ def _separated(
             stream.write("".join("\t".join(map(one_line, row)) + "\n" for row in batch).encode())
         else:
             buffer = io.StringIO(newline="")
-            csv.writer(buffer, lineterminator="\n").writerows(batch)
+            plain = csv.writer(buffer, lineterminator="\n")
+            quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            for row in batch:  # Python quotes a carriage return only where it ends lines
+                (quoted if any("\r" in text for text in row) else plain).writerow(row)
             stream.write(buffer.getvalue().encode())
 
 

@@ -18,7 +18,7 @@ from exam_pp.store.validation import data_error, parse_json
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 FORMAT = "v3"
-_KEPT = "autojudge"
+KEPT = "autojudge"
 """The key of ``info`` that keeps what a bank of ours has no place for."""
 _CLAIM_KEYS = ("claim", "text", "nugget")
 _MD5 = re.compile(r"[0-9a-f]{32}")
@@ -61,7 +61,7 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
             query_id=bank.query_id,
             test_collection=bank.test_collection or "",
             query_text=bank.full_query or bank.title_query,
-            info={_KEPT: rest},
+            info={KEPT: rest},
             items=[*questions, *claims],
         )
 
@@ -69,8 +69,8 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
 def _objects(path: str | Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
     text = read_text(path).removeprefix("\ufeff").strip()
     try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
+        whole = parse_json(text, path)
+    except DataError:
         lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         found: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
     else:
@@ -98,7 +98,7 @@ def _question(
         query_id=query_id,
         question_id=f"{query_id}/{given}" if isinstance(given, str) and given else entry_id(query_id, text),
         question_text=text,
-        info={_KEPT: {"key": key, **value}},
+        info={KEPT: {"key": key, **value}},
         **({"gold_answers": golds} if golds else {}),
         **_importance(value),
     )
@@ -112,7 +112,7 @@ def _claim(query_id: str, key: str, value: Mapping[str, Any], path: str | Path, 
         query_id=query_id,
         nugget_id=entry_id(query_id, text),
         nugget_text=text,
-        info={_KEPT: {"key": key, **value}},
+        info={KEPT: {"key": key, **value}},
         **_importance(value),
     )
 
@@ -138,7 +138,7 @@ def write_autojudge(
 
 
 def _new_bank(line: BankLine) -> dict[str, Any]:
-    kept = line.info.get(_KEPT) if isinstance(line.info, dict) else None
+    kept = line.info.get(KEPT) if isinstance(line.info, dict) else None
     return {
         "query_id": line.query_id,
         "title_query": line.query_text,
@@ -153,7 +153,7 @@ def _new_bank(line: BankLine) -> dict[str, Any]:
 
 def _written(item: Entry) -> tuple[str, dict[str, Any]]:
     """Key and value; what was kept from an import stays where it is still true."""
-    kept = item.info.get(_KEPT) if isinstance(item.info, dict) else None
+    kept = item.info.get(KEPT) if isinstance(item.info, dict) else None
     value: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     key = value.pop("key", None)
     name = "question" if isinstance(item, Question) else next((n for n in _CLAIM_KEYS if n in value), "claim")

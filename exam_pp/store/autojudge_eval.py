@@ -14,6 +14,7 @@ from typing import Literal
 from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text_lines
+from exam_pp.store.scores import once
 
 Order = Literal["ir_measures", "tot"]
 _FIELDS = 4
@@ -21,6 +22,10 @@ _FIELDS = 4
 
 def read_evaluation(path: str | Path, order: Order = "ir_measures") -> Iterator[Score]:
     """The scores, single queries and means, in file order; raises :class:`DataError`."""
+    return once(_rows(path, order), path)
+
+
+def _rows(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
     for index, (number, line) in enumerate(read_text_lines(path)):
         fields = line.split()
         if len(fields) != _FIELDS:
@@ -39,7 +44,7 @@ def read_evaluation(path: str | Path, order: Order = "ir_measures") -> Iterator[
             value = math.nan
         if math.isnan(value):
             raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="value")
-        yield Score(system, topic, measure, value)
+        yield number, Score(system, topic, measure, value)
 
 
 def write_evaluation(
@@ -62,7 +67,7 @@ def write_evaluation(
             topic, measure = score.query_id, score.metric
             names = (score.system, *((topic, measure) if order == "ir_measures" else (measure, topic)))
             for name in names:
-                if len(name.split()) != 1:
+                if name.split() != [name]:
                     raise DataError(
                         f"the name {name!r} is empty or holds white space, which this format cannot."
                     )

@@ -65,11 +65,16 @@ def row_of(line: BankLine, item: Entry) -> Row:
 
 
 def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a bank as CSV with a header, in UTF-8 with the mark that spreadsheets look for."""
+    """Write a bank as CSV with a header, in UTF-8 with the mark that spreadsheets look for.
+
+    Raises :class:`DataError` for a query id without a letter.
+    """
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
     for line in lines:
+        if not line.query_id.strip():
+            raise DataError(f"the query id {line.query_id!r} cannot stand in a table.")
         for item in line.items:
             writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(COLUMNS)]])
     write_text(path, _BOM + stream.getvalue(), inputs=inputs)

@@ -117,11 +117,18 @@ def write_cells(
 ) -> None:
     """Write a CSV file; raises :class:`DataError` for an id that is empty or has white space around it."""
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream)  # Python quotes a carriage return only where it ends lines
     writer.writerow(columns)
     for row in rows:
         for column, cell in zip(columns, row, strict=True):
-            if column in ids and (not cell or cell != cell.strip()):
-                raise DataError(f"the id {cell!r} cannot stand in a table.")
+            if column in ids:
+                named(cell)
         writer.writerow(row)
     write_text(path, stream.getvalue(), inputs=inputs)
+
+
+def named(identifier: str) -> str:
+    """The id itself; raises :class:`DataError` if it is empty or has white space around it."""
+    if not identifier or identifier != identifier.strip():
+        raise DataError(f"the id {identifier!r} cannot stand in a table.")
+    return identifier

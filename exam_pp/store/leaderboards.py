@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.separated import cells_of
+from exam_pp.store.separated import cells_of, check_name
 from exam_pp.store.validation import parse_json
 
 
@@ -92,7 +92,6 @@ def write_ranks(
         write_text(path, json.dumps(shown, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
         return
     for system in shown:
-        if system != system.strip() or not system or set(system) & set("\t\n\r"):
-            raise DataError(f"the name {system!r} cannot stand in a table.")
+        check_name(system)
     rows = "".join(f"{system}\t{rank}\n" for system, rank in shown.items())
     write_text(path, f"system\trank\n{rows}", inputs=inputs)

@@ -48,7 +48,7 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
     )
 
 
-_KEPT = "nuggetizer"
+KEPT = "nuggetizer"
 """The key of ``info`` that keeps what has the name of a field of ours, which it does not mean."""
 
 
@@ -61,7 +61,7 @@ def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
         nugget_id=entry_id(query_id, nugget.text),
         nugget_text=nugget.text,
         **importance,
-        **({"info": {_KEPT: ours}} if ours else {}),
+        **({"info": {KEPT: ours}} if ours else {}),
         **{key: value for key, value in extra.items() if key not in ours},
     )
 
@@ -84,6 +84,6 @@ def write_nuggetizer(
 
 def _text(nugget: Nugget) -> NuggetText:
     importance = {} if nugget.importance is None else {"importance": nugget.importance}
-    kept = nugget.info.get(_KEPT) if isinstance(nugget.info, dict) else None
+    kept = nugget.info.get(KEPT) if isinstance(nugget.info, dict) else None
     extra = {**(nugget.model_extra or {}), **(kept if isinstance(kept, dict) else {})}
     return NuggetText(**{**extra, "text": nugget.nugget_text, **importance})

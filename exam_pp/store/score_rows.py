@@ -11,6 +11,7 @@ from pydantic import FiniteFloat
 from exam_pp.data_model import Id, Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.scores import once
 from exam_pp.store.validation import parse_record
 
 
@@ -24,10 +25,9 @@ class ScoreRow(Record):
 
 
 def read_score_rows(path: str | Path) -> Iterator[Score]:
-    """The scores, in file order; raises :class:`~exam_pp.errors.DataError`."""
-    for number, line in read_lines(path):
-        row = parse_record(ScoreRow, line, path, number)
-        yield Score(row.system, row.query_id, row.metric, row.value)
+    """The scores, in file order; raises :class:`~exam_pp.errors.DataError`, also for contradictions."""
+    rows = ((number, parse_record(ScoreRow, line, path, number)) for number, line in read_lines(path))
+    yield from once(((n, Score(row.system, row.query_id, row.metric, row.value)) for n, row in rows), path)
 
 
 def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.separated import cells_of
+from exam_pp.store.separated import cells_of, check_name
 from exam_pp.store.trec_eval import is_trec_eval, trec_eval_lines
 from exam_pp.store.validation import parse_json
 
@@ -40,10 +40,25 @@ def read_scores(path: str | Path) -> list[Score]:
     if table is None:
         raise DataError("holds official ranks, not a leaderboard of scores.", file=str(path))
     columns, rows = table
-    scores = _long_scores(rows, path) if set(_LONG) <= set(columns) else _wide_scores(columns, rows, path)
+    if set(_LONG) <= set(columns):
+        scores = _long_scores(rows, path, means=True)
+    else:
+        scores = _wide_scores(columns, rows, path)
     if not scores:
         raise DataError("holds no scores of systems (a header line, then system and scores).", file=str(path))
     return scores
+
+
+def once(scores: Iterable[tuple[int | None, Score]], path: str | Path) -> Iterator[Score]:
+    """The scores of a file with their lines, each once; raises :class:`DataError` for contradictions."""
+    values: dict[tuple[str, str, str], float] = {}
+    for line, score in scores:
+        if score[:3] not in values:
+            values[score[:3]] = score.value
+            yield score
+        elif values[score[:3]] != score.value:
+            words = f"{score.system!r} has two values of {score.metric!r} for the query {score.query_id!r}."
+            raise DataError(words, file=str(path), line=line)
 
 
 def read_query_scores(path: str | Path) -> list[Score]:
@@ -51,11 +66,7 @@ def read_query_scores(path: str | Path) -> list[Score]:
     table = _table(path)
     if table is None or not set(_LONG) <= set(table[0]):
         return []
-    return [
-        Score(row["system"], str(row["query"]), row["measure"], _number(row["value"], "value", path, line))
-        for line, row in table[1]
-        if row["query"] != ALL_QUERIES
-    ]
+    return _long_scores(table[1], path, means=False)
 
 
 def side_columns(path: str | Path) -> list[str]:
@@ -84,8 +95,7 @@ def write_scores(
     lines = ["\t".join(_LONG)]
     for score in scores:
         for name in score[:3]:
-            if name != name.strip() or not name or set(name) & set("\t\n\r"):
-                raise DataError(f"the name {name!r} cannot stand in a table.")
+            check_name(name)
         lines.append("\t".join((*score[:3], repr(score.value))))
     write_text(path, "\n".join(lines) + "\n", inputs=inputs)
 
@@ -164,14 +174,22 @@ def _is_side_column(column: str) -> bool:
     return _RANK.search(name) is not None or name == "queries" or name.endswith(_ERRORS)
 
 
-def _long_scores(rows: list[Row], path: str | Path) -> list[Score]:
-    return [
-        Score(
-            str(row["system"]), ALL_QUERIES, str(row["measure"]), _number(row["value"], "value", path, line)
+def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Score]:
+    """The means, or the scores of single queries."""
+    scores = (
+        (
+            line,
+            Score(
+                str(row["system"]),
+                str(row["query"]),
+                str(row["measure"]),
+                _number(row["value"], "value", path, line),
+            ),
         )
         for line, row in rows
-        if row["query"] == ALL_QUERIES
-    ]
+        if (row["query"] == ALL_QUERIES) == means
+    )
+    return list(once(scores, path))
 
 
 def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Score]:

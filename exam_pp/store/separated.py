@@ -7,6 +7,12 @@ import csv
 from exam_pp.errors import DataError
 
 
+def check_name(name: str) -> None:
+    """Raises :class:`DataError` for a name that a table with tabs cannot hold."""
+    if name != name.strip() or not name or set(name) & set("\t\n\r"):
+        raise DataError(f"the name {name!r} cannot stand in a table.")
+
+
 def cells_of(line: str, separator: str | None = None) -> list[str]:
     """The cells of a line without the white space around them; tabs separate if there are any, else commas.
 

@@ -177,7 +177,7 @@ def write_qrels(
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
             for identifier in (qrel.query_id, qrel.passage_id):
-                if len(identifier.split()) != 1:
+                if identifier.split() != [identifier]:
                     words = f"the id {identifier!r} is empty or holds white space, which qrels cannot."
                     raise DataError(words)
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
@@ -185,8 +185,14 @@ def write_qrels(
 
 
 def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a run file; scores with enough digits to read back the same number."""
+    """Write a run file; scores with enough digits to read back the same number.
+
+    Raises :class:`DataError` for an id or a system that is empty or holds white space.
+    """
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
+            for name in (line.query_id, line.passage_id, line.system):
+                if name.split() != [name]:
+                    raise DataError(f"{name!r} is empty or holds white space, which a run file cannot.")
             row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
             stream.write(row.encode())

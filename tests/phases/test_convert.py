@@ -404,7 +404,7 @@ def test_the_command(demo_data: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["convert", bank, "-o", target, "--to", "queries-json"])
     assert done.exit_code == 0
     assert len(read_queries(tmp_path / "q.json")) == 8
-    assert CliRunner().invoke(cli, ["convert", "x"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["convert", bank]).exit_code == 2
 
 
 def test_every_format_is_in_the_table_once() -> None:

@@ -530,3 +530,10 @@ def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
     left.with_name(f"{left.name}.part").touch()
     make()
     assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_a_carriage_return_stays_inside_its_cell_of_csv(tmp_path: Path) -> None:
+    sql = "SELECT 'one' || chr(13) || 'two' AS a, 1 AS b"
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", "csv", LIMITS)
+    with (tmp_path / "r.csv").open(newline="") as stream:
+        assert list(csv.reader(stream)) == [["a", "b"], ["one\rtwo", "1"]]

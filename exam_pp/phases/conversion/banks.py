@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from exam_pp.errors import SelectionError
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.bank_formats import bank_of_csv, is_stale, note_unused
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
-from exam_pp.phases.conversion.unsaid import bank_losses, uncounted, used
+from exam_pp.phases.conversion.unsaid import CHANGED_TEXTS, bank_losses, uncounted, used
 from exam_pp.phases.losses import Losses
+from exam_pp.store.autojudge import KEPT as AUTOJUDGE
 from exam_pp.store.autojudge import read_autojudge, write_autojudge
 from exam_pp.store.bank_csv import write_bank_csv
 from exam_pp.store.banks import read_bank, write_bank
 from exam_pp.store.files import is_stream
 from exam_pp.store.genq import genq_text, genq_words, read_genq, write_genq
+from exam_pp.store.nuggetizer import KEPT as NUGGETIZER
 from exam_pp.store.nuggetizer import read_nuggetizer, write_nuggetizer
 from exam_pp.store.squad import read_squad, squad_title, write_squad
 from exam_pp.store.tqa import PREFIX, read_tqa, write_tqa
 from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id
 
 
-def _of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list[BankLine]:
-    """The lines with the entries of one kind; the others are lost."""
+def _kept(
+    lines: Iterable[BankLine], fits: Callable[[Entry], bool], lost: str, losses: Losses
+) -> list[BankLine]:
+    """The lines with the entries that fit; the others are lost under the name ``lost``."""
     kept = []
-    other = 0
     for line in lines:
-        items = [item for item in line.items if item.kind == kind]
-        other += len(line.items) - len(items)
+        items = [item for item in line.items if fits(item)]
+        losses.add(lost, len(line.items) - len(items))
         kept.append(line if len(items) == len(line.items) else line.model_copy(update={"items": items}))
+    return kept
+
+
+def _with_texts(lines: Iterable[BankLine], losses: Losses) -> list[BankLine]:
+    """The lines with the entries that have words, as formats need them."""
+    return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", losses)
+
+
+def _of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list[BankLine]:
+    """The lines with the entries of one kind; raises :class:`SelectionError` where there are none."""
+    others = "nuggets" if kind == "question" else "questions"
+    kept = _kept(lines, lambda item: item.kind == kind, others, losses)
     if not any(line.items for line in kept):
         raise SelectionError(f"The format is for {kind}s, and the bank holds none.")
-    losses.add("nuggets" if kind == "question" else "questions", other)
     return kept
 
 
@@ -45,11 +59,14 @@ def _read_csv(source: Source) -> list[BankLine]:
         uncounted(source.losses)
     else:
         note_unused(source.path, source.losses)
-    return bank_of_csv(source.path)
+    lines = bank_of_csv(source.path)
+    if not lines:
+        raise DataError("holds no questions and no nuggets.", file=str(source.path))
+    return lines
 
 
 def _write_csv(lines: Iterable[BankLine], target: Target) -> None:
-    lines = list(lines)
+    lines = _with_texts(lines, target.losses)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
     bank_losses(lines, keeps, target.losses)
@@ -59,9 +76,9 @@ def _write_csv(lines: Iterable[BankLine], target: Target) -> None:
 
 
 def _write_genq(lines: Iterable[BankLine], target: Target) -> None:
-    lines = _of_kind(lines, "question", target.losses)
+    lines = _with_texts(_of_kind(lines, "question", target.losses), target.losses)
     keeps = {"query texts", "facets", "facet texts", "queries without entries"}
-    bank_losses(lines, keeps, target.losses, text=genq_words)
+    bank_losses(lines, keeps, target.losses)
     positions: Counter[tuple[str, str | None]] = Counter()
     for line in lines:
         for item in line.items:
@@ -69,6 +86,7 @@ def _write_genq(lines: Iterable[BankLine], target: Target) -> None:
             text = genq_text(item, positions[line.query_id, line.facet_id])
             if entry_id(line.query_id, text, line.facet_id) != item.entry_id:
                 target.losses.add("entry ids")
+            target.losses.add(CHANGED_TEXTS, genq_words(text) != item.text)
     write_genq(lines, target.path, inputs=target.inputs)
 
 
@@ -101,16 +119,17 @@ def _write_squad(lines: Iterable[BankLine], target: Target) -> None:
 
 
 def _write_nuggetizer(lines: Iterable[BankLine], target: Target) -> None:
-    lines = _of_kind(lines, "nugget", target.losses)
+    lines = _with_texts(_of_kind(lines, "nugget", target.losses), target.losses)
     for line in lines:
         target.losses.keys(line.model_extra)
     keeps = {"query texts", "importance labels", "further keys", "queries without entries"}
-    bank_losses(lines, keeps, target.losses, entry_id=lambda item: entry_id(item.query_id, item.text))
+    kept = [_without_kept_info(line, NUGGETIZER) for line in lines]
+    bank_losses(kept, keeps, target.losses, entry_id=lambda item: entry_id(item.query_id, item.text))
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
 def _write_autojudge(lines: Iterable[BankLine], target: Target) -> None:
-    lines = list(lines)
+    lines = _with_texts(lines, target.losses)
     keeps = {
         "query texts",
         "test collections",
@@ -118,7 +137,7 @@ def _write_autojudge(lines: Iterable[BankLine], target: Target) -> None:
         "gold answers",
         "queries without entries",
     }
-    kept = [_without_kept_info(line) for line in lines]
+    kept = [_without_kept_info(line, AUTOJUDGE) for line in lines]
     bank_losses(kept, keeps, target.losses)
     texts: Counter[tuple[str, str, str]] = Counter()
     for line in lines:
@@ -131,16 +150,11 @@ def _write_autojudge(lines: Iterable[BankLine], target: Target) -> None:
     write_autojudge(lines, target.path, inputs=target.inputs)
 
 
-def _without_kept_info(line: BankLine) -> BankLine:
-    """The line without what an import from AutoJudge put into its info, which is written again."""
+def _without_kept_info(line: BankLine, key: str) -> BankLine:
+    """The line without what an import kept under a key of info, which is written again."""
 
     def rest(info: Any) -> Any:
-        kept = (
-            {key: value for key, value in info.items() if key != "autojudge"}
-            if isinstance(info, dict)
-            else info
-        )
-        return kept or None
+        return {name: info[name] for name in info if name != key} or None if isinstance(info, dict) else info
 
     items = [item.model_copy(update={"info": rest(item.info)}) for item in line.items]
     return line.model_copy(update={"info": rest(line.info), "items": items})

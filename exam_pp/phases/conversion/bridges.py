@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.answer_units import Unit, answer_passages, ranking_entry
 from exam_pp.phases.conversion.base import Content
 from exam_pp.phases.conversion.trec import Runs
-from exam_pp.phases.conversion.unsaid import passage_losses
+from exam_pp.phases.conversion.unsaid import passage_losses, ranking_losses
 from exam_pp.phases.export import rankings_of
 from exam_pp.phases.export_answers import answers_of
 from exam_pp.phases.losses import Losses
@@ -63,8 +63,15 @@ def _passages_to_qrels(
 
 
 def _passages_to_runs(queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions) -> Runs:
-    noted = _noted(queries, frozenset({"places in rankings"}), losses)
-    runs = rankings_of(noted, options.path)
+    def noted() -> Iterator[QueryPassages]:
+        for query in _noted(queries, frozenset({"places in rankings"}), losses):
+            for passage in query.passages:
+                ranking_losses(query.query_id, passage, losses)
+            yield query
+
+    runs = rankings_of(noted(), options.path)
+    changed = sum(system.split() != [system] for system in runs)
+    losses.add("white space in names of systems", changed)
     return {
         system: [
             line

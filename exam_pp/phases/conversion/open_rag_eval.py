@@ -178,6 +178,8 @@ def _read_scores(source: Source) -> list[Score]:
 
 def _write_scores(scores: Iterable[Score], target: Target) -> None:
     scores = list(scores)
+    if all(score.query_id == ALL_QUERIES for score in scores):
+        raise SelectionError("Results of Open RAG Eval are of single queries, and these scores are means.")
     target.losses.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
     target.losses.add("names of systems", len({score.system for score in scores}))
     write_results(scores, target.path, inputs=target.inputs)

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RankingEntry
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
 from exam_pp.phases.conversion.scores import one_measure, read_table
-from exam_pp.phases.conversion.unsaid import answer_losses, passage_losses, query_losses, trimmed
+from exam_pp.phases.conversion.unsaid import (
+    answer_losses,
+    passage_losses,
+    query_losses,
+    ranking_losses,
+    trimmed,
+)
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.results import Score
 from exam_pp.store.answers import Answer
-from exam_pp.store.csv_cells import Cells, Layout, read_cells, write_cells
+from exam_pp.store.csv_cells import Cells, Layout, named, read_cells, write_cells
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.queries import Query
 from exam_pp.store.ragelo import (
@@ -65,7 +72,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             text = " ".join(part.text for part in answer.parts)
             yield answer.query_id, answer.system, trimmed(text, target.losses)
 
-    write_cells(ANSWERS.required, rows(), target.path, ids=IDS, inputs=target.inputs)
+    write_cells(ANSWERS.required, rows(), target.path, ids=(*IDS, "agent"), inputs=target.inputs)
 
 
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
@@ -77,21 +84,30 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
             passage_losses(query, frozenset({"texts of passages", "places in rankings"}), target.losses)
-            texts = {passage.passage_id: trimmed(passage.text, target.losses) for passage in query.passages}
-            entries = [entry for passage in query.passages for entry in passage.rankings]
-            by_system: dict[str, list[RankingEntry]] = {}
-            for entry in sorted(entries, key=lambda entry: (entry.rank, -entry.score)):
-                by_system.setdefault(entry.method, []).append(entry)
-            for ranked in by_system.values():
+            for passage in query.passages:
+                ranking_losses(query.query_id, passage, target.losses)
+            for system, ranked in _ranked(query).items():
                 again = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
-                before = [(entry.rank, entry.score) for entry in ranked]
+                before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
                 lost = sum(one != other for one, other in zip(before, again, strict=True))
                 target.losses.add("ranks or scores", lost)
-                yield from ((query.query_id, e.passage_id, texts[e.passage_id], e.method) for e in ranked)
-            returned = {entry.passage_id for entry in entries}
-            yield from ((query.query_id, key, text, "") for key, text in texts.items() if key not in returned)
+                for passage_id, (_, passage) in ranked.items():
+                    yield query.query_id, passage_id, trimmed(passage.text, target.losses), named(system)
+            for passage in query.passages:
+                if not passage.rankings:
+                    text = trimmed(passage.text, target.losses)
+                    yield query.query_id, passage.passage_id, text, ""
 
     write_cells((*DOCUMENTS.required, "agent"), rows(), target.path, ids=IDS, inputs=target.inputs)
+
+
+def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Passage]]]:
+    """System to its passages, best first, each at its best place."""
+    places = [(entry, passage) for passage in query.passages for entry in passage.rankings]
+    systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
+    for entry, passage in sorted(places, key=lambda place: (place[0].rank, -place[0].score)):
+        systems.setdefault(entry.method, {}).setdefault(passage.passage_id, (entry, passage))
+    return systems
 
 
 def _rating(answer: str) -> int | None:
@@ -129,7 +145,11 @@ def _read_reasonings(cells: Cells, path: Path) -> list[QueryPassages]:
 
 
 def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
-    """The first direct grade of every passage; its rating is written where the reply does not say it."""
+    """The first direct grade of every passage; its rating is written where the reply does not say it.
+
+    Raises :class:`SelectionError` where there are none.
+    """
+    seen: set[tuple[str, str]] = set()
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
@@ -142,6 +162,10 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
                 if direct is None:
                     target.losses.add("passages without a direct grade")
                     continue
+                if (query.query_id, passage.passage_id) in seen:
+                    target.losses.add("further passages of an id")
+                    continue
+                seen.add((query.query_id, passage.passage_id))
                 raw = trimmed(direct.answer or "", target.losses)
                 rating = direct.entry_ratings().get(DIRECT_ID)
                 told = raw if rating is None or _rating(raw) == rating else str(rating)
@@ -151,6 +175,9 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
                 more = again.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
                 target.losses.add("what grades say beside rating and reply", more and not changed)
                 yield query.query_id, passage.passage_id, raw, told
+
+        if not seen:
+            raise SelectionError("RAGElo's reasonings are direct grades, and the passages have none.")
 
     write_cells(REASONINGS.required, rows(), target.path, ids=IDS, inputs=target.inputs)
 
@@ -162,7 +189,9 @@ def _write_games(games: Iterable[Game], target: Target) -> None:
             target.losses.add("errors of evaluators", bool(game.exception))
             target.losses.keys(game.model_extra)
             target.losses.keys(game.answer.model_extra if game.answer else None)
-            relevance = "" if game.relevance is None else str(game.relevance)
+            relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.losses)
+            structured = isinstance(game.relevance, bool | list | dict)
+            target.losses.add("relevance that is no text and no number", structured)
             raw = trimmed(game.raw_answer or "", target.losses)
             yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
 

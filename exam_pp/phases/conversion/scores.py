@@ -18,6 +18,7 @@ from exam_pp.store.files import write_text
 from exam_pp.store.leaderboards import read_ranks, write_ranks
 from exam_pp.store.score_rows import read_score_rows, write_score_rows
 from exam_pp.store.scores import side_columns, write_scores
+from exam_pp.store.separated import check_name
 
 
 def one_measure(scores: Iterable[Score], name: str, losses: Losses) -> list[Score]:
@@ -34,8 +35,10 @@ def one_measure(scores: Iterable[Score], name: str, losses: Losses) -> list[Scor
 def _write_cover(scores: Iterable[Score], target: Target) -> None:
     """The published board shows one measure by its own name for it: the mean, with three decimals."""
     shown = one_measure(scores, PUBLISHED_COVER, target.losses)
-    means = [row.mean for row in standings(shown)]
-    target.losses.add("digits beyond the third", sum(round(mean, 3) != mean for mean in means))
+    rows = standings(shown)
+    for row in rows:
+        check_name(row.system)
+    target.losses.add("digits beyond the third", sum(round(row.mean, 3) != row.mean for row in rows))
     write_text(target.path, published_cover(Evaluation(shown)), inputs=target.inputs)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import QueryPassages, Record
-from exam_pp.phases.losses import Losses
+from exam_pp.data_model import Passage, QueryPassages, Record
+from exam_pp.phases.losses import EMPTY, Losses
 from exam_pp.store.answers import Answer
 from exam_pp.store.files import is_stream, read_lines, read_text
 from exam_pp.store.queries import Query
@@ -65,8 +65,11 @@ def _walk(value: Any, tree: Any, place: str, losses: Losses) -> None:
             where = f"{place}.{known if known in tree else key}".strip(".")
             if known in tree:
                 _walk(item, tree[known], where, losses)
-            elif item not in (None, "", [], {}):
+            elif item not in EMPTY:
                 losses.add(f"values of {where!r}")
+
+
+CHANGED_TEXTS = "texts, of which white space or numbers in front"
 
 
 def bank_losses(
@@ -89,7 +92,7 @@ def bank_losses(
             "facets": line.facet_id,
             "facet texts": line.facet_text,
             "test collections": line.test_collection if line.test_collection != collection else "",
-            "hashes": line.hash,
+            "hashes": line.hash is not None,
             "infos of queries": _without_target(line.info),
             "queries without entries": not line.items,
         }
@@ -103,7 +106,7 @@ def bank_losses(
             if entry_id is not None and entry_id(item) != item.entry_id:
                 losses.add("entry ids")
             if text is not None and text(item.text) != item.text:
-                losses.add("texts, of which white space or numbers in front")
+                losses.add(CHANGED_TEXTS)
 
 
 def _entry_losses(item: Entry, keeps: Collection[str], losses: Losses) -> None:
@@ -140,12 +143,21 @@ def passage_losses(query: QueryPassages, keeps: Collection[str], losses: Losses)
         for name, count in counts.items():
             if name not in keeps:
                 losses.add(name, count)
-        losses.add("values of 'paragraph'", passage.paragraph not in (None, "", [], {}))
+        losses.add("values of 'paragraph'", passage.paragraph not in EMPTY)
         kept: list[Record] = [passage, passage.data]
         kept += passage.judgments if "judgments" in keeps else []
         kept += passage.rankings if "places in rankings" in keeps else []
         for record in kept:
             losses.keys(record.model_extra)
+
+
+def ranking_losses(query_id: str, passage: Passage, losses: Losses) -> None:
+    """Note what of a passage's places in rankings is lost where a system ranks it once, for its query."""
+    entries = passage.rankings
+    losses.add("ids of rankings", sum(e.passage_id != passage.passage_id for e in entries))
+    losses.add("facets of rankings", sum(entry.query_id != query_id for entry in entries))
+    systems = {entry.method for entry in entries}
+    losses.add("further places of a passage in a ranking", len(entries) - len(systems))
 
 
 def query_losses(query: Query, losses: Losses) -> None:
