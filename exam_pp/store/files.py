@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -127,6 +128,8 @@ def read_text(path: str | Path) -> str:
 
 _opened: WeakSet[Any] = WeakSet()
 """The standard inputs that were opened before; tests and notebooks have several."""
+_opened_pipes: set[tuple[int, int]] = set()
+_USED_UP = "is needed more than once here: name a file."
 
 
 @contextmanager
@@ -136,11 +139,17 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
         stdin: Any = sys.stdin.buffer
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
         if stdin in _opened and not stream.peek(1):  # not empty, but used up
-            raise DataError("is needed more than once here: name a file.", file="standard input")
+            raise DataError(_USED_UP, file="standard input")
         _opened.add(stdin)
         yield unzipped(stream, "standard input")
         return
     with Path(path).open("rb") as raw:
+        state = os.fstat(raw.fileno())
+        if stat.S_ISFIFO(state.st_mode):
+            pipe = state.st_dev, state.st_ino
+            if pipe in _opened_pipes and not raw.peek(1):
+                raise DataError(_USED_UP, file=str(path))
+            _opened_pipes.add(pipe)
         yield unzipped(raw, str(path))
 
 

@@ -118,6 +118,19 @@ def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     assert list(read_lines("-")) == []
 
 
+def test_a_pipe_that_is_read_twice_is_not_found_empty() -> None:
+    """As what a shell gives a command for ``<(zcat graded.jsonl.gz)``."""
+    for _ in range(2):  # a new pipe may have the number of an old one
+        read, write = os.pipe()
+        path = f"/dev/fd/{read}"
+        with os.fdopen(write, "wb") as stream:
+            stream.write(b"one\n")
+        assert [line for _, line in read_lines(path)] == [b"one"]
+        with pytest.raises(DataError, match=f"{path}: is needed more than once here: name a file"):
+            list(read_lines(path))
+        os.close(read)
+
+
 def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     out = Standard()
     monkeypatch.setattr("sys.stdout", out)
