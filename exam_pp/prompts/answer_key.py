@@ -10,7 +10,7 @@ from functools import lru_cache
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
-from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
+from exam_pp.prompts.reading import is_ill_formed, is_unanswerable, without_markup
 from exam_pp.test_bank import Entry
 from exam_pp.words import content_stems, tokens
 
@@ -100,8 +100,12 @@ def is_correct(answer: str, golds: Sequence[str]) -> bool:
     """Whether an answer is right; no gold answers mean that "unanswerable" is.
 
     Otherwise expressions of unanswerability and ill-formed answers (a lone choice label, nothing) are
-    wrong, save where the gold answer itself is "no".
+    wrong, save where the gold answer itself is "no". Markup counts as part of the answer or not.
     """
+    return any(_is_correct(text, golds) for text in {answer, without_markup(answer)})
+
+
+def _is_correct(answer: str, golds: Sequence[str]) -> bool:
     if not golds:
         return is_unanswerable(answer)
     if any(gold.lower().strip(_STRIP) in _TRUTH and matches(answer, gold) for gold in golds):

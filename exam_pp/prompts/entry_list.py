@@ -27,9 +27,9 @@ _TEXT_KEYS = (
 _NUMBERED_KEY = re.compile(r"^(?:[a-z]+(?:[_ ][a-z]+)*)?[_ ]?\d+$", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*(?=\S)([^*]+)\*\*")
 _BARE_LIST = re.compile(r"\[\s*([\"'“])")
-_LIST = re.compile(r"(?<!\w)\[[^\[\]]*\]")  # not the one of `List[str]`
+# Not the one of `List[str]`. Some have a place of their own: they begin a line, or follow a colon.
+_LIST = re.compile(r"(?P<place>(?:\A|[\n:=>{])[ \t`*]*)?(?<!\w)(?P<list>\[[^\[\]]*\])")
 _REFERENCE = re.compile(r"\[\s*\d+\s*\]")
-_BEFORE_A_LIST = ("", "\n", ":", "=", ">", "{")
 _LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
 _MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
 _DEEPEST = 50
@@ -118,22 +118,19 @@ def _named(value: dict[Any, Any], key: str) -> Any:
 
 def _last_list(reply: str, key: str) -> list[str]:
     """The last of several lists, such as the old one and its update; nothing where there are objects."""
-    lists = _lists(reply)
     if len(_LIST.findall(reply)) < 2 or "{" in reply:
         return []
-    return next((texts for text in reversed(lists) if (texts := _texts(parsed(text), key))), [])
+    return next((texts for text in reversed(_lists(reply)) if (texts := _texts(parsed(text), key))), [])
 
 
 def _lists(reply: str) -> list[str]:
     """The lists in brackets that are no references such as ``[1]``.
 
-    Those that begin a line or follow a colon, where there are any: what stands within a sentence is about
-    the list.
+    Those with a place of their own, where there are any: what stands within a sentence is about the list.
     """
-    found = [match for match in _LIST.finditer(reply) if not _REFERENCE.fullmatch(match[0])]
-    before = (reply[: match.start()].rstrip(" \t`*") for match in found)
-    placed = [match for match, words in zip(found, before, strict=True) if words[-1:] in _BEFORE_A_LIST]
-    return [match[0] for match in placed or found]
+    found = [match for match in _LIST.finditer(reply) if not _REFERENCE.fullmatch(match["list"])]
+    placed = [match for match in found if match["place"] is not None]
+    return [match["list"] for match in placed or found]
 
 
 def _slipped(reply: str, key: str) -> list[str]:
@@ -169,13 +166,15 @@ def _lines(reply: str) -> list[str]:
 
 def _cleaned(texts: list[str]) -> list[str]:
     lines = [_written(" ".join(text.split())) for text in texts]
+    plain = [_clean(_LEADING_NUMBER.sub("", line)) for line in lines]
+    found = [(line, words) for line, words in zip(lines, plain, strict=True) if _is_entry(words)]
     # Where only some entries begin with one, a number belongs to the words: "7. Juli", "1. FC Köln".
-    numbered = all(_LEADING_NUMBER.match(line) for line in lines)
-    found = [
-        _clean(_LEADING_NUMBER.sub("", line) if numbered or not line[:1].isdigit() else line)
-        for line in lines
-    ]
-    return [line for line in found if any(c.isalnum() for c in line) and not _PLACEHOLDER.match(line)]
+    numbered = all(_LEADING_NUMBER.match(line) for line, _ in found)
+    return [words if numbered or not line[:1].isdigit() else _clean(line) for line, words in found]
+
+
+def _is_entry(line: str) -> bool:
+    return any(c.isalnum() for c in line) and not _PLACEHOLDER.match(line)
 
 
 def _clean(line: str) -> str:

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
+from warnings import catch_warnings
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[\]}])")
 # Python would join the two strings.
 _MISSING_COMMA = re.compile(r"([\"'])(\s+)(?=\1)")
-_COMMENT = re.compile(r"^\s*(?://|#).*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[^\S\n]*(?://|#).*$", re.MULTILINE)
 _BRACED_LIST = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*)\}(?!\s*:)")
 _QUOTES = str.maketrans("“”„‟", '""""')
 # Of Markdown: neither JSON nor Python knows them.
@@ -57,7 +58,8 @@ def parsed(text: str) -> Any:
             continue
     for candidate in (_BRACED_LIST.sub(r"[\1]", plain), plain):  # a set would lose the order
         try:
-            return ast.literal_eval(candidate)
+            with catch_warnings(action="ignore"):  # of "4or 5" and "\\d", whose reader did not write them
+                return ast.literal_eval(candidate)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
     return None

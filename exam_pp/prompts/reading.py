@@ -41,6 +41,7 @@ _END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|
 # Markup of chat models: a box of LaTeX, tags, and the tokens that end a turn.
 _BOX = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\$?")
 _TAG = re.compile(r"</?[a-z]\w*>|<\|\w+\|>", re.IGNORECASE)
+_END_OF_TURN = re.compile(r"<\|\w+\|>|</s>")
 
 # A sign right before the digits makes a negative number; with a space after it, it is the dash of a list.
 _SIGN = r"(?<![-–—−.,])"
@@ -48,12 +49,12 @@ _SIGN = r"(?<![-–—−.,])"
 _WHOLE = re.compile(rf"^{_WRAP}{_SIGN}{_DIGITS}{_WRAP}$")
 _LEADING = re.compile(
     rf"^[\s\"'`“*_#(\[•-]*{_SIGN}{_DIGITS}[\"'`”*_\]]*"
-    r"(?:(?P<item>[.)])[*_]*(?!\d)|:[*_]*(?!\d)|\s+[-–—=]\s+(?!\d)|\s*\n|,?\s+because\b"
+    r"(?:(?P<item>[.)])[*_]*+(?!\d)|:[*_]*+(?!\d)|\s+[-–—=]\s++(?!\d)|[^\S\n]*\n|,?\s+because\b"
     r"|\s+(?=\([^()\d]*\)[.:]?\s*$))"
-    r"\s*(?=.*[^\W\d_])",
+    r"\s*+(?=.*[^\W\d_])",
     re.DOTALL,
 )
-_SECOND_ITEM = re.compile(r"^[\s*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
+_SECOND_ITEM = re.compile(r"^[ \t*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
 _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
 
@@ -82,7 +83,7 @@ def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
         rf"(?:\s*\(\s*(?:{span}|out\s+of\s+{max_rating})\s*\)"
         rf"|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
     )
-    links = r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+(?:is|of|would\s+be|will\s+be)\s*:?\s+"
+    links = r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+(?:is|of|would\s+be|will\s+be)(?:\s*:)?\s++"
     named = rf"{names}[*_\"']*+{scale}[*_\"']*+(?:{links})"
     if names == _MARKERS:
         named = rf"(?:{named}|{_CHOSEN})"
@@ -100,7 +101,7 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     Fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months", "Article 5")
     are text, not ratings; so is the ``1.`` of a list, whose reply may name its rating further down.
     """
-    reply = _without_markup(reply)
+    reply = without_markup(reply)
     leading = _LEADING.search(reply)
     if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
         return _in_scale(match, max_rating)
@@ -111,7 +112,8 @@ def find_rating(reply: str, max_rating: int) -> int | None:
     return None if match is None else _in_scale(match, max_rating)
 
 
-def _without_markup(reply: str) -> str:
+def without_markup(reply: str) -> str:
+    """The words of a chat model, without tags and boxes around them."""
     return _TAG.sub("", _BOX.sub(r"\1", reply)) if "<" in reply or "\\" in reply else reply
 
 
@@ -124,16 +126,28 @@ def is_unanswerable(reply: str) -> bool:
     """Whether a reply says that the context has no answer, in one of the papers' expressions.
 
     Compared without case, surrounding punctuation and white space, exactly or with an edit distance
-    below 20 % of the longer string.
+    below 20 % of the longer string. Markup is looked through.
     """
-    text = " ".join(_without_markup(reply).lower().split()).strip(_STRIP)
+    return _says_unanswerable(without_markup(reply))
+
+
+def _says_unanswerable(reply: str) -> bool:
+    text = " ".join(reply.lower().split()).strip(_STRIP)
     return any(
         Levenshtein.distance(text, phrase) < 0.2 * max(len(text), len(phrase)) for phrase in UNANSWERABLE
     )
 
 
 def is_ill_formed(reply: str) -> bool:
-    """Whether a reply is empty, a lone letter or a choice label such as ``(iii)`` or ``B)``."""
+    """Whether a reply is empty, a lone letter or a choice label such as ``(iii)`` or ``B)``.
+
+    Markup is looked through, but a tag such as ``<div>`` alone is an answer.
+    """
+    plain = without_markup(reply)
+    return _is_label(plain if plain.strip(_STRIP) else _END_OF_TURN.sub("", reply))
+
+
+def _is_label(reply: str) -> bool:
     return not reply.strip(_STRIP) or bool(_LABEL.match(reply))
 
 
@@ -157,7 +171,7 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
     if match and int(match[1]) <= max_rating:
         return Verdict(int(match[1]), int(match[1]) > 0)
     # It takes a lone letter without punctuation for an answer.
-    if is_unanswerable(reply) or (is_ill_formed(reply) and not reply.strip().isalpha()):
+    if _says_unanswerable(reply) or (_is_label(reply) and not reply.strip().isalpha()):
         return Verdict(1, True, "default-1")
     return Verdict(0, False, "default-0")
 
@@ -175,7 +189,7 @@ def read_final_score(reply: str, max_rating: int) -> Verdict:
 
     Other numbers of the reply ("on the scale of 0 to 3") are text.
     """
-    reply = _without_markup(reply)
+    reply = without_markup(reply)
     markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply))
     match = markers[-1] if markers else _WHOLE.search(reply)
     rating = None if match is None else _in_scale(match, max_rating)
@@ -190,7 +204,7 @@ def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
     # break, or how a sentence goes on that says why.
     words = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
     return re.compile(
-        rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|\s*\n){_WRAP})?"
+        rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|[^\S\n]*\n){_WRAP})?"
         rf"(?P<word>{words})(?!\W+(?:and|or)\W+(?:{words})\b)"
         rf"{_CLOSE}(?:\s*$|[.,;:!?。，！–—](?!\s*\d)|\s+[-–—(]|\s*\n"
         r"|\s+(?:because|since|as|the|this|that|it|there)\b)",
@@ -203,7 +217,7 @@ def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | 
 
     ``choices`` are the words for no and yes.
     """
-    match = _choice(choices).match(_without_markup(reply))
+    match = _choice(choices).match(without_markup(reply))
     return None if match is None else match["word"].lower() == choices[1].lower()
 
 

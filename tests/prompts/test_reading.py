@@ -61,11 +61,28 @@ def test_ungraded_keeps_numbers_only(case: dict[str, Any]) -> None:
         ("Rating: 4", 0),
         ("a", 0),
         ("iv", 0),
+        ("unanswerable</s>", 0),
+        ("<answer>4</answer>", 0),
     ],
 )
 def test_the_published_rule(reply: str, rating: int) -> None:
     """The published implementation has the fallback the wrong way round; for old numbers only."""
     assert read_rating(reply, 5, "published").rating == rating
+
+
+LOOP = 200_000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["1{}2", "1. a{}", "answer{}x", "answer is{}x", "1 {}({}", "Rating{}x", "1 -{}2"],
+)
+@pytest.mark.parametrize("piece", ["\n", " ", "*", "\t\n"])
+def test_a_model_that_loops_holds_nobody_up(reply: str, piece: str) -> None:
+    """Time that grows with the square of the length would be an hour here."""
+    looped = reply.replace("{}", piece * LOOP)
+    assert find_rating(looped, 5) in (None, 1)
+    assert find_yes_no(looped) is None
 
 
 @given(st.text(max_size=40), st.integers(1, 9), st.sampled_from(["default", "ungraded", "published"]))
