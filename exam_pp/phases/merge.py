@@ -87,7 +87,7 @@ def merge_files(
     parts = [_Part(path) for path in files]
     for part in parts:
         if not part.lines:
-            log.warning("%s holds no queries: if that is a shard, was it graded to its end?", part.path)
+            log.warning("%s holds no queries, as a shard of fewer queries than shards.", part.path)
     order = _order_of(parts, like)
     summary = MergeSummary(len(files))
     with passages_writer(output, inputs=inputs) as writer:
