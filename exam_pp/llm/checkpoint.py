@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.resources import files
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import BUNDLED, ModelOptions
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
 
 _WEIGHTS = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja")
 
@@ -81,6 +85,20 @@ def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
             f"The model {name!r} cannot be loaded: it is not in the local cache, and the Hugging Face Hub is "
             "out of reach (or switched off by HF_HUB_OFFLINE)."
         )
+    if isinstance(error, UnpicklingError):
+        return ModelError(
+            f"The model {name!r} cannot be loaded: its weights are no plain numbers, and reading them could "
+            "run a program; use a version of it with safetensors."
+        )
+    if "trust_remote_code" in str(error):
+        return ModelError(
+            f"The model {name!r} needs a program of its own, which is not run here: serve it behind an "
+            "endpoint (--model-pipeline openai)."
+        )
+    if "ignore_mismatched_sizes" in str(error):
+        return ModelError(
+            f"The model {name!r} cannot be loaded: its weights have other sizes than its config.json says."
+        )
     reason = " ".join(str(error).split()).rstrip(".")
     short = reason if len(reason) < 300 else reason[:300] + " ..."
     return ModelError(f"The model {name!r} cannot be loaded: {short}.")
@@ -130,7 +148,7 @@ class ModelCheckpoint:
                 "files are its only revision."
             )
         try:
-            self.config: Any = transformers.AutoConfig.from_pretrained(self.path, revision=options.revision)
+            self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:
             raise load_failed(options, error) from error
         self._check_kind()
@@ -156,12 +174,33 @@ class ModelCheckpoint:
         loader = getattr(transformers, _LOADERS[self.pipeline][0])
         try:
             with quiet_loading(transformers):
-                model = loader.from_pretrained(
-                    self.path, revision=self.options.revision, dtype=dtype, **where
+                model, found = loader.from_pretrained(
+                    self.path, **self._source, dtype=dtype, output_loading_info=True, **where
                 )
         except (*_LOAD_ERRORS, SafetensorError) as error:
             raise load_failed(self.options, error) from error
+        self._check_weights(found["missing_keys"], found["unexpected_keys"])
         return model.eval()
+
+    @property
+    def _source(self) -> dict[str, Any]:
+        # Programs of a checkpoint are not run: unless told so, transformers asks at the terminal.
+        return {"revision": self.options.revision, "trust_remote_code": False}
+
+    def _check_weights(self, missing: Collection[str], unexpected: Collection[str]) -> None:
+        """Refuse a checkpoint that lacks weights: random numbers would stand for them."""
+        if missing:
+            weights = counted(len(missing), "weight")
+            raise ModelError(
+                f"The model {self.options.model!r} lacks {weights} that its config.json asks for, such as "
+                f"{min(missing)}: get its files again."
+            )
+        if unexpected:
+            log.warning(
+                "The model %r has %s that its config.json has no use for, such as %s: see whether they "
+                "belong together",
+                self.options.model, counted(len(unexpected), "weight"), min(unexpected),
+            )  # fmt: skip
 
     def _check_kind(self) -> None:
         """Refuse other kinds of models: a missing head would be filled with random numbers."""
@@ -184,9 +223,7 @@ class ModelCheckpoint:
             "next to its weights."
         )
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                self.path, revision=self.options.revision, use_fast=True
-            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.path, **self._source, use_fast=True)
         except _LOAD_ERRORS as error:
             if "backend tokenizer" in str(error) or "load tokenizer" in str(error):
                 raise missing from error
@@ -199,7 +236,7 @@ class ModelCheckpoint:
 _FEWEST_PIECES = 10
 """Where there are no files, transformers makes up a tokenizer of special tokens and at most a few others."""
 
-_LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError)
+_LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, UnpicklingError)
 
 
 def _architectures(pipeline: str) -> set[str]:

@@ -13,11 +13,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import IO, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, quiet_loading
+from exam_pp.llm.checkpoint import ModelCheckpoint, load_failed, quiet_loading
 
 log = logging.getLogger(__name__)
 
@@ -246,6 +247,8 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     try:
         with quiet_loading(transformers):
             converter.convert(str(folder), quantization=compute_type, force=True)
+    except UnpicklingError as error:
+        raise load_failed(checkpoint.options, error) from error
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         # It reads configs of many models, not all of which are what they were when it was written.
         raise ModelError(f"its conversion fails ({type(error).__name__}: {error})") from error

@@ -1,0 +1,113 @@
+"""Folders with a checkpoint that is not what it should be: never random numbers, never a foreign program."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
+
+from exam_pp.errors import ModelError
+from exam_pp.llm import ModelOptions, load_llm
+
+
+@pytest.fixture
+def folder(causal_checkpoints: dict[str, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(causal_checkpoints["chat"], tmp_path / "model"))
+
+
+def options(folder: Path, **more: Any) -> ModelOptions:
+    return ModelOptions(str(folder), pipeline="text-generation", **more)
+
+
+def configure(folder: Path, **values: Any) -> None:
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+@pytest.mark.parametrize(
+    ("rename", "lacking"),
+    [
+        (lambda key: None if key == "model.norm.weight" else key, "1 weight .* model.norm.weight"),
+        (lambda key: key.replace("model.", "gpt."), r"\d+ weights"),
+    ],
+)
+def test_weights_that_are_missing_are_not_made_up(
+    folder: Path, engine: Any, rename: Callable[[str], str | None], lacking: str
+) -> None:
+    file = folder / "model.safetensors"
+    kept = {new: tensor for key, tensor in load_file(file).items() if (new := rename(key))}
+    save_file(kept, file, metadata={"format": "pt"})
+    if engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+    with pytest.raises(ModelError, match=f"lacks {lacking}"):
+        load_llm(options(folder, engine=engine))
+
+
+def test_weights_that_are_left_over_are_told(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    configure(folder, num_hidden_layers=1)
+    load_llm(options(folder))
+    assert "has 9 weights that its config.json has no use for, such as model.layers.1" in caplog.text
+
+
+def test_weights_of_another_size(folder: Path) -> None:
+    configure(folder, intermediate_size=128)
+    with pytest.raises(ModelError, match=r"other sizes than its config.json says"):
+        load_llm(options(folder))
+
+
+def test_shards_are_the_checkpoint(folder: Path) -> None:
+    whole = load_llm(options(folder)).provenance()
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    (folder / "model.safetensors").unlink()
+    model.save_pretrained(folder, max_shard_size="1MB")
+    assert load_llm(options(folder)).provenance()["checkpoint_hash"] != whole["checkpoint_hash"]
+    max(folder.glob("model-*.safetensors")).unlink()
+    with pytest.raises(ModelError, match="cannot be loaded: No such file"):
+        load_llm(options(folder))
+
+
+class Program:
+    """What runs when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.mkdir, ("ran",)
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_pickled_programs_do_not_run(
+    folder: Path, engine: Any, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+    monkeypatch.chdir(folder)
+    (folder / "model.safetensors").unlink()
+    file = folder / "pytorch_model.bin"
+    if plain:
+        file.write_bytes(pickle.dumps({"weight": Program()}, protocol=2))
+    else:
+        torch.save({"weight": Program()}, file)
+    with pytest.raises(ModelError, match="could run a program; use a version of it with safetensors"):
+        load_llm(options(folder, engine=engine))
+    assert not Path("ran").exists()
+
+
+def test_programs_of_a_checkpoint_are_neither_run_nor_offered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal, transformers would ask."""
+    monkeypatch.setattr("builtins.input", lambda _prompt: "y")
+    configure(folder, model_type="new", auto_map={"AutoConfig": "own.Config"})
+    (folder / "own.py").write_text("from transformers import LlamaConfig as Config\n")
+    with pytest.raises(ModelError, match="needs a program of its own, which is not run here"):
+        load_llm(options(folder))
