@@ -251,7 +251,7 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
         graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
     total = len({passage.passage_id for passage in query.passages})
     for key, count in graded.items():
-        if count < total:
+        if count < total and not key.is_person:
             note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
 
 
@@ -267,7 +267,9 @@ def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], no
                 note("no-bank", "", "is graded, but not in the bank")
                 return
             unknown.update(entries - known.entries.keys())
-            missing[key] |= {e for e, entry in known.entries.items() if kind in (None, entry.kind)} - entries
+            if not key.is_person:
+                of_kind = {e for e, entry in known.entries.items() if kind in (None, entry.kind)}
+                missing[key] |= of_kind - entries
     for entry_id, times in unknown.items():
         note(
             "unknown-entry", "", f"{entry_id} is graded for {counted(times, 'passage')}, but not in the bank"

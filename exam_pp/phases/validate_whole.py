@@ -50,9 +50,9 @@ class WholeFile:
                 yield f"{key.model} {key.prompt_class}: {name} is {value!r}, and {there}"
 
     def incomplete(self) -> Iterator[str]:
-        """Who graded some of the queries alone."""
+        """Which models graded some of the queries alone."""
         for key, queries in sorted(self.graded.items()):
-            if words := self._some(queries):
+            if not key.is_person and (words := self._some(queries)):
                 yield f"no grades by {key} for {words}"
 
     def partly_ranked(self) -> Iterator[str]:

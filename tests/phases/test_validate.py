@@ -181,6 +181,13 @@ def test_queries_that_were_left_out(write_jsonl: Write) -> None:
     assert words(path, "rank-holes") == ": 1 system without a ranking for some of 2 queries (y: 1)"
 
 
+def test_people_rate_some_pairs_not_all(write_jsonl: Write, tiny_bank: Path) -> None:
+    by_model = rubric({"q1/a": 1, "q1/b": 2})
+    by_person = rubric({"q1/a": 3}, llm="human:alice")
+    passages = [passage("p", exam_grades=[by_model, by_person]), passage("r", exam_grades=[by_model])]
+    assert not found(write_jsonl("g.jsonl", [["q1", passages], PASSAGES[1]]), banks=[tiny_bank])
+
+
 def test_grades_that_were_made_differently(write_jsonl: Write) -> None:
     def line(query_id: str, words: str | None = None, **options: Any) -> list[Any]:
         info = {"prompt_class": "Own"} | ({"prompt_hash": words} if words else {})
