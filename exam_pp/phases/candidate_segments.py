@@ -57,10 +57,13 @@ def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPa
             if (first := lines.setdefault(line.query.qid, number)) != number:
                 words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
                 raise DataError(words, file=str(file), line=number, field="query")
+            losses.keys(line.model_extra)
+            losses.keys(line.query.model_extra)
             texts.setdefault(line.query.qid, line.query.text)
             passages = pool.setdefault(line.query.qid, {})
             for rank, candidate in enumerate(line.candidates, 1):
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
+                losses.keys(candidate.model_extra)
                 losses.keys(candidate.doc, ("segment", "contents", "text", "passage"))
     return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
 

@@ -87,12 +87,7 @@ def _question(
     text = value.get("question")
     if not isinstance(text, str) or not text.strip():
         raise DataError("is missing.", file=str(path), line=number, field=f"nugget_bank.{key}.question")
-    answers = value.get("answers")
-    golds = [
-        str(answer["answer"])
-        for answer in (answers.values() if isinstance(answers, dict) else ())
-        if isinstance(answer, dict) and answer.get("answer")
-    ]
+    golds = _golds(value.get("answers"))
     given = value.get("question_id")
     return Question(
         query_id=query_id,
@@ -102,6 +97,14 @@ def _question(
         **({"gold_answers": golds} if golds else {}),
         **_importance(value),
     )
+
+
+def _golds(answers: Any) -> list[str]:
+    return [
+        str(answer["answer"])
+        for answer in (answers.values() if isinstance(answers, dict) else ())
+        if isinstance(answer, dict) and answer.get("answer")
+    ]
 
 
 def _claim(query_id: str, key: str, value: Mapping[str, Any], path: str | Path, number: int | None) -> Nugget:
@@ -163,7 +166,7 @@ def _written(item: Entry) -> tuple[str, dict[str, Any]]:
     if isinstance(item, Question):
         last = item.entry_id.rpartition("/")[2]
         value.setdefault("question_id", last if _MD5.fullmatch(last) else _md5(item.text.strip()))
-        if item.gold_answers is not None:
+        if item.gold_answers is not None and item.gold_answers != _golds(value.get("answers")):
             value["answers"] = _answers(item.gold_answers, value.get("answers"))
     if item.importance is not None:
         value["importance"] = item.importance

@@ -11,6 +11,7 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.separated import cells_of, check_name
+from exam_pp.store.trec_eval import is_number
 from exam_pp.store.validation import parse_json
 
 
@@ -50,6 +51,13 @@ def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
     for system, count in Counter(name for name, _ in pairs).items():
         if count > 1:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path))
+
+
+def side_cells(path: str | Path) -> int:
+    """How many cells stand behind the ranks of a table."""
+    lines = [text for _, text in read_text_lines(path)]
+    rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]
+    return sum(bool(cell) for row in rows if is_number(row[1]) for cell in row[2:])
 
 
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:

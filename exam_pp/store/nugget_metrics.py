@@ -18,7 +18,7 @@ from exam_pp.store.files import read_lines
 from exam_pp.store.validation import parse_record
 
 # In the order of the tool's files; our names are those of the paper.
-_NAMES = {
+NAMES = {
     "V_strict": "strict_vital_score",
     "V": "vital_score",
     "W_strict": "strict_weighted_score",
@@ -59,7 +59,7 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
         if (run, line.qid) in seen:
             raise DataError(f"the topic {line.qid!r} occurs twice.", file=str(path), line=number)
         seen.add((run, line.qid))
-        values = {metric: getattr(line, metric) for metric in _NAMES}
+        values = {metric: getattr(line, metric) for metric in NAMES}
         scores += [
             Score(run, line.qid, metric, value) for metric, value in values.items() if value is not None
         ]
@@ -75,10 +75,10 @@ def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mappin
     """
     by_topic: dict[str, dict[str, float]] = {topic: {} for topic in topics}
     for score in scores:
-        if score.metric in _NAMES:
+        if score.metric in NAMES:
             by_topic.setdefault(score.query_id, {})[score.metric] = score.value
     lines = [*by_topic.items(), (ALL_QUERIES, means)]
     return "".join(
-        json.dumps({"qid": topic} | {_NAMES[m]: values[m] for m in _NAMES if m in values}) + "\n"
+        json.dumps({"qid": topic} | {NAMES[m]: values[m] for m in NAMES if m in values}) + "\n"
         for topic, values in lines
     )

@@ -83,7 +83,11 @@ def write_query_lines(
             if as_json:
                 stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
                 continue
-            if query.query_id != query.query_id.strip() or set(query.query_id) & set("\t\n\r"):
+            if (
+                query.query_id != query.query_id.strip()
+                or set(query.query_id) & set("\t\n\r")
+                or query.query_id.startswith(("{", "<", "\ufeff"))  # as other formats begin
+            ):
                 raise DataError(f"the query id {query.query_id!r} cannot stand in a table.")
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.files import read_text, read_text_lines, write_text
 from exam_pp.store.separated import cells_of, check_name
 from exam_pp.store.trec_eval import is_trec_eval, trec_eval_lines
 from exam_pp.store.validation import parse_json
@@ -69,14 +70,27 @@ def read_query_scores(path: str | Path) -> list[Score]:
     return _long_scores(table[1], path, means=False)
 
 
-def side_columns(path: str | Path) -> list[str]:
-    """The columns of a leaderboard that are neither systems nor scores: errors, intervals, ranks, words."""
+def side_values(path: str | Path) -> Counter[str]:
+    """How many values a leaderboard holds that are neither systems nor scores, by what names them.
+
+    These are columns of errors, intervals, ranks and words, rows of correlations, and in JSON the title, the
+    notes, and tables after the first.
+    """
+    values: Counter[str] = Counter()
     table = _table(path)
-    if table is None or set(_LONG) <= set(table[0]):
-        return []
+    if table is None:
+        return values
     columns, rows = table
-    scores = _score_columns(columns, rows)
-    return [column for column in columns[1:] if column not in scores]
+    used = _LONG if set(_LONG) <= set(columns) else (columns[0], *_score_columns(columns, rows))
+    for _, row in rows:
+        values.update(column for column in row.keys() - set(used) if row[column] not in (None, "", "+/-"))
+        name = str(row.get(columns[0], "")).lower()
+        values[name] += columns[0] != _LONG[0] and name in _NOT_SYSTEMS
+    if (text := read_text(path).lstrip()).startswith("{"):
+        document: dict[str, Any] = json.loads(text)
+        values.update(key for key, value in document.items() if value and key != "tables")
+        values["tables"] = len(document["tables"]) - 1
+    return +values
 
 
 def write_scores(

@@ -178,3 +178,64 @@ def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
     source.write_text('{"query_id":"q","format_version":"v3","nugget_bank":{"x":{"question":"\\ud800"}}}\n')
     with pytest.raises(DataError, match="not Unicode"):
         converted(source, tmp_path / "o", "bank")
+
+
+@pytest.mark.parametrize(
+    ("content", "lost"),
+    [
+        ("system\tquery\tmeasure\tvalue\tby\ns\tall\tm\t0.5\tme\n", {"values of 'by'": 1}),
+        ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t\n", {}),
+        ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t0.100\n", {"values of 'std-err'": 1}),
+        (
+            '{"title": "T", "notes": [], "by": 1, "tables": [{"rows": [{"system": "s", "m": 0.5}]}, {}]}',
+            {"values of 'title'": 1, "values of 'by'": 1, "values of 'tables'": 1},
+        ),
+    ],
+    ids=["long", "no error", "error", "json"],
+)
+def test_what_stands_beside_scores(content: str, lost: dict[str, int], tmp_path: Path) -> None:
+    (tmp_path / "board").write_text(content)
+    counts = converted(tmp_path / "board", tmp_path / "o", "scores-jsonl", source_format="leaderboard")
+    assert counts == lost
+
+
+def test_what_stands_beside_ranks(tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("system\trank\tscore\na\t1\t0.5\nb\t2\t\n")
+    assert converted(tmp_path / "ranks", tmp_path / "o", "official-json", source_format="official-tsv") == {
+        "cells behind the rank": 1
+    }
+
+
+def test_banks_say_more_than_queries(write_jsonl: Write, tmp_path: Path) -> None:
+    items = [{"query_id": "q", "nugget_id": "n", "nugget_text": "x", "weight": 2}]
+    line = {"query_id": "q", "query_text": "t", "test_collection": "c", "hash": 0, "more": 1, "items": items}
+    assert converted(write_jsonl("b.jsonl", [line]), tmp_path / "o", "queries-jsonl") == {
+        "hashes": 1,
+        "questions and nuggets": 1,
+        "test collections": 1,
+        "values of 'more'": 1,
+    }
+
+
+def test_all_scores_are_lost_in_ranks(write_jsonl: Write, tmp_path: Path) -> None:
+    counts = converted(write_jsonl("s.jsonl", scores(0.1, 0.2, 0.3)), tmp_path / "o", "official-json")
+    assert counts == {"scores": 3}
+
+
+def test_unknown_keys_of_candidates_and_metrics_are_named(write_jsonl: Write, tmp_path: Path) -> None:
+    candidate = {"docid": "d", "score": 1.0, "doc": {"segment": "x"}, "c": 1}
+    line = {"query": {"qid": "q", "text": "", "a": 1}, "candidates": [candidate], "b": 1}
+    counts = converted(write_jsonl("c.jsonl", [line]), tmp_path / "o", "graded")
+    assert counts == {f"values of {key!r}": 1 for key in "abc"}
+    metrics = write_jsonl("m.jsonl", [{"qid": "q", "all_score": 0.5, "a": 1}])
+    assert converted(metrics, tmp_path / "o2", "scores-jsonl") == {"values of 'a'": 1}
+
+
+def test_answers_of_autojudge_without_words_come_back(write_jsonl: Write, tmp_path: Path) -> None:
+    answers = {"k": {"answer": "yes", "by": "me"}, "l": {"references": ["d"]}}
+    question = {"question": "x", "question_id": "0" * 32, "answers": answers}
+    line = {"query_id": "q", "format_version": "v3", "nugget_bank": {"x": question}}
+    source, bank, back = write_jsonl("n.jsonl", [line]), tmp_path / "bank", tmp_path / "back"
+    converted(source, bank, "bank")
+    converted(bank, back, "autojudge-bank")
+    assert json.loads(back.read_text())["nugget_bank"] == line["nugget_bank"]

@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.answer_units import Unit, answer_passages, ranking_entry
 from exam_pp.phases.conversion.base import Content
 from exam_pp.phases.conversion.trec import Runs
-from exam_pp.phases.conversion.unsaid import passage_losses, ranking_losses
+from exam_pp.phases.conversion.unsaid import bank_losses, passage_losses, ranking_losses
 from exam_pp.phases.export import rankings_of
 from exam_pp.phases.export_answers import answers_of
 from exam_pp.phases.losses import Losses
@@ -119,6 +119,8 @@ def _answers_to_passages(
 
 def _bank_to_queries(lines: Iterable[BankLine], losses: Losses, _options: BridgeOptions) -> Iterator[Query]:
     bank = TestBank.from_lines(lines)
+    without_entries = (line.model_copy(update={"items": []}) for line in bank.lines)
+    bank_losses(without_entries, {"query texts", "facets", "facet texts", "queries without entries"}, losses)
     facets: dict[str, dict[str, str]] = defaultdict(dict)
     for line in bank.lines:
         if line.facet_id is not None:
@@ -150,12 +152,13 @@ def _scores_to_ranks(scores: Iterable[Score], losses: Losses, options: BridgeOpt
     from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.leaderboard import standings  # noqa: PLC0415
 
+    scores = list(scores)
     rows = standings(scores)
     measures = list(dict.fromkeys(row.metric for row in rows))
     measure = options.measure or (measures[0] if len(measures) == 1 else None)
     if measure not in measures:
         raise SelectionError(f"Ranks are by one measure; name it with --measure: {', '.join(measures)}.")
-    losses.add("scores", len(rows))
+    losses.add("scores", len(scores))
     return ranks_of(
         {row.system: row.mean for row in rows if row.metric == measure and row.system != OVERALL_SYSTEM}
     )

@@ -12,11 +12,12 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.phases.candidate_segments import pool_candidates
-from exam_pp.phases.conversion.base import Source, Target, add_format
+from exam_pp.phases.conversion.base import Source, Target, add_format, reading
+from exam_pp.phases.conversion.unsaid import used
 from exam_pp.phases.import_assignments import DEFAULT_GRADER, AssignmentSummary, add_assignments
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import write_text
-from exam_pp.store.nugget_metrics import nugget_metrics, read_nugget_metrics
+from exam_pp.store.nugget_metrics import NAMES, nugget_metrics, read_nugget_metrics
 
 
 def _read_assignments(source: Source) -> list[QueryPassages]:
@@ -70,5 +71,5 @@ add_format(
 )  # fmt: skip
 add_format(
     "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, of one run",
-    lambda source: read_nugget_metrics(source.path), _write_metrics,
+    reading(read_nugget_metrics, used(f"qid run_id {' '.join(NAMES.values())}")), _write_metrics,
 )  # fmt: skip

@@ -7,17 +7,17 @@ from functools import partial
 
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.conversion.base import Source, Target, add_format, reading
-from exam_pp.phases.conversion.unsaid import used
+from exam_pp.phases.conversion.unsaid import uncounted, used
 from exam_pp.phases.evaluate import Evaluation
 from exam_pp.phases.leaderboards import PUBLISHED_COVER, published_cover
 from exam_pp.phases.losses import Losses
 from exam_pp.phases.score_files import read_all_scores
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.autojudge_eval import Order, read_evaluation, write_evaluation
-from exam_pp.store.files import write_text
-from exam_pp.store.leaderboards import read_ranks, write_ranks
+from exam_pp.store.files import is_stream, write_text
+from exam_pp.store.leaderboards import read_ranks, side_cells, write_ranks
 from exam_pp.store.score_rows import read_score_rows, write_score_rows
-from exam_pp.store.scores import side_columns, write_scores
+from exam_pp.store.scores import side_values, write_scores
 from exam_pp.store.separated import check_name
 
 
@@ -55,10 +55,20 @@ def _write_evaluation(scores: Iterable[Score], target: Target, order: Order) -> 
 
 
 def read_table(source: Source) -> list[Score]:
-    """Columns that are no scores (standard errors, intervals, ranks) are lost."""
+    """What stands beside the scores (standard errors, intervals, ranks) is lost."""
     scores = read_all_scores(source.path)
-    source.losses.add("columns beside the scores", len(side_columns(source.path)))
+    for name, count in side_values(source.path).items():
+        source.losses.add(f"values of {name!r}", count)
     return scores
+
+
+def _read_ranks(source: Source) -> Mapping[str, float]:
+    ranks = read_ranks(source.path)
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        source.losses.add("cells behind the rank", side_cells(source.path))
+    return ranks
 
 
 def _write_ranks(ranks: Mapping[str, float], target: Target, *, as_json: bool) -> None:
@@ -104,13 +114,13 @@ add_format(
     "official-json",
     "ranks",
     "official leaderboard, JSON {system: rank}",
-    reading(read_ranks),
+    _read_ranks,
     partial(_write_ranks, as_json=True),
 )
 add_format(
     "official-tsv",
     "ranks",
     "official leaderboard, TSV",
-    reading(read_ranks),
+    _read_ranks,
     partial(_write_ranks, as_json=False),
 )
