@@ -48,11 +48,14 @@ def filter_file(
 
     def change(query: RawQuery) -> RawQuery | None:
         seen.add(query.query_id)
+        for passage in query.passages:  # of unwanted queries, too: what is in the file is not called absent
+            if wanted.systems:
+                ranked.update(ranking.method for ranking in passage.rankings)
+            if of_grades:
+                grades.select(passage)
         if wanted.queries is not None and query.query_id not in wanted.queries:
             return None
-        for passage in query.passages if of_grades else ():
-            grades.select(passage)
-        query.passages = [passage for passage in query.passages if _keep(passage, wanted, ranked)]
+        query.passages = [passage for passage in query.passages if _keep(passage, wanted)]
         return query if query.passages else None
 
     def check(counts: Rewritten) -> None:
@@ -68,13 +71,10 @@ def filter_file(
     return rewrite(source, output, change, inputs=inputs, check=check)
 
 
-def _keep(passage: RawPassage, wanted: Wanted, ranked: set[str]) -> bool:
+def _keep(passage: RawPassage, wanted: Wanted) -> bool:
     """Whether the passage is kept; if so, it is left with what is wanted of it."""
-    if wanted.systems:
-        systems = {ranking.method for ranking in passage.rankings}.intersection(wanted.systems)
-        ranked |= systems
-        if not systems:
-            return False
+    if wanted.systems and not any(ranking.method in wanted.systems for ranking in passage.rankings):
+        return False
     if not (_is_judged(passage, wanted) and _is_graded(passage, wanted)):
         return False
     if wanted.systems:

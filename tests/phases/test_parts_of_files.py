@@ -241,6 +241,20 @@ def test_what_was_asked_without_success_is_not_graded(write_jsonl: WriteLines, t
         assert kept(tmp_path / "o") == {"q": [left]}
 
 
+def test_what_other_queries_have_is_in_the_file(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        ["q", [passage("a", paragraph_data=data("a", 1, "x"), exam_grades=[rubric({"a": 1}, llm="m")])]],
+        ["r", [passage("b", paragraph_data=data("b", 1, "y"), exam_grades=[rubric({"a": 1})])]],
+    ]
+    source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
+    run(f"filter {source} -o {out} --query r --model m")
+    assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
+    told = fails(capsys, f"filter {source} -o {out} --query r --system x")
+    assert f"Nothing in {source} is left by the filter." in told
+
+
 def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl"
     assert f"{file} has no query 'z'." in fails(capsys, f"filter {file} -o {out} --query z")
