@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan, nan
 from subprocess import CalledProcessError
@@ -24,7 +25,7 @@ Run = Mapping[str, Mapping[str, float]]
 Measure = Any
 """A measure of ir-measures, which has no types."""
 
-
+_ODD = re.compile(r"[^!-~]|%")
 _HIGHEST_OF_GDEVAL = 4
 _SUBTOPIC_MEASURES = frozenset(
     ["alpha_DCG", "alpha_nDCG", "AP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"]
@@ -177,7 +178,7 @@ class TrecEval:
         # gdeval takes numbers alone for queries, of "2024-7" the last, and no white space in passages.
         self._numbers = {query_id: str(number) for number, query_id in enumerate(self._qrels, 1)}
         numbered = {
-            self._numbers[query_id]: {_quoted(passage_id): label for passage_id, label in of_query.items()}
+            self._numbers[query_id]: dict(zip(_quoted(of_query), of_query.values(), strict=True))
             for query_id, of_query in (self._qrels.items() if others else ())
         }
         self._others = ir_measures.evaluator(others, numbered) if others else None
@@ -240,13 +241,20 @@ def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
     The ids of passages are quoted.
     """
     names = list(passages)
+    quoted = _quoted(names)
     scores = np.fromiter(passages.values(), np.float64, len(passages))
     order = trec_eval_order(scores, as_ids(names))
-    return {_quoted(names[index]): float(len(order) - position) for position, index in enumerate(order)}
+    return {quoted[index]: float(len(order) - position) for position, index in enumerate(order)}
 
 
-def _quoted(passage_id: str) -> str:
-    return quote(passage_id, errors="surrogatepass")
+def _quoted(passage_ids: Collection[str]) -> list[str]:
+    """The ids in printable ASCII without white space; most of them are that already."""
+    if not _ODD.search("".join(passage_ids)):
+        return list(passage_ids)
+    return [
+        quote(passage_id, errors="surrogatepass") if _ODD.search(passage_id) else passage_id
+        for passage_id in passage_ids
+    ]
 
 
 def trec_eval_order(
