@@ -22,7 +22,7 @@ def reread_rubric(
     """The grades that the stored replies make now; what has no stored reply stays as it was.
 
     Replies that were left ungraded because they could not be read take part; failed calls and a person's
-    ratings do not, nor nuggets that repeat, whose replies are not told apart. Ratings that change get the
+    ratings do not, nor entries that repeat, whose replies are not told apart. Ratings that change get the
     source ``reread``, and keep their soft grade. ``entries`` are the bank's, for prompts with an answer key:
     entries that it lacks stay as they were.
     """
@@ -78,8 +78,12 @@ def reread_rubric(
 
 
 def _repeated(grades: RubricGrades) -> set[str]:
-    labels = Counter(item.nugget_id for item in grades.assignments or ())
-    return {key for key, times in labels.items() if times > 1}
+    lists = (
+        [key for key, _ in grades.answers],
+        [rating.entry_id for rating in grades.self_ratings or ()],
+        [item.nugget_id for item in grades.assignments or ()],
+    )
+    return {key for keys in lists for key, times in Counter(keys).items() if times > 1}
 
 
 def _unread(errors: dict[str, Any] | None) -> dict[str, str]:
