@@ -59,9 +59,9 @@ class _Assignment(msgspec.Struct, gc=False, frozen=True):
 
 @lru_cache
 def _options(data: bytes) -> dict[str, Any] | None:
-    """The same for all grades of a run."""
-    options: dict[str, Any] | None = msgspec.json.decode(data, type=dict[str, Any] | None)
-    return options
+    """The same for all grades of a run; what is no object records nothing."""
+    options = msgspec.json.decode(data)
+    return options if isinstance(options, dict) else None
 
 
 class _GradesFields(msgspec.Struct, gc=False, frozen=True):

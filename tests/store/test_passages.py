@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from exam_pp.data_model import PassageView, QueryView
 from exam_pp.errors import DataError, ExamError
 from exam_pp.store.passages import passages_writer, read_passages, read_passages_for_metrics
+from tests.conftest import passage, rubric
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]
@@ -148,3 +149,15 @@ def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
     path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
     with pytest.raises(DataError, match="line 1"):
         list(read(path))
+
+
+@pytest.mark.parametrize("options", [[], "greedy", 5, None])
+def test_options_that_are_none_record_nothing(
+    options: Any, write_jsonl: Callable[[str, list[Any]], Path]
+) -> None:
+    """Nothing that is read for numbers needs them; `exam-pp validate` names them."""
+    graded = passage("p1", exam_grades=[rubric({"q1/a": 4}, llm_options=options)])
+    (query,) = read_passages_for_metrics(write_jsonl("g.jsonl", [["q1", [graded]]]))
+    (grades,) = query.passages[0].grade_sets()
+
+    assert (grades.model_options, grades.entry_ratings()) == (None, {"q1/a": 4})
