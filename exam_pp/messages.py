@@ -12,6 +12,16 @@ Role = Literal["system", "user", "assistant"]
 DEFAULT_MAX_NEW_TOKENS = 511
 """The published ``max_length=512`` counts the decoder's start token."""
 
+THOUGHT_MARKS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),  # Magistral
+    ("<|channel>", "<channel|>"),  # Gemma 4
+)
+"""What models put around the thoughts before a reply; in some vocabularies these are special tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp import __version__
-from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
@@ -88,11 +87,6 @@ class DecoderLLM(BatchedLLM[Encoded]):
             checkpoint.ends(),
             options.thinking_tokens,
         )
-        if options.thinking_tokens and not self._encoder.is_chat:
-            raise ModelError(
-                f"The model {options.model!r} has no chat template, so it does not think: leave out "
-                "--thinking-tokens."
-            )
         self._stops = sorted(self._encoder.stops)
 
     @abstractmethod
@@ -133,18 +127,12 @@ class DecoderLLM(BatchedLLM[Encoded]):
 
     def has_line(self, reply: Sequence[int]) -> bool:
         """Whether the reply so far has a line break after its first word."""
-        return "\n" in self._decode([reply])[0].lstrip()
+        return "\n" in self._encoder.decode([reply])[0].lstrip()
 
-    def texts(self, rows: Sequence[Sequence[int]] | torch.Tensor, one_line: bool) -> list[str]:
+    def texts(self, rows: Sequence[Sequence[int]], one_line: bool) -> list[str]:
         """The replies as text."""
-        replies = [text.strip() for text in self._decode(rows)]
+        replies = [self._encoder.opened + text.strip() for text in self._encoder.decode(rows)]
         return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
-
-    def _decode(self, rows: Sequence[Sequence[int]] | torch.Tensor) -> list[str]:
-        texts: list[str] = self._tokenizer.batch_decode(
-            rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        return texts
 
 
 def shared_start(prompts: Iterable[list[int]]) -> list[int]:
@@ -305,13 +293,13 @@ class CausalLLM(DecoderLLM):
         if one_line:
             options["stopping_criteria"] = transformers.StoppingCriteriaList([self._line_end(ids.shape[1])])
         output = self._model.generate(ids, attention_mask=mask, generation_config=config, **options)
-        return self.texts(output[:, ids.shape[1] :], one_line)
+        return self.texts(output[:, ids.shape[1] :].tolist(), one_line)
 
     def _line_end(self, start: int) -> Callable[..., torch.Tensor]:
         """A stopping criterion: rows whose reply has a line break after its first word."""
 
         def has_line(sequences: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            done = [self.has_line(reply) for reply in sequences[:, start:]]
+            done = [self.has_line(reply) for reply in sequences[:, start:].tolist()]
             marks: torch.Tensor = self._torch.tensor(done, device=sequences.device)
             return marks
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.encoding import PromptEncoder, clean
-from exam_pp.messages import Part, Request
+from exam_pp.messages import THOUGHT_MARKS, Part, Request
 
 _MARK = "the reply of the assistant"
 
@@ -31,7 +31,9 @@ class CausalEncoder(PromptEncoder):
     """Encodes requests for a model of ``context`` tokens, and knows how its replies end.
 
     A prompt leaves room for its reply: ``max_new_tokens`` and the model's thoughts, but not more than half of
-    the context. ``stops`` are the token ids that end a reply.
+    the context. ``stops`` are the token ids that end a reply; ``opened`` is the mark at the end of every
+    prompt behind which the model is to think, or empty. Raises :class:`ModelError` where thoughts would be
+    read as replies.
     """
 
     def __init__(
@@ -47,12 +49,24 @@ class CausalEncoder(PromptEncoder):
         self._context = context
         self._thinking_tokens = thinking_tokens
         self._special = _special_tokens(tokenizer)
+        self._hidden = _special_ids(tokenizer) - _thought_marks(tokenizer)
         self.is_chat = bool(getattr(tokenizer, "chat_template", None))
         self._template = _undated(tokenizer.get_chat_template()) if self.is_chat else ""
         self.names_date = self._template.startswith(_FIXED_DATE)
         super().__init__(tokenizer, max_tokens or context)
         self._joins = False
         self.stops = frozenset([*stops, *self._turn_end()])
+        self.opened = self._opened()
+        self._check_thinking()
+
+    def decode(self, rows: Iterable[Iterable[int]]) -> list[str]:
+        """The text without special tokens, except those around thoughts."""
+        texts: list[str] = self._tokenizer.batch_decode(
+            [[i for i in row if i not in self._hidden] for row in rows],
+            skip_special_tokens=False,
+            clean_up_tokenization_spaces=False,
+        )
+        return texts
 
     def new_tokens(self, request: Request) -> int:
         """How long the reply may be, with the thoughts before it."""
@@ -124,6 +138,7 @@ class CausalEncoder(PromptEncoder):
             tokenize=False,
             add_generation_prompt=True,
             enable_thinking=bool(self._thinking_tokens),
+            thinking=bool(self._thinking_tokens),  # what DeepSeek's and Granite's call it
             **options,
         )
         return text
@@ -140,6 +155,30 @@ class CausalEncoder(PromptEncoder):
         after = text[text.rindex(_MARK) + len(_MARK) :] if _MARK in text else ""
         ids = self._tokenizer(after.lstrip(), add_special_tokens=False)["input_ids"][:1]
         return [i for i in ids if i in self._tokenizer.all_special_ids or i in _added(self._tokenizer)]
+
+    def _opened(self) -> str:
+        if not self.is_chat:
+            return ""
+        tail = self._render([Part(_MARK)]).rpartition(_MARK)[2]
+        return next((begin for begin, end in THOUGHT_MARKS if tail.rfind(begin) > tail.rfind(end)), "")
+
+    def _check_thinking(self) -> None:
+        """Refuse what would have thoughts read as replies."""
+        if self._thinking_tokens and not self.is_chat:
+            raise ModelError(
+                f"The model {self._model!r} has no chat template, so it does not think: leave out "
+                "--thinking-tokens."
+            )
+        if self.opened and not self._thinking_tokens:
+            raise ModelError(
+                f"The model {self._model!r} thinks aloud before every reply: give it room with "
+                "--thinking-tokens, such as 4096."
+            )
+        if "<|channel|>" in self._template:  # gpt-oss
+            raise ModelError(
+                f"The model {self._model!r} thinks and replies in channels, which are not told apart here: "
+                "serve it behind an endpoint (--model-pipeline openai)."
+            )
 
 
 # Templates ask transformers' strftime_now for the date. Here a macro answers instead.
@@ -167,6 +206,15 @@ _BREAKS = {"\n", "\n\n"}
 def _added(tokenizer: Any) -> dict[int, Any]:
     added: dict[int, Any] = tokenizer.added_tokens_decoder
     return added
+
+
+def _special_ids(tokenizer: Any) -> set[int]:
+    return {i for i, token in _added(tokenizer).items() if token.special} | set(tokenizer.all_special_ids)
+
+
+def _thought_marks(tokenizer: Any) -> set[int]:
+    marks = {mark for pair in THOUGHT_MARKS for mark in pair}
+    return {i for i, token in _added(tokenizer).items() if token.content in marks}
 
 
 def _special_tokens(tokenizer: Any) -> re.Pattern[str]:

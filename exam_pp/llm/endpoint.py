@@ -24,7 +24,7 @@ from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batching import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
-from exam_pp.messages import Completion, Request
+from exam_pp.messages import THOUGHT_MARKS, Completion, Request
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ UNSEEN_SHARE = 1e-3
 """Label likelihoods are used where labels that the server did not list weigh less than this share."""
 
 NEGLIGIBLE_LOGPROB = -100.0
+_MARKS = [mark for pair in THOUGHT_MARKS for mark in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
     401: f"set the environment variable {KEY} to a valid key",
@@ -236,7 +237,9 @@ class EndpointLLM:
             raise _AttemptError(f"connection failed ({reason})") from error
         except (api.APIError, ValueError, TypeError) as error:  # a body that is no JSON, or no object
             raise _AttemptError("a reply that is no chat completion") from error
-        return _read(answer, request.labels if wants_logprobs else ())
+        return _read(
+            answer, request.labels if wants_logprobs else (), thinks=self._options.thinking_tokens > 0
+        )
 
     def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
         messages = as_messages(request.parts)
@@ -322,20 +325,28 @@ def _retry_after(headers: Any) -> float | None:
         return None
 
 
-def _read(answer: Any, labels: tuple[str, ...]) -> Completion:
-    """The text and the label likelihoods of a chat completion; :class:`_AttemptError` for anything else."""
+def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
+    """The text and the label likelihoods of a chat completion; :class:`_AttemptError` for anything else.
+
+    Servers give thoughts apart from the text, or before it: then a text that was cut off before their end is
+    all thoughts, and gets the mark that says so.
+    """
     try:
         choice = answer.choices[0]
-        text, finish = choice.message.content, choice.finish_reason
+        message, finish = choice.message, choice.finish_reason
+        text = message.content
     except (AttributeError, IndexError, TypeError) as error:
         raise _AttemptError("a reply that is no chat completion") from error
     if text is not None and not isinstance(text, str):
         raise _AttemptError("a reply that is no chat completion")
+    apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
     # Models that think aloud may never come to their answer; an empty reply would be read as a grade.
-    if text is None or finish == "content_filter" or (finish == "length" and not text.strip()):
+    if text is None or finish == "content_filter" or (not text.strip() and (finish == "length" or apart)):
         return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
-    label_logprobs = _label_logprobs(choice, labels) if labels else ()
-    return Completion(clean(text).strip(), label_logprobs=label_logprobs)
+    text = clean(text).strip()
+    if thinks and finish == "length" and not apart and not any(mark in text for mark in _MARKS):
+        text = THOUGHT_MARKS[0][0] + text
+    return Completion(text, label_logprobs=_label_logprobs(choice, labels) if labels else ())
 
 
 def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:

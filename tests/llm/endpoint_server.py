@@ -17,10 +17,12 @@ Answer = tuple[int, Any, dict[str, str]]
 Script = Callable[[dict[str, Any], int], Answer]
 
 
-def completion(text: str | None, logprobs: dict[str, float] | None = None, finish: str = "stop") -> Answer:
+def completion(
+    text: str | None, logprobs: dict[str, float] | None = None, finish: str = "stop", **message: str
+) -> Answer:
     """A chat completion; ``logprobs`` are the alternatives of the first token, the reply's own first."""
     choice: dict[str, Any] = {
-        "index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}
+        "index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}
     }  # fmt: skip
     if logprobs is not None:
         tokens = [{"token": token, "logprob": value, "bytes": None} for token, value in logprobs.items()]

@@ -16,7 +16,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.messages import Part, Request
-from tests.llm.small_models import CONTEXT, rendered, save_llama
+from exam_pp.prompts.thoughts import without_thoughts
+from scripts.bench import keyed_model
+from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
 
 LABELS = tuple("012345")
 KINDS = ["chat", "plain", "flat"]
@@ -289,6 +291,43 @@ def test_a_model_may_think_first(causal_checkpoints: dict[str, Path], tmp_path: 
         )[0, length:]  # fmt: skip
         assert reply.text == tokenizer.decode(expected, skip_special_tokens=True).strip()
         assert llm.provenance().get("thinking_tokens", 0) == tokens
+
+
+THOUGHTS = {
+    "said": ("", ("<think>3 or 4?</think>\n\n2", "<think>3 or 4 or 3 or 4 or 3")),
+    "opened": ("<think>\n", ("3 or 4?</think>\n\n2", "3 or 4 or 3 or 4 or 3 or 4")),
+}
+"""What a model writes behind its prompt, once with an end of the thoughts and once without."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("kind", THOUGHTS)
+def test_thoughts_can_be_told_from_the_reply(tmp_path: Path, engine: str, special: bool, kind: str) -> None:
+    """Whoever writes their begin, and where tokens that are not shown stand around them."""
+    opened, answers = THOUGHTS[kind]
+    prompts = ["rate the passage a", "rate the passage b"]
+    tokenizer = byte_tokenizer(keyed_model.project_texts(), chat=True)
+    tokenizer.add_tokens(["<think>", "</think>"], special_tokens=special)
+    tokenizer.chat_template = tokenizer.chat_template.replace("assistant\n", f"assistant\n{opened}")
+    save_llama(tmp_path, tokenizer, prompts, answers)
+    requests = [as_request(prompt, max_new_tokens=1) for prompt in prompts]
+    llm = load_llm(options(tmp_path, engine, thinking_tokens=12))
+    replies = [reply.text for _, reply in sorted(llm.generate(requests))]
+    assert [without_thoughts(reply) for reply in replies] == ["\n\n2", None]
+    assert all(reply.startswith("<think>") for reply in replies)
+    if opened:
+        with pytest.raises(ModelError, match="thinks aloud before every reply: give it room"):
+            load_llm(options(tmp_path, engine))
+
+
+def test_channels_are_refused(causal_checkpoints: dict[str, Path], tmp_path: Path) -> None:
+    model, tokenizer = load(causal_checkpoints["chat"])
+    model.save_pretrained(tmp_path)
+    tokenizer.chat_template += "{% if false %}<|channel|>analysis<|message|>{% endif %}"
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="in channels, which are not told apart here"):
+        load_llm(options(tmp_path))
 
 
 def test_what_cannot_think_is_not_given_time(causal_checkpoints: dict[str, Path]) -> None:

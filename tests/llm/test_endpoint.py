@@ -73,6 +73,26 @@ def test_thoughts_have_room_of_their_own() -> None:
         assert "thinking_tokens" not in load_llm(options(server.url)).provenance()
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (completion("It may be 4 or", finish="length"), "<think>It may be 4 or"),
+        (completion("4", finish="length", reasoning_content="It may be 4."), "4"),
+        (completion("4", finish="length", reasoning="It may be 4."), "4"),
+        (completion("It may be 4.</think>\n4", finish="length"), "It may be 4.</think>\n4"),
+        (completion("<think>It may be", finish="length"), "<think>It may be"),
+        (completion("4"), "4"),
+        (completion("", reasoning_content="It may be 4."), ""),
+    ],
+)
+def test_thoughts_are_no_replies(answer: Any, text: str) -> None:
+    """Servers that do not give them apart begin a text with them, and may leave out their begin."""
+    with serve(lambda _body, _count: answer) as server:
+        (reply,) = ask(server.url, [request("a")], thinking_tokens=20)
+    assert reply.text == text
+    assert (reply.error is None) == bool(text)
+
+
 def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with serve() as server:

@@ -25,6 +25,9 @@ from exam_pp.test_bank import Question
         ("<think>It may be 2", None),
         ("<think>2</think>\n<think>or 3", None),
         ("I <think> so", "I <think> so"),
+        ("[THINK]2[/THINK]4", "4"),
+        ("[THINK]2", None),
+        ("<|channel>thought\n2<channel|>4", "4"),
     ],
 )
 def test_without_thoughts(reply: str, said: str | None) -> None:
