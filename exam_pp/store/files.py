@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import io
@@ -330,13 +331,23 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
             files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
             for file, place in files.items():
                 _take_permissions(place, file)
-                file.replace(place.resolve())
+                _move(file, place.resolve())
             _sync_folder(target)
     except BaseException:
         with suppress(OSError):  # not empty: others write there, too
             for folder in made:
                 folder.rmdir()
         raise
+
+
+def _move(file: Path, place: Path) -> None:
+    try:
+        file.replace(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:  # a link led to another file system
+            raise OutputError(f"{place} cannot be written: {error.strerror}.") from error
+        with file.open("rb") as made, _part_of(place) as part:
+            shutil.copyfileobj(made, part)
 
 
 def safe_name(identifier: str) -> str:

@@ -468,3 +468,25 @@ def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None
         fill(target / "a", {"b": ""})
     with pytest.raises(OutputError, match=r"the folder .*/a is a file"):
         check_output(target / "a" / "b")
+
+
+def test_a_link_in_a_folder_may_lead_to_another_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    replace = Path.replace
+
+    def of_one_system(self: Path, place: Path) -> Path:
+        if elsewhere in place.parents and elsewhere not in self.parents:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return replace(self, place)
+
+    monkeypatch.setattr(Path, "replace", of_one_system)
+    for folder in (target, elsewhere):
+        folder.mkdir()
+    (target / "a").symlink_to(elsewhere / "a")
+    for text in ("first", "second"):
+        fill(target, {"a": text}, [tmp_path])
+        assert (elsewhere / "a").read_text() == text
+    assert (target / "a").is_symlink()
+    assert [path.name for path in elsewhere.iterdir()] == ["a"]
