@@ -123,7 +123,7 @@ def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, input
         systems = condition.evaluation.systems
         if len(systems) > 1:
             raise click.UsageError(
-                f"--format nuggetizer holds one run, not {len(systems)}: choose it with --run."
+                f"--format nuggetizer holds one run, not {len(systems)}: choose it with --system."
             )
         emit(metrics_lines(condition), board.output, inputs)
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 from collections.abc import Iterator
 from errno import EACCES
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+import exam_pp
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import REPORT_FORMATS
 from exam_pp.reports.document import Report
@@ -114,6 +117,21 @@ def test_no_command_leaves_the_check_to_click() -> None:
     paths = [p.type for command in commands(cli) for p in command.params if isinstance(p.type, click.Path)]
     assert paths
     assert not any(path.exists for path in paths)
+
+
+def test_every_option_that_words_name_is_there() -> None:
+    """Messages, help and docstrings that tell of an option by the name that it had before."""
+    known = {name for command in commands(cli) for param in command.params for name in param.opts}
+    known |= {name for command in commands(cli) for param in command.params for name in param.secondary_opts}
+    known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}
+    named: dict[str, Path] = {}
+    for path in Path(exam_pp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z_-]+", node.value), path)
+    assert len(named) > 100
+    of_others = {name for name in named if "_" in name or name == "--num"}  # accelerate's
+    assert {name: path for name, path in named.items() if name not in known | of_others} == {}
 
 
 def test_reports_have_every_registered_format() -> None:
