@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
+from exam_pp.phases.conversion.unsaid import passage_losses
 from exam_pp.phases.losses import Losses
 from exam_pp.store.answer_lines import AnswerFormat, answer_line
 from exam_pp.store.answers import Answer, AnswerPart
@@ -74,16 +75,24 @@ def export_answers(
 def answers_of(
     passages: Iterable[QueryPassages], systems: Sequence[str], losses: Losses
 ) -> dict[tuple[str, str], AnswerInPassages]:
-    """System and query to the answer that was imported as passages; ``systems`` empty: of all."""
+    """System and query to the answer that was imported as passages; ``systems`` empty: of all.
+
+    A part that its system ranks twice has the better place. Notes what of the parts an answer does not say.
+    """
     answers: dict[tuple[str, str], AnswerInPassages] = {}
     for query in passages:
         for passage in query.passages:
-            for entry in passage.rankings:
+            places: dict[str, RankingEntry] = {}
+            for entry in sorted(passage.rankings, key=lambda entry: entry.rank):
                 whole = f"{entry.method}/{query.query_id}"
                 is_part = passage.passage_id == whole or passage.passage_id.startswith(f"{whole}#")
                 if is_part and (not systems or entry.method in systems):
-                    answer = answers.setdefault((entry.method, query.query_id), AnswerInPassages())
-                    answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
-                    losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
-                    losses.add("judgments", len(passage.judgments))
+                    places.setdefault(entry.method, entry)
+            for system, entry in places.items():
+                answer = answers.setdefault((system, query.query_id), AnswerInPassages())
+                answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
+            if places:
+                kept = frozenset({"texts of passages", "places in rankings", "cited documents"})
+                passage_losses(QueryPassages(query.query_id, [passage]), kept, losses)
+                losses.add("further places in rankings", len(passage.rankings) - len(places))
     return answers

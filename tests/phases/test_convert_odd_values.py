@@ -239,3 +239,28 @@ def test_answers_of_autojudge_without_words_come_back(write_jsonl: Write, tmp_pa
     converted(source, bank, "bank")
     converted(bank, back, "autojudge-bank")
     assert json.loads(back.read_text())["nugget_bank"] == line["nugget_bank"]
+
+
+def test_a_part_of_an_answer_is_there_once(write_jsonl: Write, tmp_path: Path) -> None:
+    entry = {"method": "s", "paragraphId": "s/q#1", "queryId": "q", "score": 1.0}
+    rankings = [entry | {"rank": 2, "citations": ["e"]}, entry | {"rank": 1, "citations": ["d"]}]
+    data = {"judgments": [], "rankings": [*rankings, entry | {"rank": 1, "method": "other"}]}
+    part = {"paragraph_id": "s/q#1", "text": "One.", "paragraph": {"a": 1}, "paragraph_data": data, "more": 1}
+    source, target = write_jsonl("g.jsonl", [["q", [part]]]), tmp_path / "o"
+    assert converted(source, target, "rag25") == {
+        "further places in rankings": 2,
+        "values of 'more'": 1,
+        "values of 'paragraph'": 1,
+    }
+    (answer,) = read_answers(target)
+    assert [(part.text, part.citations) for part in answer.parts] == [("One.", ("d",))]
+
+
+def test_titles_in_judgments_are_lost_in_qrels(write_jsonl: Write, tmp_path: Path) -> None:
+    judgments = [
+        {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "a title"},
+        {"paragraphId": "p", "query": "q/f", "relevance": 2, "titleQuery": "q"},
+    ]
+    passage = {"paragraph_id": "p", "text": "", "paragraph_data": {"judgments": judgments, "rankings": []}}
+    counts = converted(write_jsonl("g.jsonl", [["q", [passage]]]), tmp_path / "o", "qrels")
+    assert counts["titles of queries"] == 1

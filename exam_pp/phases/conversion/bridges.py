@@ -53,6 +53,9 @@ def _passages_to_qrels(
         for passage in query.passages:
             for judgment in passage.judgments:
                 key = (judgment.query_id, passage.passage_id)
+                titled = judgment.title_query not in (judgment.query_id, query.query_id)
+                losses.add("titles of queries", titled)
+                losses.add("ids of judgments", judgment.passage_id != passage.passage_id)
                 losses.add("further judgments of a passage", key in seen)
                 if key not in seen:
                     seen.add(key)
