@@ -38,7 +38,7 @@ from exam_pp.phases.uncertainty import Statistics
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import folder_output, is_stream, write_text
+from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
 from exam_pp.store.trec import write_qrels
 
 
@@ -81,7 +81,8 @@ class _Folder:
 
     def figure(self, name: str, drawing: Drawing, caption: str) -> None:
         data = png(drawing)
-        (self.path / name).write_bytes(data)
+        with atomic_output(self.path / name) as stream:
+            stream.write(data)
         self.blocks += [Image(data, caption), Link(name, name)]
 
     def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:

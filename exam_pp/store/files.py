@@ -327,11 +327,17 @@ def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str
         raise OutputError(f"{target} cannot be made a folder: {error.strerror}.") from error
     try:
         with work_folder(target / name) as work:
-            yield work
+            try:
+                yield work
+            except OutputError as error:  # readers know the folder, not ours within
+                raise OutputError(str(error).replace(f"{work}/", f"{target}/")) from error
             files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
             for file, place in files.items():
                 _take_permissions(place, file)
-                _move(file, place.resolve())
+                try:
+                    _move(file, place.resolve())
+                except OSError as error:
+                    raise OutputError(f"{place} cannot be written: {error.strerror or error}.") from error
             _sync_folder(target)
     except BaseException:
         with suppress(OSError):  # not empty: others write there, too
@@ -345,7 +351,7 @@ def _move(file: Path, place: Path) -> None:
         file.replace(place)
     except OSError as error:
         if error.errno != errno.EXDEV:  # a link led to another file system
-            raise OutputError(f"{place} cannot be written: {error.strerror}.") from error
+            raise
         with file.open("rb") as made, _part_of(place) as part:
             shutil.copyfileobj(made, part)
 

@@ -470,6 +470,23 @@ def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None
         check_output(target / "a" / "b")
 
 
+def test_what_cannot_be_written_in_a_folder_is_called_by_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    said = re.escape(f"{target}/a cannot be written: File name too long")
+    with pytest.raises(OutputError, match=said), folder_output(target) as work:
+        raise OutputError(f"{work}/a cannot be written: File name too long.")
+
+    def full(_self: Path, _place: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OutputError, match=re.escape(f"{target}/a cannot be written: No space left")):
+        fill(target, {"a": "x"})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_link_in_a_folder_may_lead_to_another_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
