@@ -70,7 +70,7 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
         check_output(conversion.target, inputs)
     if loss_report is not None:
         check_output(loss_report, inputs)
-        if loss_report.resolve() == conversion.target.resolve() and str(loss_report) != "-":
+        if loss_report.resolve() == conversion.target.resolve():
             raise SelectionError(f"{loss_report} is the output, and cannot be the loss report too.")
     losses = Losses()
     assert source_format.read is not None

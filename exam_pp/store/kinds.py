@@ -120,8 +120,8 @@ def _of_object(value: Mapping[str, Any]) -> FileKind | None:
         return "autojudge-bank"
     if {"globalID", "questions"} <= keys:
         return "tqa"
-    if isinstance(value.get("data"), list):
-        return "squad2"
+    if isinstance(articles := value.get("data"), list):
+        return "squad2" if all(isinstance(a, dict) and "paragraphs" in a for a in articles[:1]) else None
     if {"qid", "nuggets", "answer_text"} <= keys:
         return "nuggetizer-assignments"
     if "qid" in keys and any(key.endswith("_score") for key in keys):
@@ -198,7 +198,9 @@ def _of_lines(lines: list[str]) -> FileKind | None:
         return kind
     pairs = _most(len(row) == 2 and all(row) for row in rows)
     numbers = _most(is_number(row[1]) for row in rows[1:] or rows if len(row) > 1)
-    if pairs and numbers and len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower()):
+    alone = len(rows) == 1 and header[0].lower() in _SYSTEMS
+    ranks = len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower())
+    if pairs and ranks and (numbers or alone):
         return "official-tsv"
     if _is_leaderboard(header, rows[1:]):
         return "leaderboard"

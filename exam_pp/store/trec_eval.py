@@ -23,10 +23,16 @@ class Line(NamedTuple):
 
 
 def is_trec_eval(lines: Sequence[str]) -> bool:
-    """Whether lines are those of trec_eval: measure, query and a number (or the name of the run), by tabs."""
+    """Whether lines are those of trec_eval: measure, query and a number (or the name of the run), by tabs.
+
+    Where a number comes first, they are query, passage and rank (MS MARCO), or query, measure and value.
+    """
     rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
     return bool(rows) and all(
-        len(row) == 3 and len(row[0].split()) == 1 and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
+        len(row) == 3
+        and len(row[0].split()) == 1
+        and not is_number(row[0])
+        and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
         for row in rows
     )
 

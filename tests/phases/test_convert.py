@@ -424,6 +424,8 @@ def test_the_loss_report_is_not_the_output(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match="is the output"):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
+    with pytest.raises(SelectionError, match="- is the output"):
+        convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
 
 
 GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine": 2, "paragraph_data": {
