@@ -20,7 +20,6 @@ from exam_pp.llm.conversion import (
     opened,
     start_or_none,
 )
-from exam_pp.llm.labels import label_rows
 from exam_pp.llm.seq2seq import Job
 from exam_pp.messages import Completion
 
@@ -62,6 +61,8 @@ class CTranslate2Engine:
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import ctranslate2
 
+        if len(checkpoint.start_tokens) > 1:
+            raise ModelError("its searches begin with one token, not with two (forced_bos_token_id)")
         self._checkpoint = checkpoint
         self._options = options
         self._tokenizer = checkpoint.tokenizer
@@ -164,7 +165,7 @@ class CTranslate2Engine:
         }
 
     def _label_rows(self, labels: Sequence[str]) -> list[tuple[str, ...]]:
-        rows = label_rows(self._tokenizer, labels)
+        rows = self._checkpoint.label_rows(labels)
         return [tuple(self._tokenizer.convert_ids_to_tokens(row)) for row in rows]
 
     def _text(self, tokens: list[str]) -> str:
@@ -251,8 +252,8 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
     translator = ctranslate2.Translator(str(folder), device="cpu", compute_type=check_type(compute_type))
     for probe in _PROBES:
         prompt = tokenizer(probe)["input_ids"]
-        for target in label_rows(tokenizer, ("0", "3", "the answer")):
-            start = torch.tensor([[checkpoint.start_token, *target[:-1]]])
+        for target in checkpoint.label_rows(("0", "3", "the answer")):
+            start = torch.tensor([[checkpoint.start_tokens[0], *target[:-1]]])
             with torch.inference_mode():
                 logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=start).logits[0]
             expected = logits.log_softmax(-1)[range(len(target)), target].sum().item()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from exam_pp.errors import ModelError
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.checkpoint import (
     ModelCheckpoint,
@@ -15,7 +16,6 @@ from exam_pp.llm.checkpoint import (
     pick_dtype,
 )
 from exam_pp.llm.encoding import PromptEncoder
-from exam_pp.llm.labels import label_rows
 from exam_pp.llm.seq2seq import Job, Seq2SeqEngine, Seq2SeqLLM
 from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion
 
@@ -59,6 +59,12 @@ class Checkpoint(ModelCheckpoint):
             getattr(self.tokenizer, "model_max_length", None) or _PUBLISHED_INPUT_TOKENS,
             positions or _PUBLISHED_INPUT_TOKENS,
         )
+        forbidden = [key for key in ("bad_words_ids", "suppress_tokens") if self._asked(key)]
+        if forbidden:
+            raise ModelError(
+                f"The model {options.model!r} needs a search that leaves out tokens ({forbidden[0]}), as "
+                "models for translation do, which is not what grades are made with here: choose another model."
+            )
 
     @cached_property
     def _generation(self) -> Any:
@@ -78,17 +84,35 @@ class Checkpoint(ModelCheckpoint):
     def max_new_tokens(self) -> int:
         """The longest reply: the published limit, or a lower one that the checkpoint asks for or can hold."""
         asked = getattr(self._generation, "max_new_tokens", None) or DEFAULT_MAX_NEW_TOKENS
-        # The decoder's start token has a position, too. T5 has no positions that could run out.
+        # The decoder's first tokens have positions, too. T5 has no positions that could run out.
         places = self._first_of("max_decoder_position_embeddings", "max_position_embeddings")
-        return min(asked, DEFAULT_MAX_NEW_TOKENS, (places or DEFAULT_MAX_NEW_TOKENS + 1) - 1)
+        room = places - len(self.start_tokens) if places else DEFAULT_MAX_NEW_TOKENS
+        return min(asked, DEFAULT_MAX_NEW_TOKENS, room)
+
+    def _asked(self, key: str) -> Any:
+        """An option for decoding, which older checkpoints have in their config."""
+        value = getattr(self._generation, key, None)
+        return getattr(self.config, key, None) if value is None else value
 
     @property
-    def start_token(self) -> int:
-        """The decoder's first token."""
+    def start_tokens(self) -> list[int]:
+        """What the decoder begins with; in BART-like models a second token is a part of it."""
         named = self._first_of("decoder_start_token_id")
         for key in ("decoder_start_token_id", "bos_token_id"):
             named = getattr(self._generation, key, None) if named is None else named
-        return int(self.tokenizer.pad_token_id if named is None else named)
+        first = int(self.tokenizer.pad_token_id if named is None else named)
+        forced = self._asked("forced_bos_token_id")
+        return [first] if forced is None else [first, int(forced)]
+
+    def label_rows(self, labels: Sequence[str]) -> list[list[int]]:
+        """The token ids of each label as a reply, behind :attr:`start_tokens` and with its end of sequence.
+
+        T5 has no piece for a leading "0": that label is two pieces, the others one.
+        """
+        rows = [self.tokenizer(text_target=label)["input_ids"] for label in labels]
+        begun, end = self.start_tokens[-1:], [self.tokenizer.eos_token_id]
+        rows = [row[1:] if row[:1] == begun else row for row in rows]  # some tokenizers begin every text
+        return [row if row[-1:] == end else row + end for row in rows]
 
 
 class TransformersEngine:
@@ -105,7 +129,8 @@ class TransformersEngine:
         self._dtype = pick_dtype(options, self._device)
         self._beams = options.beams
         self._tokenizer = checkpoint.tokenizer
-        self._start_token = checkpoint.start_token
+        self._start_tokens = checkpoint.start_tokens
+        self._label_rows = checkpoint.label_rows
         if options.threads:
             torch.set_num_threads(options.threads)
         self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
@@ -130,12 +155,12 @@ class TransformersEngine:
         return lambda: self._run(job)
 
     def _run(self, job: Job) -> list[Completion]:
-        labels = label_rows(self._tokenizer, job.labels)
+        labels = self._label_rows(job.labels)
         with self._torch.inference_mode():
             ids, mask = self._pad_left_to_right(job.prompts)
             states = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
             batch = _Batch(states, mask, self._prompt_cache(states, mask))
-            watcher = _LabelWatcher(labels, len(job.prompts), self._beams)
+            watcher = _LabelWatcher(labels, len(job.prompts), self._beams, len(self._start_tokens))
             texts = self._replies(batch, job.max_new_tokens, watcher)
             logprobs = self._label_logprobs(batch, labels, watcher)
             sound = states.isfinite().all(-1).all(-1).tolist()
@@ -161,11 +186,14 @@ class TransformersEngine:
 
     def _prompt_cache(self, states: torch.Tensor, mask: torch.Tensor) -> Any:
         """The decoder's keys and values of the prompts: nearly as much work as the encoder, done once."""
-        start = self._torch.full((mask.shape[0], 1), self._start_token, device=self._device)
+        start = self._starts(mask.shape[0])
         output = self._model(
             encoder_outputs=_as_output(states), attention_mask=mask, decoder_input_ids=start, use_cache=True
         )
         return output.past_key_values.cross_attention_cache
+
+    def _starts(self, rows: int) -> torch.Tensor:
+        return self._torch.tensor([self._start_tokens] * rows, device=self._device)
 
     def _replies(self, batch: _Batch, max_new_tokens: int, watcher: _LabelWatcher) -> list[str]:
         """Replies of a batch; the few long ones are generated apart from the many short ones."""
@@ -190,7 +218,7 @@ class TransformersEngine:
         are returned end with the end-of-sequence token, and a higher limit changes nothing.
         """
         config = import_transformers().GenerationConfig(
-            max_length=max_new_tokens + 1,  # with the decoder's start token
+            max_length=max_new_tokens + len(self._start_tokens),
             num_beams=self._beams,
             num_return_sequences=self._beams,
             early_stopping=self._beams > 1,
@@ -198,19 +226,20 @@ class TransformersEngine:
             do_sample=False,
             pad_token_id=self._pad,
             eos_token_id=self._eos,
-            decoder_start_token_id=self._start_token,
+            decoder_start_token_id=self._start_tokens[0],
         )
         # `generate` expands states and mask to the beams itself, and would compute keys and values of
         # the prompt for each of them again.
         output = self._model.generate(
             encoder_outputs=_as_output(batch.states[rows]),
             attention_mask=batch.mask[rows],
+            decoder_input_ids=self._starts(len(rows)),
             past_key_values=batch.cache(rows, self._beams),
             generation_config=config,
             logits_processor=[watcher] if watcher else [],
         )
-        sequences = output.view(-1, self._beams, output.shape[-1])
-        finished = (sequences[:, :, 1:] == self._eos).any(-1).all(-1).tolist()
+        sequences = output.view(-1, self._beams, output.shape[-1])[:, :, len(self._start_tokens) :]
+        finished = (sequences == self._eos).any(-1).all(-1).tolist()
         return sequences[:, 0].tolist(), finished
 
     def _label_logprobs(
@@ -228,13 +257,12 @@ class TransformersEngine:
                 continue
             rows, columns = map(list, zip(*pairs, strict=True))
             wanted = torch.tensor([labels[column] for column in columns], device=self._device)
-            start = torch.full_like(wanted[:, :1], self._start_token)
             logits = self._model(
                 encoder_outputs=_as_output(batch.states[rows]),
                 attention_mask=batch.mask[rows],
-                decoder_input_ids=torch.cat([start, wanted[:, :-1]], 1),
+                decoder_input_ids=torch.cat([self._starts(len(rows)), wanted[:, :-1]], 1),
                 past_key_values=batch.cache(rows),
-            ).logits
+            ).logits[:, len(self._start_tokens) - 1 :]
             found = logits.float().log_softmax(-1).gather(-1, wanted[:, :, None].to(logits.device))
             table[rows, columns] = found.sum((1, 2)).cpu()
         return [tuple(row) for row in table.tolist()]
@@ -266,24 +294,24 @@ class _LabelWatcher:
     ``logprobs``: rows × labels × pieces, NaN what was not met, 0 behind the end of a label.
     """
 
-    def __init__(self, labels: Sequence[Sequence[int]], rows: int, beams: int) -> None:
+    def __init__(self, labels: Sequence[Sequence[int]], rows: int, beams: int, begun: int = 1) -> None:
         import torch
 
-        self._labels, self._beams = labels, beams
+        self._labels, self._beams, self._begun = labels, beams, begun
         self._longest = max(map(len, labels), default=0)
         self.logprobs = torch.zeros(rows, len(labels), self._longest)
         for column, label in enumerate(labels):
             self.logprobs[:, column, : len(label)] = torch.nan
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """One step of the search: what stands so far, behind the start token, and the next tokens' scores."""
-        step = input_ids.shape[1] - 1
+        """One step of the search: what stands so far, from the start tokens on, and the next scores."""
+        step = input_ids.shape[1] - self._begun
         if step >= self._longest:
             return scores
         normaliser = scores.float().logsumexp(-1)
         for column, label in enumerate(self._labels):
             if step < len(label):
-                begun = input_ids[:, 1:] == input_ids.new_tensor(label[:step])
+                begun = input_ids[:, self._begun :] == input_ids.new_tensor(label[:step])
                 met = begun.all(-1).nonzero()[:, 0]
                 found = scores[met, label[step]].float() - normaliser[met]
                 self.logprobs[met.cpu() // self._beams, column, step] = found.cpu()
@@ -291,10 +319,10 @@ class _LabelWatcher:
 
 
 def _as_output(states: torch.Tensor) -> Any:
-    """Behind the encoder, as models take it; some take no plain tuple."""
-    from transformers.modeling_outputs import BaseModelOutput
+    """Behind the encoder, as models take it; some take no plain tuple, and some look for experts."""
+    from transformers.modeling_outputs import MoEModelOutput
 
-    return BaseModelOutput(last_hidden_state=states)
+    return MoEModelOutput(last_hidden_state=states)
 
 
 def _first(*values: Any) -> int:

@@ -6,14 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def label_rows(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
-    """The token ids of each label with its end of sequence.
-
-    T5 has no piece for a leading "0": that label is two pieces, the others one.
-    """
-    return [[*row, tokenizer.eos_token_id] for row in label_pieces(tokenizer, labels)]
-
-
 def label_pieces(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
     """The token ids of each label alone."""
     return [tokenizer(label, add_special_tokens=False)["input_ids"] for label in labels]

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import processors
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
     BartConfig,
     BartForConditionalGeneration,
     GenerationConfig,
+    SwitchTransformersConfig,
+    SwitchTransformersForConditionalGeneration,
     T5GemmaConfig,
     T5GemmaForConditionalGeneration,
     T5GemmaModuleConfig,
@@ -270,6 +273,81 @@ def short_bart(checkpoints: dict[str, Path], tmp_path_factory: pytest.TempPathFa
     return folder
 
 
+def save_bart(folder: Path, source: Path, **decoding: Any) -> tuple[Any, Any]:
+    """A BART whose tokenizer writes ``<s> ... </s>``; ``decoding`` is what its files say of it."""
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    tokenizer.add_special_tokens({"bos_token": "<s>"})
+    first, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", first), ("</s>", end)]
+    )
+    tokenizer.save_pretrained(folder)
+    config = BartConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=100, encoder_ffn_dim=16, decoder_ffn_dim=16,
+        encoder_attention_heads=2, decoder_attention_heads=2, encoder_layers=1, decoder_layers=1, d_model=16,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=first, eos_token_id=end,
+        decoder_start_token_id=end, forced_eos_token_id=None, init_std=0.5,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    model = BartForConditionalGeneration(config).eval()
+    model.generation_config = GenerationConfig(
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=first, eos_token_id=end,
+        decoder_start_token_id=end, **dict.fromkeys(decoding, first),
+    )  # fmt: skip
+    model.save_pretrained(folder)
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("decoding", [{}, {"forced_bos_token_id": True}])
+@pytest.mark.parametrize("num_beams", [5, 1])
+def test_models_whose_replies_have_a_beginning(
+    checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path, decoding: dict[str, Any], num_beams: int
+) -> None:
+    """Likelihoods are those of the tokenizer's own targets; a forced token is certain."""
+    model, tokenizer = save_bart(tmp_path, checkpoints["keyed"], **decoding)
+    llm = load_llm(ModelOptions(str(tmp_path), num_beams=num_beams))
+    short = [" ".join(prompt.split()[:30]) for prompt in prompts[:6]]
+    replies = dict(llm.generate([as_request(prompt, LABELS) for prompt in short]))
+    extra = len(decoding)  # generate counts it as new
+    for index, prompt in enumerate(short):
+        assert replies[index].text == expected_reply(model, tokenizer, prompt, num_beams, 24 + extra)
+        inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+        for label, logprob in zip(LABELS, replies[index].label_logprobs, strict=True):
+            target = tokenizer(text_target=label, return_tensors="pt")["input_ids"]
+            with torch.inference_mode():
+                scores = model(**inputs, labels=target).logits[0].log_softmax(-1)
+            known = [scores[at, token].item() for at, token in enumerate(target[0].tolist())]
+            assert logprob == pytest.approx(math.fsum(known[extra:]), abs=1e-3)
+
+
+def test_models_for_translation_are_refused(checkpoints: dict[str, Path], tmp_path: Path) -> None:
+    """Without what Marian's files forbid it would say nothing but padding."""
+    model, tokenizer = load(checkpoints["keyed"])
+    model.generation_config.bad_words_ids = [[0]]
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="a search that leaves out tokens"):
+        load_llm(ModelOptions(str(tmp_path)))
+
+
+def test_a_mixture_of_experts(checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(checkpoints["keyed"])
+    torch.manual_seed(1)
+    model = SwitchTransformersForConditionalGeneration(
+        SwitchTransformersConfig(
+            vocab_size=len(tokenizer), d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2, num_experts=2,
+            num_decoder_layers=2, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1,
+            pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
+        )
+    ).eval()  # fmt: skip
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    llm = load_llm(ModelOptions(str(tmp_path), engine="transformers", batch_tokens=1))
+    replies = dict(llm.generate([as_request(prompt) for prompt in prompts[:3]]))
+    expected = [expected_reply(model, tokenizer, prompt, 5) for prompt in prompts[:3]]
+    assert [replies[i].text for i in range(3)] == expected
+
+
 def test_prompts_and_replies_fit_the_places_of_a_model(short_bart: Path, prompts: list[str]) -> None:
     llm = load_llm(ModelOptions(str(short_bart), engine="transformers", num_beams=1))
     assert [llm.provenance()[key] for key in ("max_input_tokens", "max_new_tokens")] == [100, 99]
@@ -287,7 +365,7 @@ def test_the_first_token_may_be_named_by_the_decoding_options(
     for options, first in (({"decoder_start_token_id": 7}, 7), ({"bos_token_id": 8}, 8), ({}, 0)):
         model.generation_config = GenerationConfig(**options)
         model.save_pretrained(tmp_path)
-        assert Checkpoint(ModelOptions(str(tmp_path))).start_token == first
+        assert Checkpoint(ModelOptions(str(tmp_path))).start_tokens == [first]
 
 
 def test_a_model_that_takes_no_tuple_of_states(
