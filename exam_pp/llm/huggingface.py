@@ -63,7 +63,7 @@ class Checkpoint(ModelCheckpoint):
         if forbidden:
             raise ModelError(
                 f"The model {options.model!r} needs a search that leaves out tokens ({forbidden[0]}), as "
-                "models for translation do, which is not what grades are made with here: choose another model."
+                "models for translation do: choose one that grades can be made with."
             )
 
     @cached_property
