@@ -35,7 +35,7 @@ from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 
 _SPACE = re.compile(r"\s")
-_GENERATED_ID = re.compile(r"(.+)/[0-9a-f]{32}")
+_GENERATED_ID = re.compile(r".+/[0-9a-f]{32}")
 
 
 def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ()) -> str:
@@ -167,6 +167,7 @@ class _Checker:
 
 def _check_passages(query: QueryPassages, note: Note) -> None:
     seen: set[str] = set()
+    own = f"{query.query_id}/"
     for kind, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
         if name != NO_PASSAGE and (not name or _SPACE.search(name)):
             note("id-space", "", f"the {kind} id {name!r} is empty or has white space")
@@ -183,14 +184,13 @@ def _check_passages(query: QueryPassages, note: Note) -> None:
         for grades in passage.grade_sets():
             key = GradeKey.of(grades)
             place = f"{where}, {key.model} {key.prompt_class}"
-            check_grades(grades, place, note)
+            check_grades(grades, key.prompt_class, place, note)
             entries = grades.entry_ratings().keys()
             for entry_id in entries & rated[key, grades.prompt_hash]:
                 note("rated-again", place, f"{entry_id} is rated in an earlier set; the later rating counts")
             rated[key, grades.prompt_hash] |= entries
             for entry_id in entries:
-                match = _GENERATED_ID.fullmatch(entry_id)
-                if match and match[1] != query.query_id and not match[1].startswith(query.query_id + "/"):
+                if not entry_id.startswith(own) and _GENERATED_ID.fullmatch(entry_id):
                     note("foreign-entry", place, f"{entry_id} has the id of another query")
 
 

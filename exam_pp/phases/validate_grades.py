@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import get_args
 
 from exam_pp.data_model import DirectGrade, PromptKind, RubricGrades, SelfRating
-from exam_pp.grade_filter import GradeKey
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 from exam_pp.wording import counted
@@ -20,9 +19,8 @@ _TOLERANCE = 0.001
 _SOFT_TOLERANCE = 0.01
 
 
-def check_grades(grades: RubricGrades | DirectGrade, where: str, note: Note) -> None:
-    """Note what is wrong with a set of grades, by itself."""
-    prompt_class = GradeKey.of(grades).prompt_class
+def check_grades(grades: RubricGrades | DirectGrade, prompt_class: str, where: str, note: Note) -> None:
+    """Note what is wrong with a set of grades of a prompt, by itself."""
     prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
     most = None if prompt is None else _highest(prompt)
     if isinstance(grades, RubricGrades):
@@ -43,9 +41,9 @@ def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
         note("rating-conflict", where, f"{entry_id} is both correct and wrong")
     rated = [rating.entry_id for rating in grades.self_ratings or ()]
     answered = [entry_id for entry_id, _ in grades.answers]
-    lists = map(Counter, (grades.correct, grades.wrong, rated, answered))
-    repeated = [[entry_id for entry_id, count in ids.items() if count > 1] for ids in lists]
-    for entry_id in dict.fromkeys(ids[0] for ids in repeated if ids):
+    lists = [ids for ids in (grades.correct, grades.wrong, rated, answered) if len(set(ids)) < len(ids)]
+    twice = (next(key for key, count in Counter(ids).items() if count > 1) for ids in lists)
+    for entry_id in dict.fromkeys(twice):
         note("repeated-entry", where, f"{entry_id} is listed twice")
     failed = grades.errors.keys() if isinstance(grades.errors, dict) else set()
     for entry_id in dict.fromkeys(answered):
@@ -59,9 +57,9 @@ def _check_lists(grades: RubricGrades, where: str, note: Note) -> None:
     for entry_id, given in ratings.items():
         if entry_id not in correct and entry_id not in wrong:
             note("rating-conflict", where, f"{entry_id} is rated {given[0]}, but neither correct nor wrong")
-        elif max(given) <= 0 and entry_id in correct:
+        elif entry_id in correct and max(given) <= 0:
             note("rating-conflict", where, f"{entry_id} is rated {given[0]}, but correct")
-    above = [entry_id for entry_id in ratings if min(ratings[entry_id]) > 0 and entry_id in wrong]
+    above = [entry_id for entry_id in ratings if entry_id in wrong and min(ratings[entry_id]) > 0]
     if above:
         some = counted(len(above), "such entry", "such entries")
         words = f"{above[0]}, rated {ratings[above[0]][0]}, is listed as wrong ({some})"
