@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from textwrap import fill, indent
@@ -17,7 +18,7 @@ RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
 _WIDTH = 100
 
 # A passage must not clear the reader's terminal, or write over what stands there.
-_CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def render(report: Report, form: str) -> str:
@@ -54,7 +55,7 @@ def _shown_cells(table: Table, cells: Sequence[Cell]) -> list[str]:
 
 def harmless(words: str) -> str:
     """Words that a terminal only shows; line ends and tabs stay."""
-    return words.translate(_CONTROLS)
+    return _CONTROL.sub("\ufffd", words)
 
 
 def one_line(cell: str) -> str:
