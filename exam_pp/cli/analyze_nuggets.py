@@ -11,6 +11,7 @@ from exam_pp.cli.evaluate_nuggets import BANKS, CONDITIONS, RUN_TYPES
 from exam_pp.cli.leaderboard_options import QUERIES
 from exam_pp.cli.options import (
     FILES,
+    OUTPUT_PATH,
     emit_report,
     filter_options,
     format_option,
@@ -29,7 +30,7 @@ from exam_pp.cli.options import (
 @plot_option("V_strict of one condition against the other")
 @click.option(
     "--plot-length",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     help="Also draw V_strict of the second condition against answer length, with the Pareto front.",
 )
 @filter_options

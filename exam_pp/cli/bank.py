@@ -10,7 +10,7 @@ import click
 from exam_pp.cli.bank_clinic import COMMANDS as CLINIC
 from exam_pp.cli.bank_edit import COMMANDS as EDITING
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import FILE, required_output, tell
+from exam_pp.cli.options import FILE, OUTPUT_PATH, required_output, tell
 
 
 @click.group("bank", cls=Group)
@@ -31,7 +31,7 @@ def command() -> None:
 @required_output("Test bank.")
 @click.option(
     "--passages-output",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     help="With squad2: also write the paragraphs, as a passages file.",
 )
 @click.option(

@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FOR_SCRIPTS,
     GRADED,
     MIN_GRADE,
+    OUTPUT_PATH,
     emit,
     filter_options,
     format_option,
@@ -77,7 +78,7 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many rows of every list of findings.")
 @click.option(
     "--write-edits",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     help="Write proposed removals here, each with its reasons, as an edits file.",
 )
 @click.option(

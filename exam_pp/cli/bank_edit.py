@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, emit, format_option, output_option, required_output, tell
+from exam_pp.cli.options import FILE, OUTPUT_PATH, emit, format_option, output_option, required_output, tell
 from exam_pp.cli.ranges import NumberRange
 
 _BANK = click.argument("bank", type=FILE)
@@ -105,7 +105,7 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another choice.")
 @required_output("The public part.")
-@click.option("--secret-output", type=click.Path(path_type=Path), required=True, help="The secret part.")
+@click.option("--secret-output", type=OUTPUT_PATH, required=True, help="The secret part.")
 def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
     """Keep part of BANK secret, so that no system can be trained on all of it.
 

@@ -12,6 +12,7 @@ from exam_pp.cli.options import (
     FILE,
     FILES,
     FOR_SCRIPTS,
+    OUTPUT_PATH,
     emit,
     emit_report,
     filter_options,
@@ -47,7 +48,7 @@ RUN_TYPES = click.option(
 @RUN_TYPES
 @click.option(
     "--plot-length",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     help="Also draw V_strict against answer length, with the Pareto front (.png or .svg).",
 )
 @leaderboard_options("jsonl", "nuggetizer", official=False)

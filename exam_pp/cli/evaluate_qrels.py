@@ -19,7 +19,15 @@ from exam_pp.cli.leaderboard_options import (
     leaderboard_options,
     run_options,
 )
-from exam_pp.cli.options import FILE, GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter, log_notes
+from exam_pp.cli.options import (
+    FILE,
+    GRADED,
+    MIN_GRADE_DEFAULT,
+    OUTPUT_PATH,
+    filter_options,
+    grade_filter,
+    log_notes,
+)
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -54,9 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rankings", is_flag=True, help="In place of --runs: a leaderboard of the rankings that GRADED holds."
 )
-@click.option(
-    "--qrels-output", type=click.Path(path_type=Path), help="With --runs: also write the qrels here."
-)
+@click.option("--qrels-output", type=OUTPUT_PATH, help="With --runs: also write the qrels here.")
 @click.option(
     "--fill-holes",
     type=FILE,
@@ -95,8 +101,6 @@ def command(
     _check_usage(board, scored=scored, only_scored=(*measures, qrels_output, plot_length))
     if runs is not None and rankings:
         raise click.UsageError("--rankings takes the place of --runs.")
-    if qrels_output is not None and qrels_output == board.output:
-        raise click.UsageError("--qrels-output and -o name the same file.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):
         raise click.UsageError("--subtopics goes with neither --facets, --fill-holes nor --label count.")
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]

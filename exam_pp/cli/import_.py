@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, output_option, tell
-
-_OUTPUT = click.Path(path_type=Path, dir_okay=False)
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, OUTPUT_PATH, QUERIES_FILE, output_option, tell
 
 # Options of files that bring passages or labels of their own, and what belongs to each.
 _BELONGS = {
@@ -70,9 +68,13 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
     type=FILE,
     help="With --assignments: bank whose ids the nuggets get, by query and text. [default: ids of the texts]",
 )
-@click.option("--bank-output", type=_OUTPUT, help="With --assignments: also write their nuggets as a bank.")
 @click.option(
-    "--queries-output", type=_OUTPUT, help="With --assignments or --candidates: also write the query texts."
+    "--bank-output", type=OUTPUT_PATH, help="With --assignments: also write their nuggets as a bank."
+)
+@click.option(
+    "--queries-output",
+    type=OUTPUT_PATH,
+    help="With --assignments or --candidates: also write the query texts.",
 )
 def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.

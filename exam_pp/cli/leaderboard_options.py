@@ -15,6 +15,7 @@ from exam_pp.cli.options import (
     FILES,
     FOR_SCRIPTS,
     METHOD_NAME,
+    OUTPUT_PATH,
     QUERIES_FILE,
     emit,
     emit_report,
@@ -55,7 +56,7 @@ FACETS = click.option(
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_PATH,
     help="Also draw the first measure against response length, with the Pareto front (.png or .svg).",
 )
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.errors import DataError
+from exam_pp.store.files import is_stream
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -56,10 +57,29 @@ class InputPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class OutputPath(click.Path):
+    """A file that is written, or ``-``; two outputs of a command are two files, or one would be lost."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, allow_dash=True, readable=False)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """The path; :class:`click.BadParameter` for that of another option."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if ctx is not None and param is not None and not is_stream(path):
+            outputs: dict[Path, click.Parameter] = ctx.meta.setdefault(__name__, {})
+            other = outputs.setdefault(path.resolve(), param)
+            if other is not param:
+                self.fail(f"{path} is the file of {other.opts[-1]}, too.", param, ctx)
+        return path
+
+
 FILE = InputPath()
 FILES = InputPath(folders=True)
 QUERIES_FILE = InputPath(data_sets=True)
-OUTPUT_PATH = click.Path(path_type=Path, allow_dash=True)
+OUTPUT_PATH = OutputPath()
 
 PASSAGES = click.argument("passages", type=FILE)
 GRADED = click.argument("graded", type=FILE)
@@ -233,7 +253,7 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
 
 def plot_option(what: str) -> Callable[[F], F]:
     """``--plot FILE``, for a figure beside the report."""
-    return click.option("--plot", type=click.Path(path_type=Path), help=f"Also draw {what} (.png or .svg).")
+    return click.option("--plot", type=OUTPUT_PATH, help=f"Also draw {what} (.png or .svg).")
 
 
 def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:

@@ -119,6 +119,30 @@ def test_no_command_leaves_the_check_to_click() -> None:
     assert not any(path.exists for path in paths)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bank clinic here --bank here -o OUT --write-edits SAME",
+        "import --assignments here -o OUT --bank-output SAME",
+        "evaluate qrels here --runs . -o OUT --qrels-output SAME",
+        "evaluate qrels here --runs . --qrels-output OUT --plot SAME",
+        "analyze correlation here --official here -o OUT --plot SAME",
+        "evaluate cover here --plot OUT --plot-length SAME",
+    ],
+)
+def test_two_outputs_are_two_files(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where one would replace the other."""
+    monkeypatch.chdir(tmp_path)
+    Path("here").touch()
+    with pytest.raises(SystemExit) as stop:
+        main(command.replace("OUT", "x.png").replace("SAME", "./x.png").split())
+    assert stop.value.code == 2
+    assert "x.png is the file of --" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
 def test_every_option_that_words_name_is_there() -> None:
     """Messages, help and docstrings that tell of an option by the name that it had before."""
     known = {name for command in commands(cli) for param in command.params for name in param.opts}
