@@ -44,7 +44,7 @@ class Answerer:
 
     In a team all processes call with the same requests and plan the same batches. Rank 0 knows what was
     answered before; the others' journals keep what they answer until rank 0 has it. SIGTERM is heard
-    between batches (:class:`exam_pp.errors.StoppedError`).
+    between batches (:class:`exam_pp.errors.StoppedError`). ``asks`` False: only what is known is looked up.
     """
 
     def __init__(
@@ -53,6 +53,8 @@ class Answerer:
         journal: Journal,
         on_replies: OnReplies = lambda _count: None,
         team: Team = ALONE,
+        *,
+        asks: bool = True,
     ) -> None:
         self.llm = llm
         self.asked = 0
@@ -67,7 +69,7 @@ class Answerer:
                 f"the grades (this one: {identity})."
             )
         journal.model = self._model
-        if team.leads and journal.path is not None:
+        if asks and team.leads and journal.path is not None:
             self._tell_known()
 
     def _tell_known(self) -> None:

@@ -174,7 +174,7 @@ def plan_grading(
     requests = (request for _, jobs in work for job in jobs for request in next(job.grading, []))
     plan = Plan(llm.name, summary)
     with _journal(files) as journal:
-        survey = _Survey(plan, llm, Answerer(llm, journal))
+        survey = _Survey(plan, llm, Answerer(llm, journal, asks=False))
         for window in _windows(requests):
             survey.add(window)
     reading = time.monotonic() - began - survey.seconds

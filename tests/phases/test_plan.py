@@ -70,6 +70,9 @@ def test_the_journal_of_an_interrupted_run_counts(
     assert timing == {}
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 5
+    with pytest.raises(SystemExit):
+        main(["grade", *map(str, arguments), "--prompt-class", RATING, "--plan"])
+    assert "Continuing" not in capsys.readouterr().err  # which a plan does not
 
 
 def test_a_plan_of_the_passage_stream_is_refused(tiny_bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
