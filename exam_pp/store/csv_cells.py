@@ -94,7 +94,9 @@ def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, 
     for record in reader:
         if None in record:
             raise DataError("has more cells than the header.", file=str(path), line=reader.line_num)
-        yield reader.line_num, {name: (record[name] or "").strip() for name in names}
+        if None in record.values():  # what is cut off is not empty
+            raise DataError("has fewer cells than the header.", file=str(path), line=reader.line_num)
+        yield reader.line_num, {name: record[name].strip() for name in names}
 
 
 @contextmanager

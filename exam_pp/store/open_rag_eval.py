@@ -124,7 +124,7 @@ def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable
     systems = list(dict.fromkeys(score.system for score in kept))
     metrics = dict.fromkeys(score.metric for score in kept)
     for metric in metrics:
-        if metric in _BESIDE or _RUN.fullmatch(metric) or metric != metric.strip() or not metric:
+        if metric in _BESIDE or _RUN.fullmatch(metric) or " ".join(metric.split()) != metric or not metric:
             raise DataError(f"the measure {metric!r} cannot stand in a table of Open RAG Eval.")
     prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
     values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}

@@ -167,6 +167,11 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
 
 
+def _is_word(name: str) -> bool:
+    """Whether a name is one column; at the start of a file a byte order mark would be taken off it."""
+    return name.split() == [name] and not name.startswith("\ufeff")
+
+
 def write_qrels(
     qrels: Iterable[Qrel | SubtopicQrel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
@@ -177,7 +182,7 @@ def write_qrels(
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
             for identifier in (qrel.query_id, qrel.passage_id):
-                if identifier.split() != [identifier]:
+                if not _is_word(identifier):
                     words = f"the id {identifier!r} is empty or holds white space, which qrels cannot."
                     raise DataError(words)
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
@@ -192,7 +197,7 @@ def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[st
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
             for name in (line.query_id, line.passage_id, line.system):
-                if name.split() != [name]:
+                if not _is_word(name):
                     raise DataError(f"{name!r} is empty or holds white space, which a run file cannot.")
             row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
             stream.write(row.encode())

@@ -35,8 +35,8 @@ def test_columns_have_other_names_and_blanks_after_commas(tmp_path: Path) -> Non
 
 
 def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> None:
-    rows = "q,d1,One.,x\nq,d2,Two.,y\nq,d2,Two.,x\nr,d1,One.,x\nr,d3,Three.,\n"
-    path = file(tmp_path, f"qid,did,document,agent,note\n{rows}".replace("y\n", "y,kept\n"))
+    rows = "q,d1,One.,x,\nq,d2,Two.,y,kept\nq,d2,Two.,x,\nr,d1,One.,x,\nr,d3,Three.,,\n"
+    path = file(tmp_path, f"qid,did,document,agent,note\n{rows}")
     cells = read_cells(path, DOCUMENTS)
     first, second = passages_of(cells, path)
     assert [
@@ -56,6 +56,7 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
         ("qid,agent,answer\nq,a,yes\n,a,no\n", "line 3, qid: is empty"),
         ("qid,agent,answer\nq,a,yes\nq,a,no\n", "line 3: the agent 'a' answers the query 'q' twice"),
         ("qid,agent,answer\nq,a,yes,more\n", "line 2: has more cells than the header"),
+        ("qid,agent,answer\nq,a,yes\nq,b\n", "line 3: has fewer cells than the header"),
         ('qid,agent,answer\nq,a,"yes\n', "is not a CSV file"),
         ("qid,agent,answer\n", "holds no rows"),
     ],

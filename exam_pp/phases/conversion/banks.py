@@ -70,8 +70,9 @@ def _write_csv(lines: Iterable[BankLine], target: Target) -> None:
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
     bank_losses(lines, keeps, target.losses)
-    stale = sum(is_stale(item.entry_id, item.text) for line in lines for item in line.items)
-    target.losses.add("entry ids", stale)
+    items = [item for line in lines for item in line.items]
+    changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
+    target.losses.add("entry ids", changed)
     write_bank_csv(lines, target.path, inputs=target.inputs)
 
 
