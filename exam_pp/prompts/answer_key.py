@@ -102,7 +102,8 @@ def is_correct(answer: str, golds: Sequence[str]) -> bool:
     Otherwise expressions of unanswerability and ill-formed answers (a lone choice label, nothing) are
     wrong, save where the gold answer itself is "no". Markup counts as part of the answer or not.
     """
-    return any(_is_correct(text, golds) for text in {answer, without_markup(answer)})
+    plain = without_markup(answer)
+    return _is_correct(answer, golds) or (plain is not answer and _is_correct(plain, golds))
 
 
 def _is_correct(answer: str, golds: Sequence[str]) -> bool:

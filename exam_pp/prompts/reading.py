@@ -144,7 +144,7 @@ def is_ill_formed(reply: str) -> bool:
     Markup is looked through, but a tag such as ``<div>`` alone is an answer.
     """
     plain = without_markup(reply)
-    return _is_label(plain if plain.strip(_STRIP) else _END_OF_TURN.sub("", reply))
+    return _is_label(plain if plain is reply or plain.strip(_STRIP) else _END_OF_TURN.sub("", reply))
 
 
 def _is_label(reply: str) -> bool:
