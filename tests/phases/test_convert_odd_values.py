@@ -264,3 +264,18 @@ def test_titles_in_judgments_are_lost_in_qrels(write_jsonl: Write, tmp_path: Pat
     passage = {"paragraph_id": "p", "text": "", "paragraph_data": {"judgments": judgments, "rankings": []}}
     counts = converted(write_jsonl("g.jsonl", [["q", [passage]]]), tmp_path / "o", "qrels")
     assert counts["titles of queries"] == 1
+
+
+@pytest.mark.parametrize("form", ["bank", "bank-csv"])
+def test_a_bank_without_entries_is_not_written(form: str, write_jsonl: Write, tmp_path: Path) -> None:
+    source = write_jsonl("n.jsonl", [{"query": "t", "qid": "q", "nuggets": []}])
+    with pytest.raises(SelectionError, match="holds no questions and no nuggets"):
+        converted(source, tmp_path / "o", form)
+
+
+def test_gold_answers_that_autojudge_cannot_tell_apart(write_jsonl: Write, tmp_path: Path) -> None:
+    golds = ["yes", "", "yes ", "no"]
+    item = {"query_id": "q", "question_id": "q/" + "0" * 32, "question_text": "x", "gold_answers": golds}
+    bank = write_jsonl("b.jsonl", [{"query_id": "q", "query_text": "t", "items": [item]}])
+    counts = converted(bank, tmp_path / "o", "autojudge-bank")
+    assert counts == {"gold answers that are empty or equal": 2}

@@ -50,7 +50,14 @@ def _of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list
     return kept
 
 
+def _check_entries(lines: Iterable[BankLine]) -> None:
+    if not any(line.items for line in lines):
+        raise SelectionError("The bank holds no questions and no nuggets, and its file could not be read.")
+
+
 def _write_jsonl_bank(lines: Iterable[BankLine], target: Target) -> None:
+    lines = list(lines)
+    _check_entries(lines)
     write_bank(lines, target.path, inputs=target.inputs)
 
 
@@ -67,6 +74,7 @@ def _read_csv(source: Source) -> list[BankLine]:
 
 def _write_csv(lines: Iterable[BankLine], target: Target) -> None:
     lines = _with_texts(lines, target.losses)
+    _check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
     bank_losses(lines, keeps, target.losses)
@@ -146,6 +154,9 @@ def _write_autojudge(lines: Iterable[BankLine], target: Target) -> None:
             texts[line.query_id, item.kind, item.text] += 1
             target.losses.add("entry ids", _id_in_autojudge(item) != item.entry_id)
             target.losses.add("marks of unanswerable questions", item.gold_answers == [])
+            golds = item.gold_answers or [] if isinstance(item, Question) else []
+            told = {gold.strip() for gold in golds if gold}
+            target.losses.add("gold answers that are empty or equal", len(golds) - len(told))
             target.losses.add("gold answers of nuggets", isinstance(item, Nugget) and bool(item.gold_answers))
     target.losses.add("entries of equal text", sum(count - 1 for count in texts.values()))
     write_autojudge(lines, target.path, inputs=target.inputs)
