@@ -105,8 +105,10 @@ def _check_kind(grades: RubricGrades, prompt: Prompt | None, where: str, note: N
 
 
 def _check_assignments(grades: RubricGrades, where: str, note: Note) -> None:
+    if not grades.assignments:
+        return
     rated = {(rating.entry_id, rating.self_rating) for rating in grades.self_ratings or ()}
-    for item in grades.assignments or ():
+    for item in grades.assignments:
         rating = ASSIGNMENT_RATINGS.get(item.assignment)
         if rating is None:
             note("assignment", where, f"{item.nugget_id} has the label {item.assignment!r}")

@@ -6,6 +6,7 @@ Putting records together again uses the spelling of the published files, a blank
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,10 +57,13 @@ def _usual_sizes(fields: Mapping[str, RawJson]) -> tuple[int, int]:
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ShapeError(f"the key {twice!r} stands there twice.")
+        raise ShapeError(f"the key {_twice(pairs)!r} stands there twice.")
     return record
+
+
+def _twice(pairs: list[tuple[str, Any]]) -> str:
+    """The first key that stands there again."""
+    return next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
 
 
 def repeated_key(value: RawJson) -> str | None:
@@ -67,9 +71,8 @@ def repeated_key(value: RawJson) -> str | None:
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            found.append(next(key for key in keys if keys.count(key) > 1))
+        if len(dict(pairs)) < len(pairs):
+            found.append(_twice(pairs))
 
     json.loads(bytes(value), object_pairs_hook=note)
     return found[0] if found else None
