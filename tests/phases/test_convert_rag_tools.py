@@ -118,6 +118,13 @@ def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: 
                 ]
 
 
+@pytest.mark.parametrize("form", ["open-rag-eval", "open-rag-eval-passages", "open-rag-eval-scores"])
+def test_a_system_of_open_rag_eval_is_named_by_its_file(form: str, tmp_path: Path) -> None:
+    other = {"open-rag-eval": "rag24", "open-rag-eval-passages": "graded"}.get(form, "scores-jsonl")
+    with pytest.raises(SelectionError, match="name a file, not a stream"):
+        convert(Conversion(Path("-"), tmp_path / "out", other, form))
+
+
 def test_open_rag_eval_needs_the_texts_of_queries(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:

@@ -21,6 +21,7 @@ from exam_pp.results import ALL_QUERIES, RunLine, Score
 from exam_pp.store.answer_lines import references_of
 from exam_pp.store.answers import Answer, AnswerPart
 from exam_pp.store.csv_cells import read_cells
+from exam_pp.store.files import is_stream
 from exam_pp.store.open_rag_eval import (
     GENERATIONS,
     Generation,
@@ -71,17 +72,19 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
 
 
 def _system(source: Source) -> str:
+    if is_stream(source.path):
+        raise SelectionError("Open RAG Eval names a system by its file: name a file, not a stream.")
     return Path(source.path.name.removesuffix(".gz")).stem
 
 
 def _generations(source: Source) -> Iterator[tuple[str, Generation]]:
     """The runs of queries with the names of their systems."""
+    system = _system(source)
     cells = read_cells(source.path, GENERATIONS)
     for name, count in cells.unused.items():
         source.losses.add(f"values of {name!r}", count)
     found = generations_of(cells, source.path)
     several = len({generation.run for generation in found}) > 1
-    system = _system(source)
     for generation in found:
         yield f"{system}-run-{generation.run}" if several else system, generation
 
