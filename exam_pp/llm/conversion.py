@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import ModelCheckpoint, load_failed, quiet_loading
+from exam_pp.llm.checkpoint import ModelCheckpoint, folder_hash, load_failed, quiet_loading
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +28,9 @@ T = TypeVar("T")
 # wrong scale of the output layer, the usual failure, moves them by more than 1.
 _TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
 _LOOSE_TOLERANCE = 1.0
+
+_SEAL = "checked"
+"""The file with the hash of a converted checkpoint's others."""
 
 _ABANDONED = 24 * 60 * 60
 """Seconds after which a half-done conversion is taken for one that was killed."""
@@ -170,16 +173,20 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
     identity = "-".join(checkpoint.identity.values())
     target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
     if target.is_dir():
-        return target
+        return _whole(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(target.parent):
         if target.is_dir():  # another process has been faster
-            return target
+            return _whole(target)
         log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
             _convert(checkpoint, part, compute_type)
             check(part)
+            (part / _SEAL).write_text(folder_hash(part), "ascii")
+            for file in part.iterdir():
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
             try:
                 part.rename(target)
             except OSError:
@@ -188,6 +195,14 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def _whole(folder: Path) -> Path:
+    """The folder, if it is what was checked; half-copied or zeroed weights would answer something, too."""
+    seal = folder / _SEAL
+    if not seal.is_file() or seal.read_bytes() != folder_hash(folder).encode():
+        raise ModelError(f"the converted checkpoint is damaged: remove {folder}")
+    return folder
 
 
 @contextmanager
@@ -254,17 +269,14 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
         raise ModelError(f"its conversion fails ({type(error).__name__}: {error})") from error
 
 
-def opened(folder: Path, open_: Callable[[], T], try_: Callable[[T], object]) -> T:
-    """The engine that ``open_`` makes of a converted checkpoint, after ``try_`` has had a reply of it.
+def opened(open_: Callable[[], T], try_: Callable[[T], object]) -> T:
+    """The engine that ``open_`` makes, after ``try_`` has had a reply of it.
 
     Libraries of a GPU are loaded for the first batch: that one is missing must show while another engine can
-    take over. Raises :class:`ModelError`.
+    take over.
     """
-    try:
-        engine = open_()
-        try_(engine)
-    except (RuntimeError, ValueError) as error:
-        raise ModelError(f"{error} (if the converted checkpoint is damaged, remove {folder})") from error
+    engine = open_()
+    try_(engine)
     return engine
 
 

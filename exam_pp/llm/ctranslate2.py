@@ -72,7 +72,6 @@ class CTranslate2Engine:
             checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
         )
         self._translator = opened(
-            folder,
             lambda: ctranslate2.Translator(str(folder), **place.arguments),
             lambda translator: translator.translate_batch(
                 [[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1

@@ -63,7 +63,6 @@ class CTranslate2CausalLLM(DecoderLLM):
             raise ModelError("the checkpoint names no token that ends a reply")
         folder = converted(checkpoint, place.compute_type, self._check)
         self._generator = opened(
-            folder,
             lambda: ctranslate2.Generator(str(folder), **place.arguments),
             lambda generator: generator.generate_batch(
                 [self._words([self._stops[0]])], beam_size=1, max_length=1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -72,13 +73,22 @@ def test_a_failed_check_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPa
     assert not list(cache.iterdir())
 
 
-def test_a_damaged_conversion_is_named(cache: Path, checkpoints: dict[str, Path]) -> None:
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut off": lambda weights: weights[: len(weights) // 2],
+    "zeroed": lambda weights: weights[:50_000] + bytes(50_000) + weights[100_000:],  # answers all the same
+    "empty": lambda _weights: b"",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_conversion_is_not_used(cache: Path, checkpoints: dict[str, Path], damage: str) -> None:
     options = ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2")
     load_llm(options)
+    assert load_llm(options).provenance()["engine"] == "ctranslate2"
     (folder,) = cache.iterdir()
-    weights = (folder / "model.bin").read_bytes()
-    (folder / "model.bin").write_bytes(weights[: len(weights) // 2])
-    with pytest.raises(ModelError, match=f"damaged, remove {folder}"):
+    weights = folder / "model.bin"
+    weights.write_bytes(DAMAGES[damage](weights.read_bytes()))
+    with pytest.raises(ModelError, match=f"damaged: remove {folder}"):
         load_llm(options)
     assert load_llm(replace(options, engine="auto")).provenance()["engine"] == "transformers"
 
