@@ -106,13 +106,13 @@ def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: 
         convert(Conversion(there, back, "rag24"))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert before.query_id == after.query_id
-            # Ids are said to be lost; the places of documents are not.
-            place = {docid: number for number, docid in enumerate(before.references)}
-            again = {docid: number for number, docid in enumerate(after.references)}
-            assert list(place.values()) == list(again.values())
             if "white space around texts" not in lost:
                 assert before.query_text == after.query_text
+            # Ids are said to be lost; the places of documents are not. Words may look like a citation.
             if "boundaries of parts" not in lost:
+                place = {docid: number for number, docid in enumerate(before.references)}
+                again = {docid: number for number, docid in enumerate(after.references)}
+                assert list(place.values()) == list(again.values())
                 assert [(part.text, {place[docid] for docid in part.citations}) for part in before.parts] == [
                     (part.text, {again[docid] for docid in part.citations}) for part in after.parts
                 ]
