@@ -62,9 +62,7 @@ class CausalCheckpoint(ModelCheckpoint):
 
     def _generation_end(self) -> Any:
         try:
-            config = import_transformers().GenerationConfig.from_pretrained(
-                self.path, revision=self.options.revision
-            )
+            config = import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
         except OSError:  # the file is optional
             return None
         return config.eos_token_id

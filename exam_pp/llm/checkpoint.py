@@ -30,12 +30,13 @@ def checkpoint_path(options: ModelOptions) -> str:
     return options.model
 
 
-def identity(path: str, config: Any) -> dict[str, str]:
+def identity(path: str, revision: str | None) -> dict[str, str]:
     """What tells this checkpoint from another: the Hub's commit, or a hash of the local files."""
-    commit = getattr(config, "_commit_hash", None)
-    if commit and not Path(path).is_dir():
-        return {"revision": str(commit)}
-    return {"checkpoint_hash": folder_hash(Path(path))}
+    if Path(path).is_dir():
+        return {"checkpoint_hash": folder_hash(Path(path))}
+    # Files of the Hub lie in folders that are named for their commit.
+    file = import_transformers().utils.cached_file(path, "config.json", revision=revision)
+    return {"revision": Path(file).parent.name}
 
 
 def folder_hash(folder: Path) -> str:
@@ -121,7 +122,8 @@ _LOADERS = {
 class ModelCheckpoint:
     """A checkpoint of the pipeline's kind: config and tokenizer at once, weights when they are asked for.
 
-    Raises :class:`ModelError` for missing checkpoints, checkpoints without a tokenizer and other kinds of
+    ``revision`` is the Hub's commit, whatever moves there while files are read; None for a folder. Raises
+    :class:`ModelError` for missing checkpoints, checkpoints without a tokenizer and other kinds of
     models.
     """
 
@@ -148,12 +150,13 @@ class ModelCheckpoint:
                 "files are its only revision."
             )
         try:
+            self.identity = identity(self.path, options.revision)
+            self.revision = self.identity.get("revision")
             self.config: Any = transformers.AutoConfig.from_pretrained(self.path, **self._source)
         except _LOAD_ERRORS as error:
             raise load_failed(options, error) from error
         self._check_kind()
         self.tokenizer: Any = self._load_tokenizer()
-        self.identity = identity(self.path, self.config)
 
     def placed_model(self, dtype: Any, device: str) -> Any:
         """The weights in ``dtype`` on the device, or spread over all of them (``device_map``)."""
@@ -185,7 +188,7 @@ class ModelCheckpoint:
     @property
     def _source(self) -> dict[str, Any]:
         # Programs of a checkpoint are not run: unless told so, transformers asks at the terminal.
-        return {"revision": self.options.revision, "trust_remote_code": False}
+        return {"revision": self.revision, "trust_remote_code": False}
 
     def _check_weights(self, missing: Collection[str], unexpected: Collection[str]) -> None:
         """Refuse a checkpoint that lacks weights: random numbers would stand for them."""

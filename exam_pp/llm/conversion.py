@@ -258,7 +258,7 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     kind = type(checkpoint.config).__name__
     if kind not in _MODEL_LOADERS:
         raise ModelError(f"it has no conversion for models with a {kind}")
-    converter = Converter(checkpoint.path, revision=checkpoint.options.revision)
+    converter = Converter(checkpoint.path, revision=checkpoint.revision)
     try:
         with quiet_loading(transformers):
             converter.convert(str(folder), quantization=compute_type, force=True)

@@ -70,9 +70,7 @@ class Checkpoint(ModelCheckpoint):
     def _generation(self) -> Any:
         """What the checkpoint says about decoding; None where it says nothing."""
         try:
-            return import_transformers().GenerationConfig.from_pretrained(
-                self.path, revision=self.options.revision
-            )
+            return import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
         except OSError:  # the file is optional
             return None
 

@@ -111,3 +111,38 @@ def test_programs_of_a_checkpoint_are_neither_run_nor_offered(
     (folder / "own.py").write_text("from transformers import LlamaConfig as Config\n")
     with pytest.raises(ModelError, match="needs a program of its own, which is not run here"):
         load_llm(options(folder))
+
+
+@pytest.fixture
+def hub(causal_checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The Hub's cache as its client writes it: two commits of one model, ``main`` and ``v2``."""
+    folder = tmp_path / "models--some--grader"
+    (folder / "refs").mkdir(parents=True)
+    for ref, digit in (("main", "a"), ("v2", "b")):
+        (folder / "refs" / ref).write_text(digit * 40)
+        snapshot = folder / "snapshots" / (digit * 40)
+        snapshot.mkdir(parents=True)
+        for file in causal_checkpoints["chat"].iterdir():
+            (snapshot / file.name).symlink_to(file)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+@pytest.mark.parametrize(("revision", "commit"), [(None, "a"), ("main", "a"), ("v2", "b"), ("b" * 40, "b")])
+def test_models_of_the_hub_are_told_apart_by_their_commit(
+    hub: Path, engine: Any, revision: str | None, commit: str
+) -> None:
+    if engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+    llm = load_llm(ModelOptions("some/grader", "text-generation", revision, engine=engine))
+    assert llm.provenance()["revision"] == commit * 40
+    assert "checkpoint_hash" not in llm.provenance()
+
+
+def test_what_the_cache_of_the_hub_lacks(hub: Path) -> None:
+    with pytest.raises(ModelError, match="not in the local cache"):
+        load_llm(ModelOptions("some/grader", "text-generation", "v3"))
+    (hub / "snapshots" / ("b" * 40) / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        load_llm(ModelOptions("some/grader", "text-generation", "v2"))
