@@ -252,7 +252,7 @@ def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def gated(*_: Any, **__: Any) -> None:
         raise OSError("You are trying to access a gated repo.\nMake sure to have access to it at ...")
 
-    monkeypatch.setattr(AutoConfig, "from_pretrained", gated)
+    monkeypatch.setattr("transformers.utils.cached_file", gated)
     with pytest.raises(ModelError, match=r"is gated: accept its terms .* HF_TOKEN"):
         load_llm(ModelOptions("meta-llama/Llama-3.1-8B-Instruct", pipeline="text-generation"))
 
