@@ -27,6 +27,8 @@ MODULES_THAT_EXECUTE = {
     "code",
     "pty",
 }
+ERRORS_OF_OTHERS = {"from pickle import UnpicklingError"}
+"""What is raised where torch refuses to unpickle."""
 CALLS_THAT_EXECUTE = {"eval", "exec", "compile", "os.system", "os.popen", "subprocess.getoutput",
                       "subprocess.getstatusoutput", "yaml.load", "yaml.unsafe_load", "tempfile.mktemp",
                       "torch.load"}  # fmt: skip
@@ -62,7 +64,7 @@ def test_nothing_executes_data(path: Path) -> None:
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and ast.unparse(node) not in ERRORS_OF_OTHERS:
             names = [node.module or ""]
         assert not {name.split(".")[0] for name in names} & MODULES_THAT_EXECUTE, (
             f"{path}:{ast.unparse(node)}"
