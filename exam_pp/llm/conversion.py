@@ -172,12 +172,15 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
 
     identity = "-".join(checkpoint.identity.values())
     target = cache_folder() / "ctranslate2" / f"{identity}-{compute_type}-{ctranslate2.__version__}"
-    if target.is_dir():
-        return _whole(target)
+    if _is_whole(target):
+        return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(target.parent):
-        if target.is_dir():  # another process has been faster
-            return _whole(target)
+        if _is_whole(target):  # another process has been faster
+            return target
+        if target.is_dir():
+            log.warning("The converted checkpoint in %s is damaged: it is made again.", target)
+            shutil.rmtree(target)
         log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
@@ -197,12 +200,10 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
     return target
 
 
-def _whole(folder: Path) -> Path:
-    """The folder, if it is what was checked; half-copied or zeroed weights would answer something, too."""
+def _is_whole(folder: Path) -> bool:
+    """Whether it holds what was checked; half-copied or zeroed weights would answer something, too."""
     seal = folder / _SEAL
-    if not seal.is_file() or seal.read_bytes() != folder_hash(folder).encode():
-        raise ModelError(f"the converted checkpoint is damaged: remove {folder}")
-    return folder
+    return seal.is_file() and seal.read_bytes() == folder_hash(folder).encode()
 
 
 @contextmanager

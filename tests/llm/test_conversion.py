@@ -81,16 +81,22 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_conversion_is_not_used(cache: Path, checkpoints: dict[str, Path], damage: str) -> None:
+def test_a_damaged_conversion_is_made_again(
+    cache: Path, checkpoints: dict[str, Path], damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     options = ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2")
     load_llm(options)
     assert load_llm(options).provenance()["engine"] == "ctranslate2"
     (folder,) = cache.iterdir()
     weights = folder / "model.bin"
-    weights.write_bytes(DAMAGES[damage](weights.read_bytes()))
-    with pytest.raises(ModelError, match=f"damaged: remove {folder}"):
-        load_llm(options)
-    assert load_llm(replace(options, engine="auto")).provenance()["engine"] == "transformers"
+    whole = weights.read_bytes()
+    weights.write_bytes(DAMAGES[damage](whole))
+    assert load_llm(options).provenance()["engine"] == "ctranslate2"
+    assert weights.read_bytes() == whole
+    assert f"{folder} is damaged: it is made again" in caplog.text
+    caplog.clear()
+    load_llm(options)
+    assert not caplog.text
 
 
 @pytest.mark.parametrize("pipeline", ["text2text", "text-generation"])
