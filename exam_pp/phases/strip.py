@@ -10,8 +10,8 @@ from pathlib import Path
 
 from exam_pp.data_model import HUMAN
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.rewrite import rewrite
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.rewrite import Rewritten, rewrite
 from exam_pp.store.raw_json import RawJson, fields_of, list_of, record_of
 from exam_pp.store.raw_passages import RawGrades, RawPassage, RawQuery
 
@@ -38,18 +38,24 @@ def strip_file(source: Path, output: Path, unwanted: Unwanted) -> Counter[str]:
     """Write a passages file without what is unwanted; returns what was dropped, with counts.
 
     Required keys stay, empty: the output is a passages file as before. Raises :class:`SelectionError`
-    where nothing is to be dropped.
+    where nothing is to be dropped, and where no grades pass the filter that names them.
     """
     if unwanted == Unwanted():
         raise SelectionError("Say what to drop: --grades, --human, --texts, --prompts, --replies ...")
     stripper = _Stripper(unwanted, Counter())
+    named = GradeSelector(unwanted.grades or GradeFilter())
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
+            named.select(passage)
             stripper.passage(passage)
         return query
 
-    rewrite(source, output, change)
+    def check(_counts: Rewritten) -> None:
+        if named.filter != GradeFilter():
+            named.check_any(str(source))
+
+    rewrite(source, output, change, check=check)
     return stripper.dropped
 
 

@@ -400,6 +400,9 @@ def test_texts_come_back(secrets: Path, tmp_path: Path) -> None:
 def test_strip_says_what_it_needs(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Say what to drop" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
     assert "say --grades, too" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
+    slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --grades --model odl")
+    assert "No grades in" in slip
+    assert not (tmp_path / "o").exists()
 
 
 def with_errors(path: Path, errors: str) -> Path:
