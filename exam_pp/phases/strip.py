@@ -43,17 +43,19 @@ def strip_file(source: Path, output: Path, unwanted: Unwanted) -> Counter[str]:
     if unwanted == Unwanted():
         raise SelectionError("Say what to drop: --grades, --human, --texts, --prompts, --replies ...")
     stripper = _Stripper(unwanted, Counter())
-    named = GradeSelector(unwanted.grades or GradeFilter())
+    grades = GradeSelector(unwanted.grades or GradeFilter())
+    some_grades = grades.filter != GradeFilter()
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
-            named.select(passage)
+            if some_grades:
+                grades.select(passage)
             stripper.passage(passage)
         return query
 
     def check(_counts: Rewritten) -> None:
-        if named.filter != GradeFilter():
-            named.check_any(str(source))
+        if some_grades:
+            grades.check_any(str(source))
 
     rewrite(source, output, change, check=check)
     return stripper.dropped
