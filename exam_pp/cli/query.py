@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@click.command("query")
+class _SqlCommand(click.Command):
+    """A command whose SQL may begin with a comment, as the ready queries do, which is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Comments are told by the white space behind the dashes."""
+        return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
+
+
+@click.command("query", cls=_SqlCommand)
 @click.argument(
     "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
 )

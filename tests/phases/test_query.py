@@ -403,6 +403,16 @@ def command(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
+def test_a_ready_query_can_be_copied_with_its_comment(graded: Path) -> None:
+    """As an argument; it begins with dashes, as options do."""
+    first, *_ = command("query", "--example").stdout.split("\n\n")
+    assert first.startswith("-- contents: ")
+    done = command("query", str(graded), first)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == command("query", str(graded), first.split("\n", 1)[1]).stdout
+    assert command("query", str(graded), "--contents").exit_code == 2
+
+
 def test_the_command(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     sql = "SELECT model, count(*) AS n FROM ratings WHERE rating >= $least GROUP BY ALL ORDER BY ALL"
     done = command("query", str(graded), sql, "--param", "least=4", "--format", "jsonl")
