@@ -124,12 +124,12 @@ def write_cells(
     for row in rows:
         for column, cell in zip(columns, row, strict=True):
             if column in ids:
-                named(cell)
+                checked_id(cell)
         writer.writerow(row)
     write_text(path, stream.getvalue(), inputs=inputs)
 
 
-def named(identifier: str) -> str:
+def checked_id(identifier: str) -> str:
     """The id itself; raises :class:`DataError` if it is empty or has white space around it."""
     if not identifier or identifier != identifier.strip():
         raise DataError(f"the id {identifier!r} cannot stand in a table.")

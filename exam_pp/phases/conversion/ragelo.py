@@ -22,7 +22,7 @@ from exam_pp.phases.conversion.unsaid import (
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.results import Score
 from exam_pp.store.answers import Answer
-from exam_pp.store.csv_cells import Cells, Layout, named, read_cells, write_cells
+from exam_pp.store.csv_cells import Cells, Layout, checked_id, read_cells, write_cells
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.queries import Query
 from exam_pp.store.ragelo import (
@@ -92,7 +92,7 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
                 lost = sum(one != other for one, other in zip(before, again, strict=True))
                 target.losses.add("ranks or scores", lost)
                 for passage_id, (_, passage) in ranked.items():
-                    yield query.query_id, passage_id, trimmed(passage.text, target.losses), named(system)
+                    yield query.query_id, passage_id, trimmed(passage.text, target.losses), checked_id(system)
             for passage in query.passages:
                 if not passage.rankings:
                     text = trimmed(passage.text, target.losses)
