@@ -13,12 +13,12 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
-from exam_pp.phases.convert import conversion_table
-from exam_pp.phases.findings import CHECKS
-from exam_pp.phases.schemas import SCHEMAS
+from exam_pp.phases.interchange.convert import conversion_table
+from exam_pp.phases.interchange.schemas import SCHEMAS
+from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.document import Table
-from exam_pp.store.sql_tables import TABLES
+from exam_pp.store.sql.tables import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -7,25 +7,25 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
-
-STOREYS = {
-    "cli": 5,
-    "phases": 4,
-    "graders": 3,
-    **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
-    **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "registry", "stopwords", "wording", "words"), 0),
-}
-# The storey on which rooms must not know each other; elsewhere modules of one storey build on each other.
-SEPARATE = 2
-# Not part of the house: the version, the doorbell (`python -m exam_pp`), a checkpoint.
-OUTSIDE = {"__init__", "__main__", "bundled"}
+from exam_pp.cli.main import SECTIONS
+from scripts.import_graph import (
+    OUTSIDE,
+    PACKAGE,
+    ROOMS,
+    SEPARATE,
+    STOREYS,
+    circles,
+    imports_of,
+    modules,
+    room_of,
+    table,
+)
 
 HEAVY = {"torch", "transformers", "tokenizers", "accelerate", "safetensors", "ctranslate2", "openai"} | {
     "scipy", "numpy", "pandas", "duckdb", "matplotlib", "ir_measures", "pytrec_eval", "nltk", "pyarrow",
@@ -36,7 +36,7 @@ MAY_BE_HEAVY = {"llm": HEAVY, "metrics": {"scipy", "numpy", "ir_measures", "pytr
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
+def part(path: Path) -> str:
     """The first part of a module's name below the package."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
@@ -84,13 +84,13 @@ def name(path: Path) -> str:
 
 
 def test_every_module_has_a_storey() -> None:
-    unknown = {room(path) for path in MODULES} - STOREYS.keys() - OUTSIDE
+    unknown = {part(path) for path in MODULES} - STOREYS.keys() - OUTSIDE
     assert not unknown, f"give {unknown} a storey in this file and in docs/design.md"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_imports_point_down(path: Path) -> None:
-    here = room(path)
+    here = part(path)
     if here in OUTSIDE:
         pytest.skip("not part of the house")
     for module, line in imports(path):
@@ -104,9 +104,44 @@ def test_imports_point_down(path: Path) -> None:
         assert not STOREYS[there] == STOREYS[here] == SEPARATE, f"{where}, a room on the same storey"
 
 
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_rooms_import_what_their_table_allows(module: str) -> None:
+    """Modules of a room use those of their room, beside the rooms, and in rooms that the table names."""
+    here, room = room_of(module)
+    for other in imports_of(module):
+        there, other_room = room_of(other)
+        if here != there or room == other_room or here not in ROOMS:
+            continue
+        assert room, f"{module} lies beside the rooms and imports {other} from one of them"
+        assert not other_room or other_room in ROOMS[here][room], f"{module} imports {other}"
+
+
+def test_rooms_have_no_circle() -> None:
+    for part_, rooms in ROOMS.items():
+        TopologicalSorter(rooms).prepare()  # raises CycleError
+        folders = {path.name for path in (PACKAGE / part_).iterdir() if (path / "__init__.py").exists()}
+        assert folders == rooms.keys(), f"folders of {part_}/ and their rules"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles() == []
+
+
+def test_nothing_lies_beside_the_rooms_of_phases() -> None:
+    assert [path.name for path in (PACKAGE / "phases").glob("*.py")] == ["__init__.py"]
+
+
+def test_sections_of_the_help_are_the_rooms() -> None:
+    assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys()
+
+
+def test_rooms_are_in_the_documentation() -> None:
+    assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
-    allowed = MAY_BE_HEAVY.get(room(path), set())
+    allowed = MAY_BE_HEAVY.get(part(path), set())
     for module, line in imports(path, top_level=True):
         package = module.split(".")[0]
         assert package not in HEAVY - allowed, f"{name(path)}:{line}: {package} at import"

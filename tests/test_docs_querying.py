@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.store.sql_tables import TABLES
+from exam_pp.store.sql.tables import TABLES
 from scripts.run_page import rerun
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.banks import read_bank, write_bank
+from exam_pp.store.banks.banks import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
 
 Write = Callable[[str, list[Any]], Path]
@@ -117,7 +117,7 @@ def test_duplicate_ids_are_kept_once_and_logged(write_jsonl: Write, caplog: pyte
 def test_repeated_nuggets_are_logged_with_where_they_count(
     write_jsonl: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nugget scores count every one, as published (tests/phases/test_nugget_scores.py)."""
+    """Nugget scores count every one, as published (tests/phases/evaluation/test_nugget_scores.py)."""
     path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
     with caplog.at_level(logging.WARNING):
         read_bank(path)

@@ -33,9 +33,9 @@ class Group(click.Group):
             formatter.write_dl(rows)
 
 
-def group_of_files(name: str, words: str, commands: Iterable[str]) -> Group:
-    """A group of the click commands called ``command`` in the files ``NAME_COMMAND.py`` of this folder."""
+def group_of_files(name: str, words: str, room: str, commands: Iterable[str]) -> Group:
+    """A group of the click commands called ``command`` in the files ``COMMAND.py`` of a room."""
     group = Group(name, help=words)
     for command in commands:
-        group.add_command(import_module(f"exam_pp.cli.{name}_{command}").command)
+        group.add_command(import_module(f"exam_pp.cli.{room}.{command}").command)
     return group

@@ -28,8 +28,8 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import NumberRange
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluate import Evaluation
-    from exam_pp.phases.uncertainty import Statistics
+    from exam_pp.phases.evaluation.rubric import Evaluation
+    from exam_pp.phases.evaluation.uncertainty import Statistics
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,7 +102,7 @@ class LeaderboardOutput:
     @property
     def statistics(self) -> Statistics:
         """The statistics that the options ask for."""
-        from exam_pp.phases.uncertainty import Statistics
+        from exam_pp.phases.evaluation.uncertainty import Statistics
 
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
@@ -121,20 +121,20 @@ class LeaderboardOutput:
 
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
         """The leaderboard in the chosen format, and its figure."""
-        from exam_pp.phases.leaderboards import leaderboard_report, per_query_report
+        from exam_pp.phases.evaluation.leaderboards import leaderboard_report, per_query_report
 
         ranks: dict[str, float] = {}
         if self.official is not None:
-            from exam_pp.phases.published import ranks_for
+            from exam_pp.phases.analysis.official_ranks import ranks_for
 
             ranks = ranks_for(evaluation, self.official)
         if self.form == "trec_eval":
-            from exam_pp.phases.leaderboards import trec_eval_text
+            from exam_pp.phases.evaluation.leaderboards import trec_eval_text
 
             self.write_text(trec_eval_text(evaluation, per_query=self.per_query), evaluation, inputs)
             return
         if self.form == "published":
-            from exam_pp.phases.published import published_correlation
+            from exam_pp.phases.analysis.official_ranks import published_correlation
 
             self.write_text(published_correlation(evaluation, ranks), evaluation, inputs)
             return
@@ -145,7 +145,7 @@ class LeaderboardOutput:
                 evaluation, title, for_people=self.form not in FOR_SCRIPTS, statistics=self.statistics
             )
             if ranks:
-                from exam_pp.phases.published import with_official_ranks
+                from exam_pp.phases.analysis.official_ranks import with_official_ranks
 
                 report = with_official_ranks(report, evaluation, ranks)
         sources = [*inputs, self.official]
@@ -170,14 +170,14 @@ class LeaderboardOutput:
     ) -> None:
         """Scores against the words of the passages that systems rank, where that figure is asked for."""
         if figure is not None:
-            from exam_pp.phases.figures import length_report, response_lengths, write_figure
+            from exam_pp.phases.analysis.figures import length_report, response_lengths, write_figure
 
             _, drawing = length_report(evaluation, response_lengths(passages, cutoff=cutoff))
             write_figure(drawing, figure, [*inputs, self.official])
 
     def _draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
         if self.plot is not None:
-            from exam_pp.phases.figures import leaderboard_figure, write_figure
+            from exam_pp.phases.analysis.figures import leaderboard_figure, write_figure
 
             write_figure(leaderboard_figure(evaluation, self.statistics), self.plot, inputs)
 

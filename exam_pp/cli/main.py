@@ -19,55 +19,67 @@ from exam_pp.errors import ExamError, StoppedError
 from exam_pp.wording import in_one_line
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "Passages": {
-        "import": ("import_", "Build a passages file from runs, texts, judgments and answers."),
+    "interchange": {
+        "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
+        "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
+        "convert": ("convert", "Convert files between formats, and say what could not be carried."),
+        "schema": ("schema", "Print the JSON Schema of a file format."),
+    },
+    "passages": {
         "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
         "split": ("split", "Cut a passages file into parts, or into one file for every query."),
         "sample": ("sample", "Draw queries and passages at random."),
-        "filter": ("filter_", "Keep some queries, systems, passages or grades."),
+        "filter": ("filter", "Keep some queries, systems, passages or grades."),
         "rename": ("rename", "Give models, prompt classes and systems other names."),
         "strip": ("strip", "Drop grades, texts, replies ... before a file is shared."),
     },
-    "Test banks": {
+    "banks": {
         "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
         "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
         "bank": ("bank", "Import, export, inspect and edit test banks, and find bad questions."),
     },
-    "Grade": {
+    "grading": {
         "grade": ("grade", "Let a model grade every passage against every bank entry."),
         "verify-answers": (
             "verify_answers",
             "Let a model compare extracted answers with the gold answers.",
         ),
         "reread": ("reread", "Read stored replies again, without a model."),
+        "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
+        "list": ("list", "List prompts and models."),
+        "show": ("show", "Show a prompt in full."),
     },
-    "Verify": {
+    "review": {
         "verify": ("verify", "Reports for people who check how the model graded."),
         "review": ("review", "One HTML page to read, correct and comment on grades."),
         "apply-edits": ("apply_edits", "Add the ratings of people to a graded file."),
     },
-    "Evaluate": {
+    "evaluation": {
         "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
+    },
+    "analysis": {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
     },
-    "Files": {
-        "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
-        "schema": ("schema", "Print the JSON Schema of a file format."),
-        "convert": ("convert", "Convert files between formats, and say what could not be carried."),
+    "sql": {
         "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
         "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
-        "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
     },
-    "Models and prompts": {
-        "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
-        "list": ("list_", "List prompts and models."),
-        "show": ("show", "Show a prompt in full."),
+    "validation": {
+        "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
     },
 }
-"""Sections of the help, each command name to (module in this folder, one-line help)."""
+"""Rooms of ``exam_pp/cli/``, each with its commands: name to (module in that room, one-line help)."""
 
-COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+COMMANDS = {
+    name: (f"exam_pp.cli.{room}.{module}", words)
+    for room, commands in SECTIONS.items()
+    for name, (module, words) in commands.items()
+}
+"""Command name to (module, one-line help)."""
+
+TITLES = {"banks": "Test banks", "sql": "SQL"}
+"""Headings of rooms in ``--help`` that are not the room's name with a capital letter."""
 
 
 class LazyGroup(Group):
@@ -81,7 +93,7 @@ class LazyGroup(Group):
         """Import the command's module; its click command is called ``command``."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"exam_pp.cli.{COMMANDS[cmd_name][0]}")
+        module = import_module(COMMANDS[cmd_name][0])
         command: click.Command = module.command
         return command
 
@@ -98,8 +110,8 @@ class LazyGroup(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in ``--help``, without importing a single command."""
         width = max(map(len, COMMANDS))
-        for title, commands in SECTIONS.items():
-            with formatter.section(title):
+        for room, commands in SECTIONS.items():
+            with formatter.section(TITLES.get(room, room.capitalize())):
                 formatter.write_dl([(name.ljust(width), words) for name, (_, words) in commands.items()])
 
 

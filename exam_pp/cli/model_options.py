@@ -82,7 +82,7 @@ def take_model_options(options: dict[str, Any], *, in_team: bool = False) -> Mod
     A command that is not meant for a team of processes is refused there.
     """
     from exam_pp.llm import ModelOptions
-    from exam_pp.phases.team import refuse_team
+    from exam_pp.phases.grading.distributed import refuse_team
 
     if not in_team:
         refuse_team()

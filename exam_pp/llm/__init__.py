@@ -1,5 +1,6 @@
 """Models that answer requests. ``exam_pp.llm.base`` is the contract; backends register by name."""
 
-from exam_pp.llm.base import BACKENDS, LLM, ModelOptions, load_llm
+from exam_pp.llm.backends import BACKENDS, load_llm
+from exam_pp.llm.base import LLM, ModelOptions
 
 __all__ = ["BACKENDS", "LLM", "ModelOptions", "load_llm"]

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp import __version__
-from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
-from exam_pp.llm.conversion import is_wanted, start
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm.labels import label_pieces
 from exam_pp.messages import Completion, Request
@@ -27,19 +26,6 @@ _CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequenc
 
 SHORTEST_PREFIX = 16
 """Tokens that prompts must share for their keys and values to be computed once."""
-
-
-def load_causal(options: ModelOptions) -> LLM:
-    """A decoder-only checkpoint with the engine that the options and the installation allow.
-
-    Raises :class:`exam_pp.errors.ModelError` for other kinds of models.
-    """
-    from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
-
-    checkpoint = CausalCheckpoint(options)
-    if is_wanted(options):
-        return start(options, lambda: CTranslate2CausalLLM(checkpoint))
-    return CausalLLM(checkpoint)
 
 
 class CausalCheckpoint(ModelCheckpoint):

@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import (
     ModelCheckpoint,
     import_transformers,
     pick_device,
     pick_dtype,
 )
-from exam_pp.llm.encoding import PromptEncoder
-from exam_pp.llm.seq2seq import Job, Seq2SeqEngine, Seq2SeqLLM
+from exam_pp.llm.seq2seq import Job
 from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion
 
 if TYPE_CHECKING:
@@ -27,22 +26,6 @@ FIRST_TOKENS = 48
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 _PUBLISHED_INPUT_TOKENS = 512
-
-
-def load_seq2seq(options: ModelOptions) -> LLM:
-    """A T5-like checkpoint with the engine that the options and the installation allow.
-
-    Raises :class:`exam_pp.errors.ModelError` for missing checkpoints and other kinds of models.
-    """
-    from exam_pp.llm.ctranslate2 import start_ctranslate2
-
-    checkpoint = Checkpoint(options)
-    encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
-    engine: Seq2SeqEngine | None = None
-    if options.engine != "transformers" and not options.device_map:
-        engine = start_ctranslate2(options, checkpoint)
-    engine = engine or TransformersEngine(options, checkpoint)
-    return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
 class Checkpoint(ModelCheckpoint):

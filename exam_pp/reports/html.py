@@ -9,9 +9,9 @@ from itertools import count
 from typing import TypeGuard
 from urllib.parse import quote
 
+from exam_pp.reports.cells import is_numeric, shown_row
 from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.reports.highlight import Span, pieces
-from exam_pp.reports.render import is_numeric, shown_row
 
 _HEAD = """<!doctype html>
 <html lang="en">

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
+from exam_pp.reports.cells import harmless, one_line, shown_row
 from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
-from exam_pp.reports.render import harmless, one_line, shown_row
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&",

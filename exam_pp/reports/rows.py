@@ -12,8 +12,9 @@ from decimal import Decimal
 from itertools import islice
 from typing import IO, Any
 
+from exam_pp.reports.cells import one_line
 from exam_pp.reports.document import Cell, Report, Table
-from exam_pp.reports.render import one_line, render
+from exam_pp.reports.render import render
 
 DECIMALS = 3
 """Of numbers that are shown to people."""

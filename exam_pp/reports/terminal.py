@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exam_pp.reports.render import harmless, show
+from exam_pp.reports.cells import harmless, show
 from exam_pp.reports.rows import DECIMALS, cell, unique
 
 MOST_ROWS = 200

@@ -163,7 +163,7 @@ def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
 def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     """A causal model on one of our engines."""
-    from exam_pp.llm.base import load_llm
+    from exam_pp.llm.backends import load_llm
     from exam_pp.llm.causal import CausalLLM
 
     options = ModelOptions(

@@ -80,8 +80,8 @@ def generate(folder: Path, scale: float) -> None:
 
 def runs_exam_pp(folder: Path) -> Found:
     """All runs in one process."""
-    from exam_pp.phases.score_runs import score_runs
-    from exam_pp.store.trec import read_qrels
+    from exam_pp.phases.evaluation.score_runs import score_runs
+    from exam_pp.store.trec.runs import read_qrels
 
     start = time.process_time()
     evaluation = score_runs(read_qrels(folder / "qrels"), folder / "runs", MEASURES)
@@ -92,8 +92,8 @@ def more_exam_pp(folder: Path) -> Found:
     """Other qrels and another relevance level, with runs that were read already."""
     from exam_pp.metrics.gains import run_scores
     from exam_pp.metrics.trec import parse_measures
-    from exam_pp.phases.score_runs import read_matrix
-    from exam_pp.store.trec import read_qrels
+    from exam_pp.phases.evaluation.score_runs import read_matrix
+    from exam_pp.store.trec.runs import read_qrels
 
     first, second = read_qrels(folder / "qrels"), read_qrels(folder / "more-qrels")
     matrix = read_matrix(folder / "runs", {line.query_id for line in first})
@@ -163,7 +163,7 @@ def _output(command: list[str]) -> str:
 
 def read_only(folder: Path) -> Found:
     """The graded file, read as metrics read it."""
-    from exam_pp.store.passages import read_passages_for_metrics
+    from exam_pp.store.passages.passages import read_passages_for_metrics
 
     start = time.process_time()
     count = sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl.gz"))
@@ -187,8 +187,8 @@ def boards_exam_pp(folder: Path) -> Found:
     """Qrels, and boards of Rubric-Cover at three thresholds."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.leaderboard import standings
-    from exam_pp.phases.evaluate import cover_of, qrels_of
-    from exam_pp.phases.selected_grades import read_selected
+    from exam_pp.phases.evaluation.rubric import cover_of, qrels_of
+    from exam_pp.phases.evaluation.selected_grades import read_selected
 
     start = time.process_time()
     file = folder / "graded.jsonl.gz"
@@ -202,7 +202,7 @@ def boards_exam_pp(folder: Path) -> Found:
 def cover_alone(folder: Path) -> Found:
     """What `exam-pp evaluate cover` does before it prints."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.phases import evaluate
+    from exam_pp.phases.evaluation import rubric as evaluate
 
     start = time.process_time()
     found = evaluate.cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))

@@ -49,15 +49,15 @@ from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.graded import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
-from exam_pp.phases.grade import GradeOptions, grade
-from exam_pp.phases.score_runs import score_runs
+from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.reports.document import Cell, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
-from exam_pp.store.banks import read_bank
-from exam_pp.store.passages import read_passages
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.passages import read_passages
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"

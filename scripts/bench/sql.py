@@ -61,8 +61,8 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
         import duckdb
 
         return [tuple(row) for row in duckdb.execute(RAW, {"file": str(source)}).fetchall()]
-    from exam_pp.phases.query import SqlSources, Statement, build_database, query_result
-    from exam_pp.store.duck import Limits
+    from exam_pp.phases.sql.query import SqlSources, Statement, build_database, query_result
+    from exam_pp.store.sql.duck import Limits
 
     sources, limits = SqlSources([source]), Limits(memory)
     if way == "db":
@@ -75,7 +75,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
 def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
     if way == "validate":
-        from exam_pp.phases.validate import validate
+        from exam_pp.phases.validation.validate import validate
     with tempfile.TemporaryDirectory(dir=source.parent) as name:
         wall, cpu = time.perf_counter(), time.process_time()
         if way == "validate":

@@ -76,9 +76,10 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("command", "where", "words"),
     [
-        (["grade", "--model", "fake", "--prompt-class", "FagB"], "exam_pp.phases.grade_file.grade_file",
+        (["grade", "--model", "fake", "--prompt-class", "FagB"],
+         "exam_pp.phases.grading.grade_file.grade_file",
          "exam-pp: interrupted: what was answered is kept; start the same command again to continue."),
-        (["merge"], "exam_pp.phases.merge.merge_files", "exam-pp: interrupted."),
+        (["merge"], "exam_pp.phases.passages.merge.merge_files", "exam-pp: interrupted."),
     ],
 )  # fmt: skip
 def test_ctrl_c_says_whether_the_command_continues(

@@ -7,9 +7,9 @@ import pytest
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.verification import AnswerVerifier, answers_of
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.ask import Answerer, drive
+from exam_pp.phases.grading.scheduler import Answerer, drive
 from exam_pp.prompts import ANSWER_VERIFICATION
-from exam_pp.store.journal import Journal
+from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Question
 
 

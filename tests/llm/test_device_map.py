@@ -10,7 +10,8 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import ModelOptions, load_llm
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
 from exam_pp.messages import Part, Request
 
 

@@ -15,7 +15,7 @@ from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
 from exam_pp.llm.checkpoint import pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
 from exam_pp.messages import Completion, Part, Request
-from exam_pp.phases.team import TorchTeam
+from exam_pp.phases.grading.distributed import TorchTeam
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, endpoint, load_llm
 from exam_pp.messages import Completion, Part, Request
-from exam_pp.phases.grade import GradeOptions
-from exam_pp.phases.grade_file import GradeFiles, grade_file
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grade_file import GradeFiles, grade_file
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.passages import read_passages
+from exam_pp.store.passages.passages import read_passages
 from tests.llm.endpoint_server import completion, failure, rating, serve, slow
 
 LABELS = tuple("012345")

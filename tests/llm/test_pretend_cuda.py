@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from exam_pp.llm.base import ModelOptions, load_llm
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import ModelCheckpoint
 from exam_pp.messages import Completion, Part, Request
 from tests.llm.pretend_cuda import OnGpu, pretended_gpus

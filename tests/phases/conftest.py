@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from exam_pp.llm.base import BACKENDS
+from exam_pp.llm.backends import BACKENDS
 from exam_pp.llm.fake import FakeLLM
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import DataError
-from exam_pp.phases.prompt_files import choose_prompts, read_prompt
+from exam_pp.phases.grading.prompt_files import choose_prompts, read_prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.prompts.reading import NOT_YES_OR_NO
 

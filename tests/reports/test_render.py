@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
 from exam_pp.packed import Remade
+from exam_pp.reports.cells import show
 from exam_pp.reports.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
-from exam_pp.reports.render import RENDERERS, render, rendered, show
+from exam_pp.reports.render import RENDERERS, render, rendered
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
 REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])

@@ -38,8 +38,8 @@ SCRIPTS = (
 def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     """The page as text.
 
-    ``head`` is what the page shows at once (see :func:`exam_pp.phases.review.review_page`); every query
-    becomes a block of its own that is decompressed when it is opened.
+    ``head`` is what the page shows at once (see :func:`exam_pp.phases.review.review_page.review_page`); every
+    query becomes a block of its own that is decompressed when it is opened.
     """
     style, script = _read("style.css"), _script()
     return Template(_read("template.html")).substitute(

@@ -1,0 +1,1 @@
+"""``exam-pp analyze`` and ``exam-pp diff``."""

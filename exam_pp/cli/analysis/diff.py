@@ -1,0 +1,73 @@
+"""``exam-pp diff``: two gradings compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.options import (
+    CUTOFF,
+    FILE,
+    emit_report,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+)
+
+
+@click.command("diff")
+@click.argument("before", type=FILE)
+@click.argument("after", type=FILE)
+@click.option("--bank", type=FILE, help="Test bank of BEFORE: only its entries count there.")
+@click.option("--bank-after", type=FILE, help="Test bank of AFTER, if it is another.")
+@click.option("--model-after", help="Grades by this model in AFTER, where --model is that of BEFORE.")
+@click.option("--prompt-class-after", help="Grades made with this prompt in AFTER.")
+@click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
+@click.option(
+    "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+)
+@click.option("--min-grade", type=int, help="Grade from which systems cover an entry. [default: as evaluate]")
+@CUTOFF
+@filter_options
+@format_option()
+@output_option()
+def command(
+    *,
+    before: Path,
+    after: Path,
+    bank: Path | None,
+    bank_after: Path | None,
+    model_after: str | None,
+    prompt_class_after: str | None,
+    labels: bool,
+    label_rule: str | None,
+    min_grade: int | None,
+    cutoff: int,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """What changes from the grades in BEFORE to those in AFTER: grades, labels, the order of systems.
+
+    Both may be the same file, with another model or prompt. After an edit of the bank, --bank and
+    --bank-after with --labels list the passages whose label the edit changes.
+    """
+    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.phases.analysis.grading_diff import Grading, diff, diff_report, labels_report
+
+    named = {"model": model_after, "prompt_class": prompt_class_after}
+    of_after = criteria | {name: value for name, value in named.items() if value is not None}
+    sides = (
+        Grading(before, grade_filter(**criteria), bank),
+        Grading(after, grade_filter(**of_after), bank_after or bank),
+    )
+    found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
+    report = (
+        labels_report(found.labels)
+        if labels
+        else diff_report(*sides, found, min_grade=min_grade, cutoff=cutoff)
+    )
+    emit_report(report, form, output, [before, after, bank, bank_after])

@@ -1,0 +1,81 @@
+"""``exam-pp analyze nuggets``: the agreement of two conditions of nugget evaluation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
+from exam_pp.cli.leaderboard_options import QUERIES
+from exam_pp.cli.options import (
+    FILES,
+    OUTPUT_PATH,
+    emit_report,
+    filter_options,
+    format_option,
+    grade_filter,
+    output_option,
+    plot_option,
+)
+
+
+@click.command("nuggets")
+@click.argument("files", nargs=-1, required=True, type=FILES)
+@BANKS
+@QUERIES
+@CONDITIONS
+@RUN_TYPES
+@plot_option("V_strict of one condition against the other")
+@click.option(
+    "--plot-length",
+    type=OUTPUT_PATH,
+    help="Also draw V_strict of the second condition against answer length, with the Pareto front.",
+)
+@filter_options
+@format_option()
+@output_option()
+def command(
+    *,
+    files: tuple[Path, ...],
+    banks: tuple[Path, ...],
+    queries: Path | None,
+    names: tuple[str, ...],
+    run_types: Path | None,
+    plot: Path | None,
+    plot_length: Path | None,
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """How two conditions agree, automatic and manual assignment, say: Kendall's τ for every metric.
+
+    FILES are graded answers with their --bank (one file with two graders, or two files) or scores: what
+    `exam-pp evaluate nuggets` wrote (jsonl, or TSV with --per-query), a folder of AutoNuggetizer's metrics
+    (a file for each run, named after it), or a table with a header. τ is given over runs, over all pairs of
+    a topic and a run, and for each topic, averaged. A run id that one side cut (`...`) is the run that
+    begins so.
+    """
+    from exam_pp.phases.analysis.nugget_conditions import (
+        conditions_figure,
+        length_figure,
+        meta_report,
+        two_conditions,
+    )
+    from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions, score_files
+
+    found = read_conditions(files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries)
+    first, second = two_conditions(found)
+    inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
+    report = meta_report(first, second, decimals=6 if form == "tsv" else 3)
+    if plot is not None or plot_length is not None:
+        from exam_pp.phases.analysis.figures import write_figure
+        from exam_pp.store.trec.run_types import read_run_types
+
+        types = read_run_types(run_types) if run_types is not None else {}
+        if plot is not None:
+            write_figure(conditions_figure(first, second, types), plot, inputs)
+        if plot_length is not None:
+            write_figure(length_figure(second, types), plot_length, inputs)
+    emit_report(report, form, output, inputs)

@@ -1,0 +1,128 @@
+"""The commands of ``exam-pp bank`` that look at banks and change them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from exam_pp.cli.options import FILE, OUTPUT_PATH, emit, format_option, output_option, required_output, tell
+from exam_pp.cli.ranges import NumberRange
+
+_BANK = click.argument("bank", type=FILE)
+
+
+@click.command("show")
+@_BANK
+@click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
+@format_option()
+@output_option()
+def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:
+    """List the entries of BANK, query by query."""
+    from exam_pp.phases.banks.statistics import show_report
+    from exam_pp.reports.render import render
+
+    emit(render(show_report(bank, queries), form), output, [bank])
+
+
+@click.command("stats")
+@_BANK
+@format_option()
+@output_option()
+def stats_command(bank: Path, form: str, output: Path) -> None:
+    """Count what BANK holds."""
+    from exam_pp.phases.banks.statistics import stats_report
+    from exam_pp.reports.render import render
+
+    emit(render(stats_report(bank), form), output, [bank])
+
+
+@click.command("lint")
+@_BANK
+@format_option()
+@output_option()
+def lint_command(bank: Path, form: str, output: Path) -> None:
+    """List what looks wrong in BANK: repetitions, ids of other words, long nuggets, empty texts.
+
+    Exit code 1 if there are errors. What grades say about a bank is told by `exam-pp bank clinic`.
+    """
+    from exam_pp.phases.banks.statistics import lint_report
+    from exam_pp.reports.render import render
+
+    report, errors = lint_report(bank)
+    emit(render(report, form), output, [bank])
+    if errors:
+        sys.exit(1)
+
+
+@click.command("diff")
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@format_option()
+@output_option()
+def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
+    """List the entries that differ between the banks OLD and NEW."""
+    from exam_pp.phases.banks.compare import diff_report
+    from exam_pp.reports.render import render
+
+    emit(render(diff_report(old, new), form), output, [old, new])
+
+
+@click.command("merge")
+@click.argument("banks", nargs=-1, required=True, type=FILE)
+@required_output("Test bank.")
+def merge_command(banks: tuple[Path, ...], output: Path) -> None:
+    """Write the entries of all BANKS; one that several of them have is written once."""
+    from exam_pp.phases.banks.compare import merge_banks
+
+    tell(merge_banks(banks, output).lines())
+
+
+@click.command("apply")
+@_BANK
+@click.argument("edits", type=FILE)
+@required_output("Test bank.")
+@click.option("--force", is_flag=True, help="Apply edits that were made for another state of the bank.")
+def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
+    """Apply the changes in EDITS (of a reviewer, or of the clinic) to BANK.
+
+    All of them are applied, or none, and each is recorded in the bank's history. An entry that is
+    reworded gets a new id: grading the same passages again asks only what is new.
+    """
+    from exam_pp.phases.banks.edit import apply_edits_file
+
+    tell(apply_edits_file(bank, edits, output, force=force).lines())
+
+
+@click.command("split")
+@_BANK
+@click.option(
+    "--secret",
+    type=NumberRange(0, 1, min_open=True, max_open=True),
+    required=True,
+    help="Share of each query's entries that stays secret, such as 0.3.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another choice.")
+@required_output("The public part.")
+@click.option("--secret-output", type=OUTPUT_PATH, required=True, help="The secret part.")
+def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
+    """Keep part of BANK secret, so that no system can be trained on all of it.
+
+    What is secret of a query depends on the seed and its own entries alone. `exam-pp bank merge` joins
+    the parts again.
+    """
+    from exam_pp.phases.banks.edit import split_file
+
+    tell(split_file(bank, output, secret_output, secret, seed).lines())
+
+
+COMMANDS = (
+    show_command,
+    stats_command,
+    lint_command,
+    diff_command,
+    merge_command,
+    apply_command,
+    split_command,
+)

@@ -1,0 +1,60 @@
+"""``exam-pp evaluate judgments``: the leaderboard that people's judgments give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import (
+    FACETS,
+    QUERIES,
+    LeaderboardOutput,
+    leaderboard_options,
+    run_options,
+)
+from exam_pp.cli.options import FILE
+
+
+@click.command("judgments")
+@click.argument("source", metavar="GRADED|QRELS", type=FILE)
+@QUERIES
+@click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
+@FACETS
+@run_options(required=True)
+@leaderboard_options("official", official=False)
+def command(
+    *,
+    source: Path,
+    queries: Path | None,
+    facets: Any,
+    min_grade: int | None,
+    runs: Path,
+    measures: tuple[str, ...],
+    method_name: Any,
+    board: LeaderboardOutput,
+) -> None:
+    """The leaderboard that manual judgments give, of a passages file or a qrels file.
+
+    `--format official` writes JSON of system and rank, as `analyze correlation --official` reads it.
+    """
+    from exam_pp.phases.evaluation.judgments import judgments
+    from exam_pp.phases.evaluation.leaderboards import official_json
+    from exam_pp.phases.evaluation.score_runs import score_runs
+    from exam_pp.store.trec.runs import run_files
+
+    if board.form == "official" and board.per_query:
+        raise click.UsageError("--format official has no layout for --per-query.")
+    evaluation = score_runs(
+        judgments(source, queries=queries, facets=facets),
+        runs,
+        measures or ("nDCG@10",),
+        min_grade=min_grade,
+        method=method_name,
+    )
+    inputs = [source, queries, *run_files(runs)]
+    if board.form == "official":
+        board.write_text(official_json(evaluation), evaluation, inputs)
+    else:
+        board.write(evaluation, "Manual judgments", inputs)

@@ -1,0 +1,74 @@
+"""``exam-pp evaluate report``: the whole evaluation in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.leaderboard_options import BANK, SEED, measures_option
+from exam_pp.cli.options import (
+    CUTOFF,
+    FILE,
+    FILES,
+    GRADED,
+    MIN_GRADE,
+    filter_options,
+    grade_filter,
+    min_relevant_option,
+    tell,
+)
+
+
+@click.command("report")
+@GRADED
+@BANK
+@click.option("--runs", type=FILES, help="Folder of run files: Rubric-Qrels too.")
+@click.option("--official", type=FILE, help="Official ranks. [default: by the judgments, with --runs]")
+@click.option("--qrels", type=FILE, help="Manual judgments, in place of those in GRADED.")
+@measures_option("nDCG@10, RR")
+@MIN_GRADE
+@min_relevant_option()
+@CUTOFF
+@SEED
+@filter_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder."
+)
+def command(
+    *,
+    graded: Path,
+    bank: Path | None,
+    runs: Path | None,
+    official: Path | None,
+    qrels: Path | None,
+    measures: tuple[str, ...],
+    min_grade: int | None,
+    min_relevant: int,
+    cutoff: int,
+    seed: int,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """The whole evaluation in a folder: leaderboards, letters, correlation, agreement, figures.
+
+    Start with its index.html. What GRADED, --runs and --official do not allow is left out.
+    """
+    from exam_pp.phases.analysis.report_folder import Sources, write_evaluation
+    from exam_pp.phases.evaluation.uncertainty import Statistics
+
+    sources = Sources(
+        graded,
+        bank,
+        runs,
+        official,
+        qrels,
+        grade_filter(**criteria),
+        measures or ("nDCG@10", "RR"),
+        min_grade,
+        min_relevant,
+        cutoff,
+    )
+    index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
+    tell([f"Written: {index}"])

@@ -1,0 +1,46 @@
+"""``exam-pp db``: a database of graded files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exam_pp.cli.options import FILE, tell
+from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
+
+
+@click.command("db")
+@click.argument("files", nargs=-1, type=FILE)
+@source_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["duckdb", "parquet"]),
+    default="duckdb",
+    show_default=True,
+    help="One database, or a folder with a Parquet file for each table.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Database; for parquet a folder."
+)
+@limit_options
+def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) -> None:
+    """Put graded FILES, banks, runs and leaderboards into a database, to be queried many times.
+
+    The tables are those of `exam-pp query`, which reads the database too, as does every program that
+    reads DuckDB or Parquet. Comments in the database say what the columns are.
+    """
+    from exam_pp.phases.sql.query import build_database, export_parquet
+
+    sources, limits = take_sources(files, options), take_limits(options)
+    if not sources.files():
+        raise click.UsageError(
+            "There is nothing to put into the database: name graded files or other options."
+        )
+    if form == "duckdb":
+        build_database(sources, output, limits)
+        tell([f"Written: {output}"])
+    else:
+        tell(f"Written: {file}" for file in export_parquet(sources, output, limits))

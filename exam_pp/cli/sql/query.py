@@ -1,0 +1,133 @@
+"""``exam-pp query``: SQL over graded files."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exam_pp.cli.options import FILE, emit, output_option
+from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
+
+if TYPE_CHECKING:
+    from exam_pp.phases.sql.query import Statement
+
+log = logging.getLogger(__name__)
+
+
+class _SqlCommand(click.Command):
+    """A command whose SQL may begin with a comment, as the ready queries do, which is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Comments are told by the white space behind the dashes."""
+        return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
+
+
+@click.command("query", cls=_SqlCommand)
+@click.argument(
+    "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
+)
+@source_options
+@click.option("--sql-file", type=FILE, help="Read the SQL from here.")
+@click.option(
+    "--param", "params", multiple=True, metavar="NAME=VALUE", help="What $NAME in the SQL stands for."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "tsv", "json", "jsonl", "md", "csv", "parquet"]),
+    default="text",
+    show_default=True,
+    help="Output format; parquet needs -o.",
+)
+@output_option()
+@limit_options
+@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that writes, and that reads other files.")
+@click.option(
+    "--example",
+    is_flag=False,
+    flag_value="all",
+    metavar="[NAME]",
+    help="Print the ready queries, or one of them, instead.",
+)
+def command(
+    arguments: tuple[str, ...],
+    sql_file: Path | None,
+    params: tuple[str, ...],
+    form: str,
+    output: Path,
+    unsafe_sql: bool,
+    example: str | None,
+    **options: Any,
+) -> None:
+    """Run SQL (DuckDB's) over graded files, banks, runs and leaderboards.
+
+    The tables are queries, passages, judgments, rankings, grades, ratings, answers, bank, runs and scores;
+    only those that the SQL names are read. FILE may also be a database of `exam-pp db`. The SQL can
+    read these tables and nothing else.
+
+    \b
+      exam-pp query graded.jsonl.gz "SELECT model, avg(rating) FROM ratings GROUP BY model"
+      exam-pp query graded.jsonl.gz --bank bank.jsonl.gz "$(exam-pp query --example bad-questions)"
+    """
+    if example is not None:
+        _print_example(example, output)
+        return
+    from exam_pp.phases.sql.query import Statement, query_files
+    from exam_pp.store.files import check_output
+
+    check_output(output, [sql_file] if sql_file else [])
+    files, sql = _files_and_sql(arguments, sql_file)
+    if form == "parquet" and str(output) == "-":
+        raise click.UsageError("--format parquet needs a file: -o FILE.")
+    sources = take_sources(files, options)
+    statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
+    limits = take_limits(options)
+    if form == "text" and str(output) == "-" and sys.stdout.isatty():
+        _draw(sources, statement, limits)
+    else:
+        query_files(sources, statement, output, form, limits)
+
+
+def _print_example(name: str, output: Path) -> None:
+    from exam_pp.phases.sql.query_examples import EXAMPLES, listing
+
+    emit(listing() if name == "all" else EXAMPLES.get(name).sql, output)
+
+
+def _files_and_sql(arguments: tuple[str, ...], sql_file: Path | None) -> tuple[list[Path], str]:
+    if sql_file is not None:
+        from exam_pp.store.files import read_text
+
+        return [Path(argument) for argument in arguments], read_text(sql_file)
+    if not arguments:
+        raise click.UsageError("There is no SQL: name files and a statement, or see --example.")
+    *files, sql = arguments
+    if len(sql.split()) == 1 and Path(sql).is_file():
+        raise click.UsageError(f"The last argument is the SQL, and {sql!r} is a file.")
+    return [Path(file) for file in files], sql
+
+
+def _parameter(text: str) -> tuple[str, str | int | float]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise click.UsageError(f"--param {text!r} is not NAME=VALUE.")
+    if re.fullmatch(r"-?(0|[1-9]\d{0,17})", value):  # an id such as 007 is text
+        return name, int(value)
+    if re.fullmatch(r"-?\d+\.\d*", value):
+        return name, float(value)
+    return name, value
+
+
+def _draw(sources: Any, statement: Statement, limits: Any) -> None:
+    from exam_pp.phases.sql.query import query_result
+    from exam_pp.reports.terminal import MOST_ROWS, draw_rows
+
+    with query_result(sources, statement, limits) as result:
+        more = draw_rows(result.columns, result)
+    if more:
+        log.info("Only the first %d rows are shown; --format tsv prints all of them.", MOST_ROWS)

@@ -1,0 +1,62 @@
+"""``exam-pp validate``: what is wrong in files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from exam_pp.cli.options import FILE, emit, format_option, output_option
+from exam_pp.store.interchange.kinds import FileKind
+
+_ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
+"""One that cannot be read is a finding."""
+
+
+@click.command("validate")
+@click.argument("files", nargs=-1, required=True, type=_ANY_FILE)
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(FileKind)),
+    help="What the FILES are.  [default: told by the content]",
+)
+@click.option(
+    "--bank", "banks", multiple=True, type=FILE, help="Compare graded files and edits with this bank."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="List at most so many findings of every check and file; 0 lists all.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 1 also for warnings.")
+@format_option()
+@output_option()
+def command(
+    files: tuple[Path, ...],
+    kind: Any,
+    banks: tuple[Path, ...],
+    limit: int,
+    strict: bool,
+    form: str,
+    output: Path,
+) -> None:
+    """Check FILES of any kind: their format, and whether what they say makes sense.
+
+    Graded passages, test banks, runs (also a folder), qrels, queries, edits, leaderboards, answers. A bad
+    line does not hide the next one: everything is reported, with line numbers, and counted by check.
+    Exit code 1 if there are errors.
+    """
+    from exam_pp.phases.validation.validate import validate
+    from exam_pp.reports.render import render
+    from exam_pp.store.files import check_output
+
+    inputs = [*files, *banks]
+    check_output(output, inputs)
+    findings = validate(files, kind=kind, banks=banks, limit=limit)
+    emit(render(findings.report(flat=form == "tsv"), form), output, inputs)
+    if findings.number("error") or (strict and findings.number("warning")):
+        sys.exit(1)

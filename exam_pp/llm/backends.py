@@ -1,0 +1,128 @@
+"""The registry of model backends, and loading the model that the options name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+
+from exam_pp.errors import ModelError, UnknownNameError
+from exam_pp.llm.base import BUNDLED, LLM, ModelOptions
+from exam_pp.registry import Registry
+
+BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
+
+_OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
+"""Model names that are a backend of their own."""
+_NEVER_THINK = ("text2text", "question-answering")
+
+
+def load_llm(options: ModelOptions) -> LLM:
+    """The model that the options name; loads weights, so call it once a process.
+
+    Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
+    :class:`exam_pp.errors.MissingExtraError`.
+    """
+    _refuse_misspelt_name(options.model)
+    if options.base_url and options.pipeline != "openai":
+        raise ModelError("--base-url is for endpoints: add --model-pipeline openai, or leave it out.")
+    if options.thinking_tokens and (options.model in _OWN_MODELS or options.pipeline in _NEVER_THINK):
+        raise ModelError(
+            "--thinking-tokens is for models that think aloud: those of --model-pipeline text-generation or "
+            "openai."
+        )
+    return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
+
+
+def reads_lists(options: ModelOptions) -> bool:
+    """Whether the model is of a kind for prompts that list many things: one that continues text."""
+    if options.model in _OWN_MODELS:
+        return options.model == "fake"
+    return options.pipeline not in ("text2text", "question-answering")
+
+
+def rates(options: ModelOptions) -> bool:
+    """Whether the model can be asked for ratings: extractive models only find answers."""
+    return options.model in _OWN_MODELS or options.pipeline != "question-answering"
+
+
+def _refuse_misspelt_name(model: str) -> None:
+    """A slip in one of our own names should not end as a search on the Hub."""
+    own = [*_OWN_MODELS, BUNDLED]
+    close = get_close_matches(model, own, n=1, cutoff=0.75)
+    if close and model not in own and not Path(model).exists():
+        raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")
+
+
+def _fake(options: ModelOptions) -> LLM:
+    from exam_pp.llm.fake import FakeLLM
+
+    return FakeLLM()
+
+
+def _seq2seq(options: ModelOptions) -> LLM:
+    """A T5-like checkpoint with the engine that the options and the installation allow."""
+    from exam_pp.llm.ctranslate2 import start_ctranslate2
+    from exam_pp.llm.encoding import PromptEncoder
+    from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
+    from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
+
+    checkpoint = Checkpoint(options)
+    encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
+    engine: Seq2SeqEngine | None = None
+    if options.engine != "transformers" and not options.device_map:
+        engine = start_ctranslate2(options, checkpoint)
+    engine = engine or TransformersEngine(options, checkpoint)
+    return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
+
+
+def _causal(options: ModelOptions) -> LLM:
+    """A decoder-only checkpoint with the engine that the options and the installation allow."""
+    from exam_pp.llm.causal import CausalCheckpoint, CausalLLM
+    from exam_pp.llm.conversion import is_wanted, start
+    from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
+
+    checkpoint = CausalCheckpoint(options)
+    if is_wanted(options):
+        return start(options, lambda: CTranslate2CausalLLM(checkpoint))
+    return CausalLLM(checkpoint)
+
+
+def _extractive(options: ModelOptions) -> LLM:
+    from exam_pp.llm.extractive import load_extractive
+
+    return load_extractive(options)
+
+
+def _endpoint(options: ModelOptions) -> LLM:
+    from exam_pp.llm.endpoint import load_endpoint
+
+    return load_endpoint(options)
+
+
+def _lexical(options: ModelOptions) -> LLM:
+    from exam_pp.llm.lexical import LexicalLLM
+
+    return LexicalLLM()
+
+
+def _random(options: ModelOptions) -> LLM:
+    from exam_pp.llm.baselines import RandomLLM
+
+    return RandomLLM()
+
+
+def _constant(options: ModelOptions) -> LLM:
+    from exam_pp.llm.baselines import ConstantLLM
+
+    return ConstantLLM()
+
+
+BACKENDS.add("text2text", _seq2seq)
+BACKENDS.add("text-generation", _causal)
+BACKENDS.add("question-answering", _extractive)
+BACKENDS.add("openai", _endpoint)
+BACKENDS.add("fake", _fake)
+BACKENDS.add("lexical", _lexical)
+BACKENDS.add("random", _random)
+BACKENDS.add("constant", _constant)

@@ -1,0 +1,1 @@
+"""Comparing leaderboards, graders and gradings: correlation, agreement, sweeps, figures."""

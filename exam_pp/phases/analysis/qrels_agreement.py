@@ -1,0 +1,49 @@
+"""Analyze: labels on the scale of relevance judgments, such as those of UMBRELA, against people."""
+
+from __future__ import annotations
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.analysis.agreement import RatedPassage
+from exam_pp.phases.evaluation.rubric import PathLike
+from exam_pp.prompts import PROMPTS, UMBRELA
+from exam_pp.store.files import is_stream
+from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.trec.runs import read_qrels
+
+
+def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
+    """The judged passages of the queries that both qrels files have, with the labels of the model.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if no passage is in both.
+    """
+    given = {(label.query_id, label.passage_id): label.relevance for label in read_qrels(labels)}
+    queries = {query_id for query_id, _ in given}
+    population = [
+        RatedPassage(judged.query_id, [given[key]] if key in given else [], frozenset([judged.relevance]))
+        for judged in read_qrels(qrels)
+        if judged.query_id in queries
+        for key in [(judged.query_id, judged.passage_id)]
+    ]
+    if not any(passage.ratings for passage in population):
+        raise SelectionError(f"No passage is in both {labels} and {qrels}.")
+    return population
+
+
+def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
+    """Whether the first grades that pass the filter are labels of 0 to 3, as judgments are."""
+    if is_stream(graded):  # which is read once, by who needs all of it
+        names = iter([grade_filter.prompt_class])
+    else:
+        names = (
+            grades.prompt_class
+            for query in read_passages_for_metrics(graded)
+            for passage in query.passages
+            for grades in passage.grade_sets()
+            if grade_filter.accepts(grades)
+        )
+    name = next(names, None)
+    if name is None or name not in PROMPTS:
+        return False
+    prompt = PROMPTS.get(name)
+    return prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating

@@ -1,0 +1,254 @@
+"""Evaluate: everything that grades, runs and official ranks allow, in one folder with an index page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
+from exam_pp.phases.analysis.correlation import correlation, official_ranks
+from exam_pp.phases.analysis.figures import (
+    Drawing,
+    compared_figure,
+    graders_figure,
+    leaderboard_figure,
+    length_report,
+    png,
+    rank_figure,
+    response_lengths,
+    sweep_figure,
+)
+from exam_pp.phases.analysis.sweep import sweep, sweep_report
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import (
+    SCRIPT_DECIMALS,
+    leaderboard_report,
+    official_json,
+    per_query_report,
+)
+from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
+from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
+from exam_pp.store.trec.runs import write_qrels
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What an evaluation is made from; only the graded file is needed."""
+
+    graded: PathLike
+    bank: PathLike | None = None
+    runs: PathLike | None = None
+    official: PathLike | None = None
+    qrels: PathLike | None = None
+    grade_filter: GradeFilter = field(default_factory=GradeFilter)
+    measures: Sequence[str] = ("nDCG@10", "RR")
+    min_grade: int | None = None
+    min_relevant: int = 1
+    cutoff: int = 20
+
+
+@dataclass
+class _Folder:
+    """Collects the index page while files are written."""
+
+    path: Path
+    blocks: list[Block] = field(default_factory=list)
+    boards: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def text(self, name: str, text: str, about: str) -> Path:
+        write_text(self.path / name, text)
+        self.blocks.append(Link(f"{name}: {about}", name))
+        return self.path / name
+
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Files of this folder are named in words as they are beside the index page."""
+        for block in blocks:
+            if isinstance(block, Paragraph):
+                self.blocks.append(Paragraph(block.text.replace(f"{self.path}/", "")))
+            else:
+                self.blocks.append(block)
+
+    def figure(self, name: str, drawing: Drawing, caption: str) -> None:
+        data = png(drawing)
+        with atomic_output(self.path / name) as stream:
+            stream.write(data)
+        self.blocks += [Image(data, caption), Link(name, name)]
+
+    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
+        """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
+        self.blocks.append(Heading(title))
+        self.show(leaderboard_report(evaluation, title, statistics=statistics).blocks)
+        self.figure(f"{name}.png", leaderboard_figure(evaluation, statistics), f"{title}, 95 % intervals")
+        board = leaderboard_report(evaluation, title, for_people=False, statistics=statistics)
+        self.text(f"{name}.tsv", render(board, "tsv"), "the leaderboard")
+        for row in standings(evaluation.scores):
+            if row.system != OVERALL_SYSTEM:
+                self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
+        per_query = render(per_query_report(evaluation, title), "tsv")
+        return self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
+
+
+def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
+    """Write leaderboards, correlations, agreement and figures; returns the path of the index page.
+
+    Sections that the sources do not allow are left out: Rubric-Qrels and manual judgments need runs,
+    agreement needs judgments, correlations need official ranks (given, or from judgments and runs by the
+    first measure). The folder is made if it is missing; files in it with the same names are replaced, all at
+    the end. Raises :class:`~exam_pp.errors.ExamError`.
+    """
+    inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
+    for source in filter(is_stream, inputs):
+        raise SelectionError(f"{source} is read several times: name a file that is no stream.")
+    with folder_output(folder, inputs) as work:
+        report = _evaluation(sources, _Folder(work), statistics)
+        write_text(work / "index.html", render(report, "html"))
+    return Path(folder) / "index.html"
+
+
+def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -> Report:
+    """Write everything but the index page, which is returned."""
+    asked = statistics or Statistics("nested", significance=True)
+    grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
+    queries = [_cover(out, sources, grades, asked)]
+    official = sources.official
+    if sources.runs is not None:
+        over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
+        queries.append(_rubric_qrels(out, sources, grades, over_queries))
+        if official is None:
+            official = _judged(out, sources, over_queries)
+    if official is not None:
+        _correlations(out, sources, official, queries, asked)
+    _agreement(out, sources, asked)
+    return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
+
+
+def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+    evaluation = evaluate.cover_of(grades, cutoff=sources.cutoff)
+    per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
+    lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
+    if len(lengths) > 1:
+        report, drawing = length_report(evaluation, lengths)
+        out.blocks.append(Heading(report.title, level=2))
+        out.show(report.blocks)
+        out.figure("length.png", drawing, "Rubric-Cover against response length")
+        (table,) = (block for block in report.blocks if isinstance(block, Table))
+        exact = Report(report.title, [replace(table, decimals=SCRIPT_DECIMALS)])
+        out.text("length.tsv", render(exact, "tsv"), "words and scores")
+    return per_query
+
+
+def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+    assert sources.runs is not None
+    labels = evaluate.qrels_of(grades)
+    evaluation = score_runs(
+        labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade, ungraded=labels.ungraded
+    )
+    evaluation.notes[:0] = labels.notes
+    per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
+    write_qrels(labels.qrels, out.path / "rubric.qrels")
+    out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
+    return per_query
+
+
+def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | None:
+    """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
+    assert sources.runs is not None
+    try:
+        judgments = evaluate.judgments(sources.qrels or sources.graded)
+    except SelectionError:
+        return None
+    evaluation = score_runs(judgments, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
+    first = evaluation.scores[0].metric
+    ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
+    return out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+
+
+def _correlations(
+    out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path], statistics: Statistics
+) -> None:
+    out.blocks.append(Heading("Correlation with the official leaderboard"))
+    ranks, _ = official_ranks(official)
+    for path in per_query:
+        try:
+            for_people, for_scripts = (
+                correlation(
+                    path,
+                    official,
+                    intervals="systems",
+                    samples=statistics.samples,
+                    seed=statistics.seed,
+                    decimals=decimals,
+                )
+                for decimals in (3, SCRIPT_DECIMALS)
+            )
+        except SelectionError as error:
+            out.show([Paragraph(str(error))])
+            continue
+        out.show(for_people.blocks)
+        name = path.name.replace("-per-query.tsv", "-correlation.tsv")
+        out.text(name, render(for_scripts, "tsv"), "the same for scripts")
+    boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
+    ours = {name: board for name, board in boards.items() if board.keys() & ranks.keys()}
+    for name, board in ours.items():
+        short = name.replace(": ", "-").translate({ord(c): "_" for c in "()=@,/ "})
+        out.figure(
+            f"ranks-{short}.png", rank_figure(board, ranks, name), f"{name} against the official ranks"
+        )
+    if len(ours) > 1:
+        order = sorted(ranks, key=lambda system: (ranks[system], system))
+        out.figure("compared.png", compared_figure(ours, order), "Leaderboards, min–max scaled")
+    try:
+        settings = sweep(
+            sources.graded,
+            official,
+            runs=sources.runs,
+            bank=sources.bank,
+            grade_filter=sources.grade_filter,
+            measures=sources.measures,
+            cutoff=sources.cutoff,
+        )
+    except SelectionError:
+        return
+    report = sweep_report(settings, official)
+    out.blocks.append(Heading(report.title, level=2))
+    out.show(report.blocks)
+    with suppress(SelectionError):  # nothing that depends on a threshold
+        out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
+    for_scripts = sweep_report(settings, official, decimals=SCRIPT_DECIMALS)
+    out.text("sweep.tsv", render(for_scripts, "tsv"), "the same for scripts")
+
+
+def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
+    try:
+        passages = rated_passages(
+            sources.graded, qrels=sources.qrels, bank=sources.bank, grade_filter=sources.grade_filter
+        )
+    except SelectionError:
+        return
+    report = agreement(
+        passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed
+    )
+    out.blocks.append(Heading(report.title))
+    out.show(report.blocks)
+    out.text("agreement.tsv", render(report, "tsv"), "the tables")
+    out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
+    try:
+        report = graders(sources.graded, bank=sources.bank)
+    except SelectionError:
+        return
+    out.blocks.append(Heading(report.title))
+    out.show(report.blocks)
+    out.figure("graders.png", graders_figure(report), "Weighted κ of every two graders")
+    out.text("graders.tsv", render(report, "tsv"), "the same for scripts")

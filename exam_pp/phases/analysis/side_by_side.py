@@ -1,0 +1,91 @@
+"""Analyze: several leaderboards side by side, scaled so that their shapes can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.correlation import min_max_scaled, ranks_of, whole
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.analysis.correlation import one_sided, scores_by_measure
+from exam_pp.phases.analysis.figures import Drawing, compared_figure
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.trec.ranks import read_ranks
+from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
+
+
+@dataclass
+class ComparedBoards:
+    """Board to system to score; ``errors`` are standard errors, where they are known."""
+
+    boards: dict[str, dict[str, float]] = field(default_factory=dict)
+    errors: dict[str, dict[str, float]] = field(default_factory=dict)
+    ranks: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def order(self) -> list[str]:
+        """Systems by official rank, then the others; without ranks, by the first board."""
+        first = next(iter(self.boards.values()))
+        systems = dict.fromkeys(system for board in self.boards.values() for system in board)
+        last = float("inf")
+        return sorted(systems, key=lambda s: (self.ranks.get(s, last), -first.get(s, -last), s))
+
+    def report(self, *, decimals: int = 3) -> Report:
+        """A row a system, a column a board, in 0..1."""
+        scaled = [min_max_scaled(board) for board in self.boards.values()]
+        rows: list[list[Cell]] = []
+        for system in self.order:
+            rank: list[Cell] = [whole(self.ranks.get(system))] if self.ranks else []
+            rows.append([system, *rank, *(board.get(system) for board in scaled)])
+        columns = ["system", *(["official rank"] if self.ranks else []), *self.boards]
+        notes = ["Scores are scaled: each board's best system has 1, its worst 0."]
+        if self.ranks:
+            notes += one_sided(self.order, self.ranks, "the leaderboards", "the official ranks")
+        table = Table(columns, rows, decimals=decimals)
+        return Report("Leaderboards compared", [table, *map(Paragraph, notes)])
+
+    def figure(self) -> Drawing:
+        """A line a board over the systems, with standard errors."""
+        return compared_figure(self.boards, self.order, self.errors)
+
+
+def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None = None) -> ComparedBoards:
+    """The measures of several leaderboards (what ``evaluate`` writes, or tables with a header).
+
+    ``official`` are ranks, or a leaderboard of scores, which is then compared as well and ranks the systems
+    by its first measure. Boards written by ``--per-query`` have standard errors. Raises
+    :class:`~exam_pp.errors.ExamError` for files that cannot be used, and if no two boards have a system in
+    common.
+
+    Source: Farzi and Dietz, "EXAM++" (2024), figure 2.
+    """
+    found = ComparedBoards()
+    files = list(dict.fromkeys(map(Path, leaderboards)))
+    if official is not None and holds_scores(official):
+        files = list(dict.fromkeys([*files, Path(official)]))
+        first = next(iter(scores_by_measure(official).values()))
+        found.ranks = ranks_of(first)
+    elif official is not None:
+        found.ranks = read_ranks(official)
+    measures = [measure for file in files for measure in scores_by_measure(file)]
+    stems = [file.stem for file in files]
+    for file in files:
+        errors = {
+            (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
+        }
+        for measure, board in scores_by_measure(file).items():
+            source = file.stem if stems.count(file.stem) == 1 else str(file)
+            name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
+            found.boards[name] = board
+            found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
+    systems = [{score.system for score in read_scores(file)} - {OVERALL_SYSTEM} for file in files]
+    if found.ranks:
+        systems.append(set(found.ranks))
+    if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
+        raise SelectionError("No two of the leaderboards have a system in common (are they named alike?).")
+    return found

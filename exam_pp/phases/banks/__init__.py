@@ -1,0 +1,1 @@
+"""Making, editing, comparing and examining test banks."""

@@ -1,0 +1,57 @@
+"""Which entries a model answers without any passage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
+from exam_pp.errors import SelectionError
+from exam_pp.graders.base import PassageUnit
+from exam_pp.graders.closed_book import ClosedBookGrader
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.grade_file import Advance, FileSummary, GradeFiles, open_journal
+from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
+from exam_pp.prompts.base import Prompt
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.passages.passages import passages_writer
+
+
+def closed_book(
+    bank: Path,
+    output: Path,
+    model: ModelOptions,
+    prompt: Prompt,
+    *,
+    advance: Advance = lambda _steps, _total: None,
+) -> FileSummary:
+    """Write a graded file with one empty passage a query, graded on all entries of the prompt's kind.
+
+    A run that was interrupted continues. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    files = GradeFiles(bank, output)
+    check_output(output, [bank])
+    if prompt.kind not in ("question", "nugget"):
+        raise SelectionError(f"The prompt {prompt.name} does not grade questions or nuggets.")
+    read = read_bank(bank)
+    if prompt.kind not in read.kinds:
+        raise SelectionError(f"The prompt {prompt.name} grades {prompt.kind}s, but {bank} holds none.")
+    llm = load_llm(model)
+    grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
+    work = []
+    for query in read:
+        entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]
+        if entries:
+            unit = PassageUnit(query.query_id, query.query_text, NO_PASSAGE, "", entries)
+            empty = QueryPassages(query.query_id, [Passage(passage_id=NO_PASSAGE, text="")])
+            work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
+    summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
+    advance(0, sum(job.pairs for _, jobs in work for job in jobs))
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        with passages_writer(output, inputs=[bank]) as writer:
+            for graded in answer_in_windows(work, answer, summary.add):
+                writer.write(graded)
+        summary.asked = answer.asked
+    return summary

@@ -1,0 +1,235 @@
+"""Editing banks as data: apply an edits file, and split off a secret part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.edits import BankEdit, Edits
+from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.phases.passages.sample import draw
+from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.edits import check_reviewed, read_edits
+from exam_pp.store.files import check_output
+from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.wording import counted
+
+HISTORY = "history"
+"""The key of a line's ``info`` that lists the edits applied to it."""
+
+
+@dataclass
+class AppliedEdits:
+    """Counts for the closing line, by operation."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    ratings: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """What was done, for people."""
+        done = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
+        yield f"{counted(sum(self.counts.values()), 'edit')} applied{f': {done}' if done else ''}."
+        if self.ratings:
+            are = counted(self.ratings, "rating in the file is", "ratings in the file are")
+            yield f"{are} for the graded passages, not for the bank."
+
+
+def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
+    """The line with records of edits at the end of its history; its other information stays."""
+    if not records:
+        return line
+    info = line.info if isinstance(line.info, dict) else {} if line.info is None else {"info": line.info}
+    return line.model_copy(update={"info": {**info, HISTORY: [*records_of(line, HISTORY), *records]}})
+
+
+def records_of(line: BankLine, key: str) -> list[Any]:
+    """The list under ``key`` of the line's ``info``; what another tool wrote there is one record."""
+    found = line.info.get(key) if isinstance(line.info, dict) else None
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
+    """Write the bank with the edits applied.
+
+    All of them, or none: the first edit that does not fit is an error. Raises :class:`DataError`, also for
+    edits of another bank, or of another state of this one, unless ``force``.
+    """
+    check_output(output, [bank, edits])
+    given = read_edits(edits)
+    if given.bank and not force:
+        check_reviewed(given.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
+    lines = apply_edits(read_bank(bank).lines, given, str(edits))
+    write_bank(lines, output, inputs=[bank, edits])
+    summary = AppliedEdits(ratings=len(given.ratings))
+    for edit in given.bank:
+        summary.counts[edit.op] = summary.counts.get(edit.op, 0) + 1
+    return summary
+
+
+def apply_edits(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> list[BankLine]:
+    """The bank lines after the edits, with a record of each in the ``info.history`` of its line.
+
+    An entry that is reworded gets the id of its new words, so that only it is graded anew; later edits
+    may still use the old id. Raises :class:`DataError` with the number of the edit.
+    """
+    working = _Working([line.model_copy(update={"items": list(line.items)}) for line in lines])
+    for number, edit in enumerate(edits.bank, 1):
+        try:
+            working.apply(edit, edits.reviewer)
+        except _DoesNotFitError as error:
+            raise DataError(f"{error}.", file=file, field=f"bank.{number}") from error
+    return working.lines
+
+
+class _DoesNotFitError(Exception):
+    """Why an edit cannot be applied."""
+
+
+class _Working:
+    """A bank while it is edited."""
+
+    def __init__(self, lines: list[BankLine]) -> None:
+        self.lines = lines
+        self._renamed: dict[tuple[str, str], str] = {}
+
+    def apply(self, edit: BankEdit, reviewer: str) -> None:
+        record: dict[str, Any] = {"op": edit.op, "id": edit.entry_id, "reason": edit.reason, "by": reviewer}
+        if edit.op == "add":
+            at, record["id"] = self._add(edit)
+        else:
+            at, position = self._find(edit)
+            items = self.lines[at].items
+            old = items[position]
+            record["id"] = old.entry_id
+            if edit.op == "remove":
+                record["text"] = old.text
+                del items[position]
+            elif edit.op == "reword":
+                items[position] = self._reworded(self.lines[at], old, edit)
+                record |= {"text": old.text, "new_id": items[position].entry_id}
+            else:
+                items[position] = _changed(old, edit)
+                record["value"] = edit.value
+        self.lines[at] = add_history(self.lines[at], [record])
+
+    def _find(self, edit: BankEdit) -> tuple[int, int]:
+        key: str | None = str(edit.entry_id)
+        followed: set[str] = set()
+        while key is not None and key not in followed:
+            for at, line in enumerate(self.lines):
+                if line.query_id == edit.query_id:
+                    for position, item in enumerate(line.items):
+                        if item.entry_id == key:
+                            return at, position
+            followed.add(key)  # words may have come back to what they were
+            key = self._renamed.get((edit.query_id, key))
+        if all(line.query_id != edit.query_id for line in self.lines):
+            raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}")
+        raise _DoesNotFitError(f"the query {edit.query_id!r} has no entry {edit.entry_id!r}")
+
+    def _reworded(self, line: BankLine, old: Entry, edit: BankEdit) -> Entry:
+        text = str(edit.text).strip()
+        key = entry_id(line.query_id, text, line.facet_id)
+        if key != old.entry_id:
+            self._refuse_repetition(line.query_id, text, but=old)
+            self._renamed[edit.query_id, old.entry_id] = key
+        return old.model_copy(update={f"{old.kind}_text": text, f"{old.kind}_id": key})
+
+    def _add(self, edit: BankEdit) -> tuple[int, str]:
+        at = next(
+            (
+                at
+                for at, line in enumerate(self.lines)
+                if line.query_id == edit.query_id and edit.facet_id in (None, line.facet_id)
+            ),
+            None,
+        )
+        if at is None:
+            facet = "" if edit.facet_id is None else f" with the facet {edit.facet_id!r}"
+            raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}{facet}")
+        line, text = self.lines[at], str(edit.text).strip()
+        self._refuse_repetition(line.query_id, text)
+        key = entry_id(line.query_id, text, line.facet_id)
+        where = {"query_id": line.query_id}
+        if line.facet_id is not None:
+            where["facet_id"] = line.facet_id
+        if self._kind(edit, line) == "question":
+            line.items.append(Question(**where, question_id=key, question_text=text))
+        else:
+            line.items.append(Nugget(**where, nugget_id=key, nugget_text=text))
+        return at, key
+
+    def _kind(self, edit: BankEdit, line: BankLine) -> EntryKind:
+        for items in (line.items, [item for line in self.lines for item in line.items]):
+            kinds = {item.kind for item in items}
+            if edit.kind is not None or len(kinds) == 1:
+                return edit.kind or kinds.pop()
+        raise _DoesNotFitError("the bank leaves open whether this is a question or a nugget: it needs a kind")
+
+    def _refuse_repetition(self, query_id: str, text: str, but: Entry | None = None) -> None:
+        for line in self.lines:
+            for item in line.items if line.query_id == query_id else ():
+                if item is not but and normalised_text(item.text) == normalised_text(text):
+                    raise _DoesNotFitError(f"the query {query_id!r} has {text!r} already: {item.entry_id}")
+
+
+def _changed(item: Entry, edit: BankEdit) -> Entry:
+    if edit.op == "add_gold_answer":
+        golds = list(item.gold_answers or ())
+        value = str(edit.value).strip()
+        return item.model_copy(update={"gold_answers": golds if value in golds else [*golds, value]})
+    return item.model_copy(update={edit.op: edit.value})
+
+
+@dataclass
+class BankSplit:
+    """Counts of a split."""
+
+    public: int = 0
+    secret: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """What was done, for people."""
+        yield f"{counted(self.public, 'entry is', 'entries are')} public, {self.secret} secret."
+
+
+def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[list[BankLine], list[BankLine]]:
+    """The public and the secret part; of every query the share ``secret`` of its entries, rounded.
+
+    Which entries are secret depends on the seed and the query's own entries alone: other queries may
+    come and go. Source: Dietz, SIGIR 2024, section 4.1, "keeping parts of the test bank secret".
+    """
+    ids: dict[str, list[str]] = {}
+    for line in lines:
+        of_query = ids.setdefault(line.query_id, [])
+        of_query.extend(item.entry_id for item in line.items if item.entry_id not in of_query)
+    hidden = {
+        (query_id, key)
+        for query_id, keys in ids.items()
+        for key in sorted(keys, key=lambda key: draw(seed, query_id, key))[: round(secret * len(keys))]
+    }
+
+    def part(of_secret: bool) -> Iterator[BankLine]:
+        for line in lines:
+            kept = [item for item in line.items if ((line.query_id, item.entry_id) in hidden) == of_secret]
+            if kept:
+                yield line.model_copy(update={"items": kept})
+
+    return list(part(False)), list(part(True))
+
+
+def split_file(bank: Path, public: Path, secret: Path, share: float, seed: int) -> BankSplit:
+    """Write both parts of a bank; raises :class:`ExamError`, also if one of them would be empty."""
+    for path in (public, secret):
+        check_output(path, [bank])
+    if public.resolve() == secret.resolve():
+        raise OutputError("The public and the secret part need two files.")
+    parts = split_bank(read_bank(bank).lines, share, seed)
+    sizes = [sum(len(line.items) for line in part) for part in parts]
+    if not all(sizes):
+        raise SelectionError(f"--secret {share:g} leaves one part of {bank} empty.")
+    for part, path in zip(parts, (public, secret), strict=True):
+        write_bank(part, path, inputs=[bank])
+    return BankSplit(*sizes)

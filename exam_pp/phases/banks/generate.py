@@ -1,0 +1,270 @@
+"""Phase 1: a model writes the test bank, query by query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.graders.generation import EntryGenerator, Generated, GenerationUnit
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.grade_file import GradeFiles, open_journal
+from exam_pp.phases.grading.scheduler import Answer, Answerer, drive
+from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.generation import MAX_NUGGET_WORDS, PUBLISHED_COUNT
+from exam_pp.store.banks.banks import write_bank
+from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.trec.queries import Query, read_queries
+from exam_pp.test_bank import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.wording import counted
+
+Advance = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class GenerateOptions:
+    """What to generate.
+
+    ``count`` is asked for in TREC DL style and is the most that is kept of any reply; None asks for the
+    paper's 10 there, and keeps all that a facet gets. ``facets`` False treats every query as plain.
+    """
+
+    kind: EntryKind
+    count: int | None = None
+    repairs: int = 1
+    facets: bool = True
+    test_collection: str = ""
+    description: str = ""
+    max_queries: int | None = None
+
+
+@dataclass
+class GenerateSummary:
+    """Counts for the closing lines; ``failed`` maps a query (or ``query/facet``) to the reason.
+
+    ``served`` of the ``queries`` got entries.
+    """
+
+    queries: int = 0
+    served: int = 0
+    entries: int = 0
+    repaired: int = 0
+    duplicates: int = 0
+    surplus: int = 0
+    long_nuggets: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+    output: str = ""
+    kind: EntryKind = "question"
+
+    def lines(self) -> Iterator[str]:
+        """The closing summary for people."""
+        made = counted(self.entries, self.kind)
+        queries = counted(self.served, "query")
+        yield f"{made} for {queries} ({counted(self.asked, 'model call')})."
+        if self.repaired:
+            replies = counted(self.repaired, "reply held", "replies held")
+            yield f"{replies} no list at first: asked for again."
+        if self.duplicates:
+            repeated = counted(self.duplicates, f"{self.kind} that repeats", f"{self.kind}s that repeat")
+            yield f"Left out: {repeated} another one of the query."
+        if self.surplus:
+            yield f"Left out: {counted(self.surplus, self.kind)} beyond the asked number."
+        if self.long_nuggets:
+            have = counted(self.long_nuggets, "nugget has", "nuggets have")
+            yield f"{have} over {MAX_NUGGET_WORDS} words, and info.flag says so."
+        for query_id, reason in self.failed.items():
+            yield f"No {self.kind}s for {query_id}: {reason}."
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+
+def units_of(query: Query, *, facets: bool = True) -> list[GenerationUnit]:
+    """What is asked about a query: each facet, or the query itself."""
+    if facets and query.facets:
+        return [
+            GenerationUnit(query.query_id, query.query_text, facet.facet_id, facet.facet_text)
+            for facet in query.facets
+        ]
+    return [GenerationUnit(query.query_id, query.query_text)]
+
+
+def generate(
+    queries: Iterable[Query],
+    answer: Answer,
+    *,
+    model: str,
+    provenance: Mapping[str, Any],
+    options: GenerateOptions,
+    summary: GenerateSummary | None = None,
+) -> list[BankLine]:
+    """Bank lines for the queries that got entries, in input order; the others are in ``summary``.
+
+    A text that repeats an earlier one of its query, but for case, spaces and final punctuation, is left
+    out.
+    """
+    counts = summary if summary is not None else GenerateSummary()
+    counts.kind = options.kind
+    units = [
+        unit
+        for query in islice(queries, options.max_queries)
+        for unit in units_of(query, facets=options.facets)
+    ]
+    generator = EntryGenerator(options.kind, options.count, options.repairs)
+    results = drive((generator.run(unit) for unit in units), answer)
+    counts.queries = len({unit.query_id for unit in units})
+    seen: dict[str, set[str]] = {}
+    lines = []
+    for unit, result in zip(units, results, strict=True):
+        texts = _kept(unit, result, options, seen.setdefault(unit.query_id, set()), counts)
+        if not texts:
+            name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
+            counts.failed[name] = result.reason or "all of them repeat others of the query"
+            continue
+        info = _info(generator.prompt(unit), result, model, provenance, options)
+        lines.append(_line(unit, texts, info, options, counts))
+    counts.served = len({line.query_id for line in lines})
+    return lines
+
+
+def _kept(
+    unit: GenerationUnit, result: Generated, options: GenerateOptions, seen: set[str], counts: GenerateSummary
+) -> list[str]:
+    counts.repaired += bool(result.texts) and result.calls > 1
+    fresh = []
+    for text in result.texts:
+        key = normalised_text(text)
+        counts.duplicates += key in seen
+        if key not in seen:
+            seen.add(key)
+            fresh.append(text)
+    limit = options.count or (PUBLISHED_COUNT if unit.facet_id is None else len(fresh))
+    counts.surplus += max(0, len(fresh) - limit)
+    return fresh[:limit]
+
+
+def _info(
+    prompt: Prompt,
+    result: Generated,
+    model: str,
+    provenance: Mapping[str, Any],
+    options: GenerateOptions,
+) -> dict[str, Any]:
+    record = bank_info(prompt, options.kind, model, provenance, options.test_collection, options.description)
+    return record | {"reply": result.reply, "calls": result.calls}
+
+
+def bank_info(
+    prompt: Prompt,
+    kind: EntryKind,
+    model: str,
+    provenance: Mapping[str, Any],
+    test_collection: str,
+    description: str,
+) -> dict[str, Any]:
+    """The published keys, and ours. Their time stamp is left out: equal runs make equal files."""
+    return {
+        "gpt_model": model,
+        "format_instruction": "json",
+        "prompt_style": prompt.style,
+        "prompt_target": f"{kind}s",
+        "test_collection": test_collection,
+        "hash": prompt.hash,
+        "description": description,
+        "llm_options": dict(provenance),
+        "prompt_info": {
+            "prompt_class": prompt.name,
+            "prompt_version": prompt.version,
+            "prompt_hash": prompt.hash,
+        },
+    }
+
+
+def _line(
+    unit: GenerationUnit,
+    texts: Sequence[str],
+    info: dict[str, Any],
+    options: GenerateOptions,
+    counts: GenerateSummary,
+) -> BankLine:
+    where = {"query_id": unit.query_id} | ({"facet_id": unit.facet_id} if unit.facet_id is not None else {})
+    items: list[Question | Nugget] = []
+    for text in texts:
+        key = entry_id(unit.query_id, text, unit.facet_id)
+        if options.kind == "question":
+            items.append(Question(**where, question_id=key, question_text=text))
+            continue
+        words = len(text.split())
+        flag = {"info": {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}}
+        counts.long_nuggets += words > MAX_NUGGET_WORDS
+        items.append(
+            Nugget(**where, nugget_id=key, nugget_text=text, **(flag if words > MAX_NUGGET_WORDS else {}))
+        )
+    counts.entries += len(items)
+    facet = {} if unit.facet_id is None else {"facet_id": unit.facet_id, "facet_text": unit.facet_text}
+    return BankLine(
+        query_id=unit.query_id,
+        **facet,
+        test_collection=options.test_collection,
+        query_text=unit.query_text,
+        info=info,
+        items=items,
+    )
+
+
+def generate_file(
+    queries: Path,
+    output: Path,
+    model: ModelOptions,
+    options: GenerateOptions,
+    *,
+    journal: Path | None = None,
+    keep_journal: bool = False,
+    retry_failed: bool = False,
+    advance: Advance = lambda _steps, _total: None,
+) -> GenerateSummary:
+    """Write a bank for the queries of a file; a run that was interrupted continues from its journal.
+
+    Queries that got no entries are listed in the summary, and the others are written. Raises
+    :class:`exam_pp.errors.ExamError`, also where no query got any.
+    """
+    files = GradeFiles(queries, output, None, journal, keep_journal, retry_failed)
+    check_output(output, files.inputs)
+    wanted = list(read_queries(queries).values())[: options.max_queries]
+    _check_facets(wanted, queries)
+    advance(0, sum(len(units_of(query, facets=options.facets)) for query in wanted))
+    llm = load_llm(model)
+    summary = GenerateSummary(output=str(output))
+    with open_journal(files) as replies:
+        answer = Answerer(llm, replies, lambda count: advance(count, None))
+        lines = generate(
+            wanted, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
+        )
+        summary.asked = answer.asked
+        if not lines:
+            reason, count = Counter(summary.failed.values()).most_common(1)[0]
+            raise SelectionError(
+                f"The model {llm.name!r} gave no {options.kind}s for {counted(summary.queries, 'query')}; "
+                f"{counted(count, 'time')}: {reason}."
+            )
+        write_bank(lines, output, inputs=files.inputs)
+    return summary
+
+
+def _check_facets(queries: Iterable[Query], file: Path) -> None:
+    for query in queries:
+        for facet_id, count in Counter(facet.facet_id for facet in query.facets or ()).items():
+            if count > 1:
+                raise DataError(
+                    f"the query {query.query_id!r} has the facet {facet_id!r} twice.", file=str(file)
+                )
+        for facet in query.facets or ():
+            if not facet.facet_text.strip():
+                raise DataError(
+                    f"the facet {facet.facet_id!r} of {query.query_id!r} has no text.", file=str(file)
+                )

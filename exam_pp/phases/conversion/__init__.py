@@ -1,1 +1,0 @@
-"""Conversion of files between formats: one module for each kind of content."""

@@ -1,0 +1,1 @@
+"""Scores, qrels and leaderboards from grades and judgments."""

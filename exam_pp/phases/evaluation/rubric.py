@@ -1,0 +1,258 @@
+"""Evaluate: grades to Rubric-Cover and Rubric-Qrels.
+
+Every function reads files and returns values; nothing is printed. What a reader of the numbers has to
+know (queries left out, entries never asked) travels with them as ``notes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.cover import Cover, SoftCover
+from exam_pp.metrics.entry_values import EntryValues
+from exam_pp.metrics.gains import Ungraded
+from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
+from exam_pp.packed import Remade
+from exam_pp.phases.evaluation.facets import entries_of_facets
+from exam_pp.phases.evaluation.judgments import is_passages, judgments
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing, some
+from exam_pp.phases.evaluation.selected_grades import (
+    DEFAULT_MIN_GRADE,
+    SelectedGrades,
+    read_selected,
+    threshold_notes,
+)
+from exam_pp.results import Qrel, Scores
+from exam_pp.store.garbage_collector import no_collections
+from exam_pp.wording import counted
+
+MissingQueries = Literal["zero", "skip"]
+__all__ = [
+    "DEFAULT_MIN_GRADE",
+    "Evaluation",
+    "PathLike",
+    "RubricQrels",
+    "cover",
+    "cover_of",
+    "is_passages",
+    "judgments",
+    "qrels",
+    "qrels_of",
+    "some",
+]
+
+
+@dataclass
+class RubricQrels:
+    """Labels from grades; ``min_grade`` is the threshold that was used for them.
+
+    ``qrels`` is made anew, query by query, whenever it is gone through.
+    ``ungraded`` computes the labels that passages could have if everything ungraded had the best grade.
+    """
+
+    qrels: Sequence[Qrel]
+    min_grade: int
+    notes: list[str] = field(default_factory=list)
+    ungraded: Callable[[], Ungraded] | None = None
+
+
+def cover(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    min_grade: int | Sequence[int] | None = None,
+    cutoff: int = 20,
+    queries: PathLike | None = None,
+    missing_queries: MissingQueries = "zero",
+    soft: bool = False,
+) -> Evaluation:
+    """Rubric-Cover and normalised cover of the systems whose rankings the file holds.
+
+    Args:
+        graded: Graded passages.
+        bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
+            the selected grades hold for a query.
+        grade_filter: Which grades to look at.
+        min_grade: Grade from which an entry is covered, or several, each with its scores; default 4, or the
+            highest of a scale below that, and 1 for prompts without a scale.
+        cutoff: How many ranks of a system count.
+        queries: Query file that restricts the queries.
+        missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
+        soft: Soft cover (probabilities of grades) instead of cover.
+
+    Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
+    """
+    min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
+    first = min_grades[0] if min_grades else None
+    data = read_selected(graded, bank, grade_filter, first, queries, soft=soft)
+    return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
+
+
+@no_collections()
+def cover_of(
+    data: SelectedGrades,
+    *,
+    min_grades: Sequence[int] = (),
+    cutoff: int = 20,
+    missing_queries: MissingQueries = "zero",
+    soft: bool = False,
+) -> Evaluation:
+    """As :func:`cover`, of grades that were read already (for soft cover, with their probabilities)."""
+    metrics: Sequence[Cover | SoftCover]
+    notes = list(data.notes)
+    min_grades = min_grades or (data.min_grade,)
+    if soft:
+        if not data.file.soft_found:
+            raise SelectionError(
+                f"The selected grades in {data.source} hold no probabilities; leave out --soft."
+            )
+        metrics = [SoftCover(min_grade, cutoff) for min_grade in min_grades]
+    else:
+        metrics = [
+            Cover(grade, cutoff, normalised=normalised)
+            for grade in min_grades
+            for normalised in (False, True)
+        ]
+        notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
+    evaluation = Evaluation(Scores(), notes, Scores(), Scores())
+    ranked = data.file.first_ranks
+    check_names(data.queries.keys, ranked)
+    seen = _Places()
+    bounded = False
+    for query in data.queries:
+        systems = ranked
+        if missing_queries == "skip":
+            systems = {name: first for name, first in ranked.items() if name in query.rankings}
+        everything = query.everything
+        in_full = all(passage.graded == everything for passage in query.passages)
+        for metric in metrics:
+            least = most = scores = list(metric(query, systems))
+            evaluation.scores.extend(scores)
+            if isinstance(metric, Cover):
+                if not in_full:
+                    least, most = map(list, zip(*metric.bounds(query, systems), strict=True))
+                    bounded = bounded or not least == scores == most
+                evaluation.worst_case.extend(least)
+                evaluation.best_case.extend(most)
+        seen.add(query, ranked, cutoff, min_grades)
+    evaluation.notes += _cover_notes(data, seen, soft=soft)
+    if missing_queries == "zero":
+        evaluation.notes += returned_nothing(seen.missing)
+        evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
+    if not bounded:
+        evaluation.worst_case, evaluation.best_case = [], []
+    return evaluation
+
+
+def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[EntryValues]:
+    return [metric.entry_values(query, data.file.first_ranks) for query in data.queries]
+
+
+def qrels(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    label: Label = "max",
+    min_grade: int | None = None,
+    queries: PathLike | None = None,
+    facets: Facets = "title",
+) -> RubricQrels:
+    """Rubric-Qrels: a relevance label for every passage that has a grade.
+
+    The arguments are those of :func:`cover`; ``min_grade`` matters for the labels "count" and "binary".
+    With ``facets="facet"``, every facet of a query has labels of its own, from its own entries, as
+    ``query/facet``. Raises :class:`~exam_pp.errors.ExamError` as :func:`cover`, and where no entry has a
+    facet.
+    """
+    data = read_selected(graded, bank, grade_filter, min_grade, queries)
+    return qrels_of(data, label, facets)
+
+
+@no_collections()
+def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
+    """As :func:`qrels`, of grades that were read already."""
+    notes = data.notes + (threshold_notes(data) if label != "max" else [])
+    entries: Mapping[str, Mapping[str, int | None]] = {
+        query_id: {query_id: None} for query_id in data.queries.keys
+    }
+    if facets == "facet":
+        entries = entries_of_facets(data.queries, data.bank)
+        if not any(entries.values()):
+            raise SelectionError(f"No entry that {data.source} has grades for belongs to a facet.")
+    lines = Remade(
+        lambda: (
+            qrel
+            for query in data.queries
+            for qrel in rubric_qrels(query, label, data.min_grade, entries[query.query_id])
+        )
+    )
+    if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
+        notes = [*notes, f"No label for {counted(ungraded, 'passage')} of these queries without a grade."]
+    return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
+
+
+def _ungraded(
+    data: SelectedGrades, label: Label, entries: Mapping[str, Mapping[str, int | None]]
+) -> Ungraded:
+    best: dict[tuple[str, str], int] = {}
+    unseen: dict[str, int] = {}
+    for query in data.queries:
+        of_query = entries[query.query_id]
+        for qrel in best_qrels(query, label, data.min_grade, data.highest_grade, of_query):
+            best[qrel.query_id, qrel.passage_id] = qrel.relevance
+        for query_id, among in of_query.items():
+            every = query.everything if among is None else among
+            unseen[query_id] = ungraded_label(label, data.highest_grade, every)
+    return Ungraded(best, unseen)
+
+
+@dataclass
+class _Places:
+    """What the ranked places within the cutoff hold, counted query by query."""
+
+    places: int = 0
+    ungraded: int = 0
+    nothing_covered: dict[int, list[str]] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(
+        self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grades: Sequence[int]
+    ) -> None:
+        for system, first_rank in first_ranks.items():
+            if system not in query.rankings:
+                self.missing.setdefault(system, []).append(query.query_id)
+            top = query.top(system, first_rank, cutoff)
+            self.places += len(top)
+            self.ungraded += sum(not query.passages[index].levels for index in top)
+        for min_grade in min_grades:
+            if not any(query.reached(min_grade)):
+                self.nothing_covered.setdefault(min_grade, []).append(query.query_id)
+
+
+def _cover_notes(data: SelectedGrades, seen: _Places, *, soft: bool) -> list[str]:
+    notes = []
+    if data.bank is None:
+        notes.append(
+            "No --bank: a query's entries are those that its grades name, so entries that were never "
+            "asked are missing from the denominator."
+        )
+    if not data.file.first_ranks:
+        notes.append("The file holds no rankings: only the overall upper bound can be computed.")
+        return notes
+    if seen.ungraded:
+        notes.append(
+            f"{seen.ungraded} of {seen.places} ranked passages within the cutoff have no grade and cover "
+            "nothing."
+        )
+    for min_grade, queries in seen.nothing_covered.items() if not soft else ():
+        words = some(queries, "query", "queries")
+        notes.append(f"No passage covers anything for {words}: nCover(min_grade={min_grade}) counts 0 there.")
+    return notes

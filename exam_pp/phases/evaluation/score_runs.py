@@ -1,0 +1,206 @@
+"""Evaluate: run files against relevance labels, by trec_eval's measures."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
+from exam_pp.metrics.qrels import Facets
+from exam_pp.metrics.subtopics import subtopic_scores
+from exam_pp.metrics.trec import parse_measures
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
+from exam_pp.results import Qrel, RunColumns, SubtopicQrel
+from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.trec.run_columns import read_run_columns
+from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
+
+_HOLE = "\x01 not in the file "
+"""Start of the id of an empty place; a control character keeps it apart from the ids of files."""
+
+
+@no_collections()
+def score_runs(
+    labels: Iterable[Qrel | SubtopicQrel],
+    runs: PathLike,
+    measures: Sequence[str],
+    *,
+    min_grade: int | None = None,
+    method: MethodName = "stem",
+    ungraded: Callable[[], Ungraded] | None = None,
+) -> Evaluation:
+    """Scores of run files against labels, by measures of ir-measures.
+
+    ``runs`` is a folder of run files, or one of them. ``min_grade`` is the relevance level of measures
+    that have one. Means are over the queries of the labels. Labels with subtopics take measures of
+    subtopics. With ``ungraded`` the evaluation has bounds. Raises
+    :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
+    the labels have no query in common.
+    """
+    scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
+    query_ids = scorer.query_ids
+    matrix = read_matrix(runs, query_ids, method=method)
+    evaluation = scorer(matrix)
+    missing = _missing_queries(matrix, query_ids)
+    if all(len(queries) == len(query_ids) for queries in missing.values()):
+        raise SelectionError(f"No run in {runs} has results for a query that is judged or graded.")
+    evaluation.notes = returned_nothing(missing)
+    return evaluation
+
+
+def score_rankings(
+    labels: Iterable[Qrel | SubtopicQrel],
+    passages: PathLike,
+    measures: Sequence[str],
+    *,
+    min_grade: int | None = None,
+    facets: Facets = "title",
+    ungraded: Callable[[], Ungraded] | None = None,
+) -> Evaluation:
+    """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
+
+    Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up; they are not
+    part of the bounds. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of
+    the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
+    cannot be used, for a file without rankings, and for ranks beyond 100,000.
+    """
+    from exam_pp.store.passages.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+
+    # What stands at an empty place is not known: it is no passage that could be graded.
+    known = None if ungraded is None else replace(ungraded(), otherwise={})
+    scorer = _Scorer(labels, measures, min_grade, known)
+    query_ids = dict.fromkeys(scorer.query_ids)
+    ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
+    for query in read_passages_for_metrics(passages):
+        of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
+        for index, passage in enumerate(query.passages):
+            for ranking in passage.rankings:
+                place = (ranking.rank, -ranking.score, index, passage.passage_id)
+                of_system = ranked.setdefault(ranking.method, {})
+                if not of_query:
+                    targets = [query.query_id]
+                else:
+                    targets = [ranking.query_id] if ranking.query_id in query_ids else of_query
+                for target in targets:
+                    of_system.setdefault(target, []).append(place)
+    if not ranked:
+        raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
+    matrix = RunMatrix()
+    holes: dict[tuple[str, str], int] = {}
+    for system, queries in ranked.items():
+        first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
+        run: Run = {}
+        for query_id, places in queries.items():
+            if max(places)[0] > _DEEPEST_RANK:
+                raise DataError(
+                    f"has the rank {max(places)[0]} in a ranking of {system!r} for the query {query_id!r}; "
+                    f"rankings are scored down to rank {_DEEPEST_RANK}.",
+                    file=str(passages),
+                )
+            run[query_id], holes[system, query_id] = _with_holes(places, first)
+        matrix.add(system, run)
+    evaluation = scorer(matrix)
+    evaluation.notes = returned_nothing(_missing_queries(matrix, list(query_ids)))
+    if empty := sum(holes.values()):
+        evaluation.notes.append(f"{empty} ranks are not in the file: they count as passages without a label.")
+    return evaluation
+
+
+def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    """For every system the queries for which it has no ranking."""
+    found = {system: set(matrix.queries_of(system)) for system in matrix.systems}
+    return {system: [q for q in query_ids if q not in queries] for system, queries in found.items()}
+
+
+_DEEPEST_RANK = 100_000
+"""Every rank that a file lacks takes memory."""
+
+
+class _Scorer:
+    """Labels and measures, checked before a run is read."""
+
+    def __init__(
+        self,
+        labels: Iterable[Qrel | SubtopicQrel],
+        measures: Sequence[str],
+        min_grade: int | None,
+        ungraded: Ungraded | None,
+    ) -> None:
+        self._labels = list(labels)
+        self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
+        self._measures = parse_measures(measures, min_grade, subtopics=self._subtopics)
+        self._ungraded = ungraded
+        check_names(self.query_ids)
+
+    @property
+    def query_ids(self) -> list[str]:
+        return list(dict.fromkeys(label.query_id for label in self._labels))
+
+    def __call__(self, matrix: RunMatrix) -> Evaluation:
+        check_names(systems=matrix.systems)
+        if self._subtopics:
+            lines = cast("list[SubtopicQrel]", self._labels)
+            return Evaluation(list(subtopic_scores(matrix, lines, self._measures)))
+        qrels = cast("list[Qrel]", self._labels)
+        evaluation = Evaluation(list(run_scores(matrix, qrels, self._measures)))
+        if self._ungraded is not None:
+            bounds = score_bounds(matrix, qrels, self._measures, self._ungraded)
+            evaluation.worst_case, evaluation.best_case = bounds
+        return evaluation
+
+
+def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
+    """Passage to a score that falls with its place; and the number of places that had to be kept empty."""
+    order: dict[str, None] = {}
+    holes = 0
+    for rank, _, _, passage_id in sorted(places):
+        while len(order) < rank - first:
+            order[f"{_HOLE}{len(order)}"] = None
+            holes += 1
+        order.setdefault(passage_id)
+    return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
+
+
+def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName = "stem") -> RunMatrix:
+    """Every system of a folder of run files (or of one file), with its results for these queries.
+
+    Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    """
+    wanted = set(query_ids)
+    origin: dict[str, Path] = {}
+    matrix = RunMatrix()
+    warn_of_left_out_runs(runs)
+    for path, columns in _read_ahead(run_files(runs), method):
+        if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
+            origin[columns.system] = path
+            continue
+        # Not a plain file, or a passage twice: line by line, which says what is wrong where.
+        systems = read_rankings(path, method=method)
+        if not systems:
+            raise DataError("holds no results.", file=str(path))
+        for system, run in systems.items():
+            if system in origin:
+                raise DataError(
+                    f"holds the system {system!r}, as {origin[system].name} does.", file=str(path)
+                )
+            origin[system] = path
+            matrix.add(system, {query_id: places for query_id, places in run.items() if query_id in wanted})
+    return matrix
+
+
+def _read_ahead(paths: Iterable[Path], method: MethodName) -> Iterator[tuple[Path, RunColumns | None]]:
+    """The runs in order; while one is looked at, another thread reads the next, which numpy lets it."""
+    waiting: deque[tuple[Path, Future[RunColumns | None]]] = deque()
+    with ThreadPoolExecutor(1) as reader:
+        for path in paths:
+            waiting.append((path, reader.submit(read_run_columns, path, method=method)))
+            if len(waiting) > 1:
+                first, columns = waiting.popleft()
+                yield first, columns.result()
+        for last, columns in waiting:
+            yield last, columns.result()

@@ -1,0 +1,148 @@
+"""Evaluate: the grades that are looked at, the queries that count, and what a reader has to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from exam_pp.data_model import QueryView
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
+from exam_pp.packed import Chosen
+from exam_pp.phases.evaluation.result import PathLike, some
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.trec.queries import read_queries
+from exam_pp.test_bank import TestBank
+
+DEFAULT_MIN_GRADE = 4
+"""The grade from which an entry counts as covered, as in the workbench paper's examples."""
+
+_UNRATED_MIN_GRADE = 1
+
+
+@dataclass
+class SelectedGrades:
+    """A gathered file with the queries that are evaluated, and the threshold of their grades."""
+
+    source: PathLike
+    file: GradedFile
+    queries: Chosen[GradedQuery]
+    min_grade: int
+    selector: GradeSelector
+    notes: list[str]
+    bank: TestBank | None
+
+    @property
+    def highest_grade(self) -> int:
+        """The best grade that the prompt can give; of a prompt that we do not know, the best that it gave."""
+        if not self.selector.rated:
+            return _UNRATED_MIN_GRADE
+        return _scale_of(self.selector) or self.file.best_grade or 0
+
+
+def selectors(
+    queries: Iterable[QueryView], criteria: GradeFilter, file: PathLike
+) -> dict[GradeKey, GradeSelector]:
+    """A selector for every model and prompt class whose grades pass, sorted.
+
+    Raises :class:`SelectionError` where none do.
+    """
+    found = GradeSelector(criteria)
+    for query in queries:
+        for passage in query.passages:
+            found.select(passage)
+    found.check_any(str(file))
+    return {
+        key: GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
+        for key in sorted(found.selected)
+    }
+
+
+@no_collections()
+def read_selected(
+    graded: PathLike,
+    bank_path: PathLike | None,
+    grade_filter: GradeFilter | None,
+    min_grade: int | None,
+    queries_path: PathLike | None,
+    *,
+    soft: bool = False,
+) -> SelectedGrades:
+    """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
+    bank = read_bank(bank_path, packed=True) if bank_path is not None else None
+    wanted = set(read_queries(queries_path)) if queries_path is not None else None
+    selector = GradeSelector(grade_filter or GradeFilter())
+    file = gather(read_passages_for_metrics(graded), selector, bank, soft=soft)
+    selector.check(str(graded))
+    ids = [query_id for query_id in file.graded if wanted is None or query_id in wanted]
+    queries = Chosen(file.queries, ids)
+    if not ids:
+        source = queries_path if queries_path is not None else bank_path
+        raise SelectionError(
+            f"None of the queries in {source} has a passage in {graded} that is graded for it."
+        )
+    if min_grade is None:
+        min_grade = default_min_grade(selector)
+    notes = _query_notes(file, queries, bank, wanted)
+    if bank is not None:
+        notes += _bank_notes(file, ids)
+    return SelectedGrades(graded, file, queries, min_grade, selector, notes, bank)
+
+
+def default_min_grade(selector: GradeSelector) -> int:
+    """4, or the highest grade of a shorter scale (2 for assignments: support)."""
+    if not selector.rated:
+        return _UNRATED_MIN_GRADE
+    return min(DEFAULT_MIN_GRADE, _scale_of(selector) or DEFAULT_MIN_GRADE)
+
+
+def _scale_of(selector: GradeSelector) -> int | None:
+    """The highest grade of the prompt's scale; None for a prompt that is not ours."""
+    name = selector.key.prompt_class
+    return PROMPTS.get(name).max_rating if name in PROMPTS else None
+
+
+def _query_notes(
+    file: GradedFile, queries: Chosen[GradedQuery], bank: TestBank | None, wanted: Collection[str] | None
+) -> list[str]:
+    evaluated = set(queries.keys)
+    expected = file.queries if bank is None else bank.queries
+    ungraded = [q for q in expected if q not in evaluated and (wanted is None or q in wanted)]
+    where = "file" if bank is None else "bank"
+    notes = []
+    if ungraded:
+        words = some(ungraded, "query", "queries")
+        notes.append(f"Left out: {words} of the {where} without a graded passage.")
+    if bank is not None:
+        unknown = [q for q in file.queries if q not in bank.queries and (wanted is None or q in wanted)]
+        if unknown:
+            notes.append(f"Left out: {some(unknown, 'query', 'queries')} of the file not in the bank.")
+    if wanted is not None:
+        absent = [q for q in wanted if q not in evaluated and q not in ungraded]
+        if absent:
+            notes.append(f"Left out: {some(absent, 'wanted query', 'wanted queries')} without grades.")
+    return notes
+
+
+def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
+    notes = []
+    never = [entry for query_id in query_ids for entry in file.never_asked.get(query_id, ())]
+    foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
+    if never:
+        words = some(never, "bank entry", "bank entries")
+        notes.append(f"No passage has a grade for {words}: counted as not covered.")
+    if foreign:
+        notes.append(f"Ignored: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
+    return notes
+
+
+def threshold_notes(data: SelectedGrades) -> list[str]:
+    """A note where the threshold is out of reach."""
+    best = data.file.best_grade
+    if best is None or best >= data.min_grade:
+        return []
+    return [f"No grade reaches {data.min_grade}; the highest is {best} (see --min-grade)."]

@@ -1,0 +1,55 @@
+"""Evaluate: qrels with a subtopic for every bank entry, for measures of diversity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.selected_grades import read_selected, threshold_notes
+from exam_pp.results import SubtopicQrel
+from exam_pp.wording import counted
+
+
+@dataclass
+class SubtopicLabels:
+    """Labels for every entry; ``min_grade`` is the grade from which an entry is covered."""
+
+    qrels: list[SubtopicQrel]
+    min_grade: int
+    notes: list[str] = field(default_factory=list)
+
+
+def subtopic_labels(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    label: Literal["max", "binary"] = "max",
+    min_grade: int | None = None,
+    queries: PathLike | None = None,
+) -> SubtopicLabels:
+    """A label for every passage and bank entry that it has a grade for: the grade, or whether it is covered.
+
+    The arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage covers
+    have a placeholder (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall with the same
+    threshold is Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
+    """
+    data = read_selected(graded, bank, grade_filter, min_grade, queries)
+    lines = [
+        line
+        for query in data.queries
+        for line in subtopic_qrels(query, data.min_grade, binary=label == "binary")
+    ]
+    placeholders = sum(line.passage_id.startswith(PLACEHOLDER) for line in lines)
+    notes = data.notes + threshold_notes(data)
+    if placeholders:
+        notes.append(
+            f"{counted(placeholders, 'entry is', 'entries are')} covered by no passage: placeholders keep "
+            f"{'it as a subtopic' if placeholders == 1 else 'them as subtopics'}."
+        )
+    if any(query.weights for query in data.queries):
+        notes.append("Subtopics all count the same: the weights of the bank are not used.")
+    return SubtopicLabels(lines, data.min_grade, notes)

@@ -1,0 +1,1 @@
+"""Asking models about passages: scheduling, several processes, plans, resuming."""

@@ -1,0 +1,211 @@
+"""Is this machine fit for grading, and can this model's engine be trusted?
+
+The probe asks the same questions alone, together, and beside a long prompt, and once more of the
+reference engine in float32. A reply that changes depends on something that should not matter.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.backends import load_llm, rates
+from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
+from exam_pp.llm.conversion import available_cores
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.grading.memory import gpu_memory, peak_memory
+from exam_pp.prompts.base import Prompt
+from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
+from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
+
+_PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")
+_VARIABLES = ("HF_HOME", "HF_HUB_OFFLINE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "EXAM_PP_CACHE")
+
+_REFERENCE = "transformers in float32"
+_MAX_NEW_TOKENS = 40
+
+_PASSAGES = (
+    "Bees dance to tell other bees of the hive where flowers are. The angle of the dance shows the "
+    "direction relative to the sun, and its length the distance.",
+    "A sourdough starter is flour and water in which wild yeast and bacteria live. It is fed every day "
+    "and makes bread rise without baker's yeast.",
+    "The lighthouse was built in 1858. In 1971 its lamp was replaced by an automatic one, and the last "
+    "keeper left the island.",
+    "Rust forms when iron meets water and oxygen. Salt speeds it up; paint, oil or zinc keep it away.",
+)
+_QUESTIONS = (
+    "How do bees tell each other where flowers are?",
+    "What makes sourdough bread rise?",
+    "When was the lighthouse built?",
+    "How can iron be kept from rusting?",
+)
+
+
+_PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
+
+
+def probe_requests(prompts: Sequence[Prompt] = _PROMPTS) -> list[Request]:
+    """Every question asked of every passage, as a rating and as an extraction."""
+    return [
+        _request(prompt, question, passage)
+        for prompt in prompts
+        for question in _QUESTIONS
+        for passage in _PASSAGES
+    ]
+
+
+def _request(prompt: Prompt, question: str, passage: str) -> Request:
+    parts = prompt.render({"question": question, "context": passage})
+    return Request(parts, prompt.labels, _MAX_NEW_TOKENS, one_line=True)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the doctor found. ``sound`` is False where replies change that must not: those in float32."""
+
+    report: Report
+    sound: bool = True
+
+
+def doctor(options: ModelOptions | None) -> Findings:
+    """The environment and, where a model is named, the probe's result.
+
+    Raises :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
+    """
+    environment = Table(("what", "value"), list(_environment()), "Environment")
+    if options is None:
+        return Findings(Report("exam-pp doctor", [environment]))
+    blocks, sound = _examine(options)
+    return Findings(Report("exam-pp doctor", [environment, *blocks]), sound)
+
+
+def _environment() -> Iterator[tuple[Cell, Cell]]:
+    yield "system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    for package in _PACKAGES:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:
+            yield package, "not installed"
+    yield "CPU cores", available_cores()
+    if memory := _total_memory():
+        yield "memory", f"{memory / 2**30:.1f} GiB"
+    yield from _gpus()
+    yield from ((name, os.environ[name]) for name in _VARIABLES if name in os.environ)
+
+
+def _total_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # not on every system
+        return None
+
+
+def _gpus() -> Iterator[tuple[Cell, Cell]]:
+    try:
+        import torch  # noqa: PLC0415 - an optional package that is slow to import
+    except ImportError:
+        return
+    for index in range(torch.cuda.device_count()):
+        properties = torch.cuda.get_device_properties(index)
+        yield f"GPU {index}", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB"
+    if not torch.cuda.is_available():
+        yield "GPU", "none that torch can use"
+
+
+def _examine(options: ModelOptions) -> tuple[list[Table | Paragraph], bool]:
+    start = time.perf_counter()
+    llm = _load(options)
+    seconds = time.perf_counter() - start
+    facts: list[tuple[Cell, Cell]] = [("model", llm.name), ("loaded in", f"{seconds:.1f} s")]
+    facts += [(key, str(value)) for key, value in llm.provenance().items()]
+    prompts = _PROMPTS if rates(options) else (QUESTION_EXTRACTION,)
+    requests = probe_requests(prompts)
+    start = time.perf_counter()
+    alone = _ask(llm, requests, [[index] for index in range(len(requests))])
+    facts.append(("one by one", f"{len(requests) / (time.perf_counter() - start):.1f} pairs/s"))
+    rows = [_compare(name, alone, replies) for name, replies in _variants(llm, prompts, requests)]
+    refusal = ""
+    if _has_reference(llm):
+        try:
+            rows.append(_compare(_REFERENCE, alone, _ask_reference(options, requests)))
+        except (
+            ModelError
+        ) as error:  # on a GPU there may be no room for a second model, in twice the precision
+            refusal = f" The reference engine could not be asked: {error}"
+    facts += _memory()
+    columns = ("compared with one prompt at a time", "replies", "flips", "largest change of a label's p")
+    flips = sum(int(row[2] or 0) for row in rows)
+    sound = not flips or llm.provenance().get("dtype") != "float32"
+    blocks: list[Table | Paragraph] = [
+        Table(("what", "value"), facts, "Model"),
+        Table(columns, rows, "Probe", decimals=6),
+        Paragraph(_conclusion(rows, flips, sound) + refusal),
+    ]
+    return blocks, sound
+
+
+def _load(options: ModelOptions) -> LLM:
+    llm = load_llm(options)
+    if isinstance(llm, LearnsFromPassages):
+        llm.learn(_PASSAGES)
+    return llm
+
+
+def _variants(
+    llm: LLM, prompts: Sequence[Prompt], requests: list[Request]
+) -> Iterator[tuple[str, list[Completion]]]:
+    """The same requests in other company."""
+    each = len(requests) // len(prompts)
+    together = [list(range(start, start + each)) for start in range(0, len(requests), each)]
+    yield "all in one batch", _ask(llm, requests, together)
+    long = [_request(prompt, _QUESTIONS[0], " ".join(_PASSAGES * 4)) for prompt in prompts]
+    pairs = [[index, len(requests) + index // each] for index in range(len(requests))]
+    yield "beside a long prompt", _ask(llm, [*requests, *long], pairs)[: len(requests)]
+
+
+def _has_reference(llm: LLM) -> bool:
+    provenance = llm.provenance()
+    used = (provenance["engine"], provenance.get("dtype"))
+    return used[1] is not None and used != ("transformers", "float32")
+
+
+def _ask_reference(options: ModelOptions, requests: list[Request]) -> list[Completion]:
+    reference = _load(replace(options, engine="transformers", dtype="float32", compute_type=None))
+    return _ask(reference, requests, [[index] for index in range(len(requests))])
+
+
+def _ask(llm: LLM, requests: Sequence[Request], batches: list[list[int]]) -> list[Completion]:
+    replies = dict(llm.generate(requests, batches))
+    return [replies[index] for index in range(len(requests)) if index in replies]
+
+
+def _compare(name: str, one: Sequence[Completion], other: Sequence[Completion]) -> tuple[Cell, ...]:
+    flips = sum(a.text != b.text or a.error != b.error for a, b in zip(one, other, strict=True))
+    changes = [
+        abs(math.exp(p) - math.exp(q))
+        for a, b in zip(one, other, strict=True)
+        for p, q in zip(a.label_logprobs, b.label_logprobs, strict=False)
+    ]
+    return name, len(one), flips, max(changes, default=None)
+
+
+def _conclusion(rows: Sequence[tuple[Cell, ...]], flips: int, sound: bool) -> str:
+    if not flips:
+        agree = ", and agree with the reference engine" if any(row[0] == _REFERENCE for row in rows) else ""
+        return f"No reply changed: grades do not depend on batches{agree}."
+    changed = counted(flips, "reply")
+    if sound:
+        return f"{changed} changed. In reduced precision this happens where two hypotheses nearly tie."
+    return f"{changed} changed. In float32 this is a fault: use --engine transformers, and report it."
+
+
+def _memory() -> Iterator[tuple[Cell, Cell]]:
+    used = {"peak memory": peak_memory(), "GPU memory in use": gpu_memory()}
+    yield from ((name, f"{value / 2**30:.2f} GiB") for name, value in used.items() if value is not None)

@@ -1,0 +1,267 @@
+"""Phase 2: a model grades every passage, against every bank entry of its query or directly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
+from exam_pp.graders.base import Grader, PassageUnit
+from exam_pp.graders.labelling import REPAIRS
+from exam_pp.graders.make import make_grader
+from exam_pp.phases.grading.scheduler import (
+    WINDOW_REQUESTS,
+    Answer,
+    AnyGrades,
+    AnyQuery,
+    Job,
+    answer_in_windows,
+)
+from exam_pp.prompts.answer_key import checkable_golds
+from exam_pp.prompts.base import Prompt, Unparsed
+from exam_pp.test_bank import Entry, TestBank
+
+
+@dataclass(frozen=True)
+class GradeOptions:
+    """What to grade, and how replies are read.
+
+    Entries that the file already answers for the same model and prompt are not asked again, unless
+    ``regrade``. ``soft`` stores soft grades; None leaves the choice to the model's engine. Lists that cannot
+    be read are asked for again, ``repairs`` times at most. ``max_queries`` and ``max_paragraphs`` keep the
+    first of each; of these, ``positions`` (counted from 0) are the queries of
+    this shard, None for all. With ``only_unjudged`` passages that people judged are not asked about.
+    """
+
+    prompts: Sequence[Prompt]
+    unparsed: Unparsed = "default"
+    soft: bool | None = None
+    regrade: bool = False
+    repairs: int = REPAIRS
+    max_queries: int | None = None
+    max_paragraphs: int | None = None
+    positions: frozenset[int] | None = None
+    only_unjudged: bool = False
+
+
+@dataclass
+class GradeSummary:
+    """Counts for the closing lines.
+
+    ``otherwise`` are pairs that were answered before with another value of an option that decides replies.
+    """
+
+    queries: int = 0
+    passages: int = 0
+    pairs: int = 0
+    graded: int = 0
+    ungraded: int = 0
+    reused: int = 0
+    judged: int = 0
+    shortened: int = 0
+    otherwise: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    without_bank: list[str] = field(default_factory=list)
+    without_text: list[str] = field(default_factory=list)
+
+    def add(self, grades: AnyGrades) -> None:
+        """Count the grades of one passage."""
+        self.shortened += len(grades.tokens_cut or {})
+        if isinstance(grades, DirectGrade):
+            errors = [grades.error] if grades.error else []
+            self.graded += not errors
+            self.sources.update(["number"] if grades.is_rated else [])
+        else:
+            errors = list(grades.errors.values()) if isinstance(grades.errors, dict) else []
+            self.graded += len(grades.correct) + len(grades.wrong)
+            self.sources.update(rating.source or "number" for rating in grades.self_ratings or ())
+        self.ungraded += len(errors)
+        self.reasons.update(str(error["failure_reason"]) for error in errors)
+
+    @property
+    def not_numbers(self) -> int:
+        """Ratings that a rule gave, because the reply was no number of the scale."""
+        return sum(count for source, count in self.sources.items() if source != "number")
+
+
+def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQuery]:
+    """The first ``max_queries`` queries with their first ``max_paragraphs`` passages, or a shard of them."""
+    for position, query in enumerate(islice(queries, options.max_queries)):
+        if options.positions is not None and position not in options.positions:
+            continue
+        yield replace(query, passages=query.passages[: options.max_paragraphs])
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What passages are graded against: bank entries, or the text of the query."""
+
+    bank: TestBank
+    query_texts: Mapping[str, str] = field(default_factory=dict)
+
+    def query_text(self, query_id: str) -> str:
+        """The text from ``query_texts``, else the bank's; empty if neither has one."""
+        bank = self.bank.queries.get(query_id)
+        return (self.query_texts.get(query_id) or (bank.query_text if bank else "")).strip()
+
+    def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
+        """What a passage of the query gets grades for: id to bank entry, or the id of direct grades.
+
+        Questions whose gold answer cannot be compared with text are no targets of an answer-key prompt.
+        """
+        if prompt.needs_query and not self.query_text(query_id):
+            return {}
+        if prompt.kind == "direct":
+            return {DIRECT_ID: None}
+        return {
+            key: entry
+            for key, entry in self.bank.entries(query_id).items()
+            if entry.kind == prompt.entry_kind and not (prompt.answer_key and checkable_golds(entry) is None)
+        }
+
+
+def answered(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
+    """The ids for which the passage has a grade by ``model`` with ``prompt``."""
+    return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
+
+
+def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[GradesView]:
+    for grades in passage.grade_sets():
+        same_prompt = grades.prompt_class == prompt.name and grades.prompt_hash in (None, prompt.hash)
+        if same_prompt and grades.model == model:
+            yield grades
+
+
+DECISIVE = (
+    "revision",
+    "checkpoint_hash",
+    "base_url",
+    "dtype",
+    "num_beams",
+    "max_input_tokens",
+    "thinking_tokens",
+)
+"""Of what is recorded with grades: what makes them grades of another model in all but its name."""
+_UNSAID = {"thinking_tokens": 0}
+"""Decisive options that are recorded only where they are used."""
+
+
+def _answered_otherwise(
+    passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], asked_for: Collection[str]
+) -> Counter[str]:
+    """How many of the ids have a grade that records another value of a decisive option, by option."""
+    found: dict[str, list[str]] = {}
+    options = _UNSAID | options
+    for grades in _grades_by(passage, prompt, model):
+        recorded = _UNSAID | (grades.model_options or {})
+        others = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
+        for key in grades.graded_ids().intersection(asked_for):
+            found[key] = min(found.get(key, others), others, key=len)  # the grade that comes nearest
+    return Counter(chain.from_iterable(found.values()))
+
+
+def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
+    """How many (passage, entry, prompt) pairs a grading will ask."""
+    return sum(
+        len(_to_ask(passage, exam.targets(query.query_id, prompt), prompt, model, options))
+        for query in select(queries, options)
+        for passage in query.passages
+        for prompt in options.prompts
+    )
+
+
+def _to_ask(
+    passage: PassageView, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
+) -> dict[str, Entry | None]:
+    if options.only_unjudged and passage.judgments:
+        return {}
+    known = set() if options.regrade else answered(passage, prompt, model)
+    return {key: entry for key, entry in targets.items() if key not in known}
+
+
+def grade(
+    queries: Iterable[AnyQuery],
+    bank: TestBank,
+    answer: Answer,
+    *,
+    model: str,
+    provenance: dict[str, Any],
+    options: GradeOptions,
+    query_texts: Mapping[str, str] | None = None,
+    summary: GradeSummary | None = None,
+    window_requests: int = WINDOW_REQUESTS,
+) -> Iterator[AnyQuery]:
+    """The queries with the new grades appended to their passages, in input order.
+
+    Grades that are in the input stay as they are. ``query_texts`` come before those of the bank. Queries
+    without a bank entry (for direct prompts: without a text) pass through and are counted in ``summary``.
+    """
+    counts = summary if summary is not None else GradeSummary()
+    work = grading_jobs(
+        queries,
+        Exam(bank, query_texts or {}),
+        model=model,
+        provenance=provenance,
+        options=options,
+        summary=counts,
+    )
+    return answer_in_windows(work, answer, counts.add, window_requests)
+
+
+def grading_jobs(
+    queries: Iterable[AnyQuery],
+    exam: Exam,
+    *,
+    model: str,
+    provenance: dict[str, Any],
+    options: GradeOptions,
+    summary: GradeSummary,
+) -> Iterator[tuple[AnyQuery, list[Job]]]:
+    """Every selected query with what is to be asked about it, counted in ``summary``."""
+    soft = options.soft is not False
+    graders = [
+        (prompt, make_grader(prompt, model, provenance, options.unparsed, soft, options.repairs))
+        for prompt in options.prompts
+    ]
+    for query in select(queries, options):
+        yield query, list(_jobs(query, exam, graders, model, provenance, options, summary))
+
+
+def _jobs(
+    query: AnyQuery,
+    exam: Exam,
+    graders: Sequence[tuple[Prompt, Grader[AnyGrades]]],
+    model: str,
+    provenance: dict[str, Any],
+    options: GradeOptions,
+    counts: GradeSummary,
+) -> Iterator[Job]:
+    """What is to be asked about a query."""
+    counts.queries += 1
+    counts.passages += len(query.passages)
+    text = exam.query_text(query.query_id)
+    kinds = {prompt.kind for prompt, _ in graders}
+    if kinds - {"direct"} and not exam.bank.entries(query.query_id):
+        counts.without_bank.append(query.query_id)
+    if not text and any(prompt.needs_query for prompt, _ in graders):
+        counts.without_text.append(query.query_id)
+    for prompt, grader in graders:
+        targets = exam.targets(query.query_id, prompt)
+        for position, passage in enumerate(query.passages):
+            asked = _to_ask(passage, targets, prompt, model, options)
+            counts.pairs += len(asked)
+            if options.only_unjudged and passage.judgments:
+                counts.judged += len(targets)
+                continue
+            if len(asked) < len(targets):
+                counts.reused += len(targets) - len(asked)
+                kept = targets.keys() - asked.keys()
+                counts.otherwise += _answered_otherwise(passage, prompt, model, provenance, kept)
+            if asked:
+                entries = [entry for entry in asked.values() if entry is not None]
+                unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
+                yield Job(position, grader.run(unit), unit.pairs)

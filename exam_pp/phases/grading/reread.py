@@ -1,0 +1,157 @@
+"""Stored replies read again, without a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from exam_pp.data_model import HUMAN, DirectGrade, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.graders.reread import reread_direct, reread_rubric
+from exam_pp.phases.grading.grade_file import check_answer_keys
+from exam_pp.phases.grading.scheduler import AnyGrades
+from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts.base import Unparsed
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
+from exam_pp.test_bank import Entry, TestBank
+from exam_pp.wording import counted
+
+
+@dataclass
+class RereadSummary:
+    """Counts of grades, and of sets of grades that were left as they were, with the reason."""
+
+    read: int = 0
+    changed: int = 0
+    ungraded: int = 0
+    sources: Counter[str] = field(default_factory=Counter)
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)
+    output: str = ""
+
+    def add(self, before: AnyGrades, after: AnyGrades) -> None:
+        """Count one set of grades."""
+        old, new = before.entry_ratings(), after.entry_ratings()
+        failed = _errors(after)
+        self.read += len(new) + failed
+        self.changed += sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
+        self.ungraded += failed
+        if isinstance(after, RubricGrades):
+            self.sources.update(rating.source or "number" for rating in after.self_ratings or ())
+
+    def lines(self) -> Iterator[str]:
+        """The closing summary for people."""
+        yield f"{counted(self.read, 'grade')} read again: {self.changed} changed, {self.ungraded} ungraded."
+        others = {source: n for source, n in sorted(self.sources.items()) if source != "number"}
+        if others:
+            yield "Ratings that are no plain number: " + ", ".join(f"{n} × {s}" for s, n in others.items())
+        for (prompt, reason), count in sorted(self.left.items()):
+            sets = counted(
+                count,
+                f"set of grades with {prompt} stays as it is",
+                f"sets of grades with {prompt} stay as they are",
+            )
+            yield f"{sets}: {reason}."
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+
+def _errors(grades: AnyGrades) -> int:
+    if isinstance(grades, DirectGrade):
+        return int(bool(grades.error))
+    return len(grades.errors) if isinstance(grades.errors, dict) else 0
+
+
+@dataclass(frozen=True)
+class Rereader:
+    """Reads the sets of grades again that the filter accepts, and whose prompt is known."""
+
+    filter: GradeFilter
+    unparsed: Unparsed
+    prompts: Mapping[str, Prompt]
+    bank: TestBank | None
+    summary: RereadSummary
+
+    def query(self, query: RawQuery) -> RawQuery:
+        """Replace the grades of a query's passages, set by set."""
+        entries = {} if self.bank is None else self.bank.entries(query.query_id)
+        for passage in query.passages:
+            passage.edit_grades(partial(self._read_again, passage, entries))
+        return query
+
+    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], found: RawGrades) -> RawGrades:
+        prompt = self._prompt(found)
+        if prompt is None:
+            return found
+        before = passage.full_grades(found)
+        after: AnyGrades
+        if isinstance(before, RubricGrades):
+            after = reread_rubric(before, prompt, self.unparsed, entries)
+        else:
+            after = reread_direct(before, prompt, self.unparsed)
+        self.summary.add(before, after)
+        return RawGrades.of(after)
+
+    def _prompt(self, found: RawGrades) -> Prompt | None:
+        """The prompt that reads these grades; None, with a count of the reason, where there is none."""
+        grades = found.view
+        if not self.filter.accepts(grades):
+            return None
+        name = GradeKey.of(grades).prompt_class
+        prompt = self.prompts.get(name) or (PROMPTS.get(name) if name in PROMPTS else None)
+        reason = None
+        if (grades.model or "").startswith(HUMAN):
+            reason = "they are a person's"
+        elif prompt is None:
+            reason = "the prompt is not known (is it in a --prompt-file?)"
+        elif prompt.kind == "verification":
+            reason = "a model verified them"
+        elif prompt.answer_key and self.bank is None:
+            reason = "their replies are compared with gold answers (name --bank)"
+        elif (prompt.kind == "direct") != found.is_direct:
+            reason = "they are not of the prompt's kind"
+        elif not found.is_direct and prompt.is_rated != grades.is_rated:
+            reason = "they are not on the prompt's scale"
+        if reason is not None:
+            self.summary.left[name, reason] += 1
+            return None
+        return prompt
+
+
+def reread(
+    graded: Path,
+    output: Path,
+    *,
+    unparsed: Unparsed = "default",
+    grade_filter: GradeFilter | None = None,
+    bank: Path | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
+) -> RereadSummary:
+    """Write GRADED with the selected grades replaced by what their stored replies mean now.
+
+    ``bank`` is needed for prompts with an answer key. ``prompts`` are those that no registry knows.
+    Raises :class:`SelectionError` where the filter matches nothing that can be read again.
+    """
+    inputs = [] if bank is None else [bank]
+    check_output(output, [graded, *inputs])
+    test_bank = None if bank is None else read_bank(bank)
+    if test_bank is not None and bank is not None:
+        check_answer_keys(test_bank, bank)
+    summary = RereadSummary(output=str(output))
+    reader = Rereader(grade_filter or GradeFilter(), unparsed, prompts or {}, test_bank, summary)
+
+    def check(_counts: Rewritten) -> None:
+        if not summary.read:
+            reasons = "; ".join(f"{prompt}: {reason}" for prompt, reason in sorted(summary.left))
+            raise SelectionError(
+                f"{graded} holds no replies to read again ({reasons or 'the filter matches no grades'})."
+            )
+
+    rewrite(graded, output, reader.query, inputs=inputs, check=check)
+    return summary

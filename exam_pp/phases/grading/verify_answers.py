@@ -1,0 +1,141 @@
+"""A second pass over extracted answers: a model says which ones are as correct as the gold answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from exam_pp.data_model import Passage, QueryPassages, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.graders.verification import AnswerVerifier, answers_of
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.grade_file import (
+    Advance,
+    FileSummary,
+    GradeFiles,
+    check_answer_keys,
+    open_journal,
+)
+from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
+from exam_pp.prompts import ANSWER_VERIFICATION
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.test_bank import Entry, TestBank
+
+
+@dataclass
+class AnswerSelector:
+    """The extracted answers to verify, of one model and prompt; notices when there are several."""
+
+    filter: GradeFilter
+    seen: Counter[GradeKey] = field(default_factory=Counter)
+
+    def answers(self, passage: Passage, entries: dict[str, Entry]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Where the passage's answers come from, and entry id to answer, the later one winning."""
+        source: dict[str, Any] = {}
+        united: dict[str, str] = {}
+        for grades in passage.rubric_grades or ():
+            if not self._holds_answers(grades) or not self.filter.accepts(grades):
+                continue
+            self.seen[GradeKey.of(grades)] += 1
+            if len(self.seen) > 1:
+                listing = "; ".join(str(key) for key in sorted(self.seen))
+                raise SelectionError(
+                    "The file holds answers by several models or prompts; choose with --answers-by and "
+                    f"--prompt-class (here --model is the verifying one): {listing}."
+                )
+            source = {
+                "orig_prompt_class": grades.prompt_class,
+                "answers_by": {"llm": grades.model, "llm_options": grades.model_options},
+            }
+            united |= {entry.entry_id: answer for entry, answer in answers_of(grades, entries)}
+        return source, united
+
+    @staticmethod
+    def _holds_answers(grades: RubricGrades) -> bool:
+        return (
+            not grades.is_rated
+            and bool(grades.answers)
+            and grades.prompt_type in (None, "question")
+            and grades.prompt_class != ANSWER_VERIFICATION.name
+        )
+
+
+def verify_answers(
+    files: GradeFiles,
+    model: ModelOptions,
+    answers: GradeFilter,
+    *,
+    regrade: bool = False,
+    advance: Advance = lambda _steps, _total: None,
+) -> FileSummary:
+    """Write the passages with a further set of grades, of the class ``...T5VerifiedAnswerKey2``.
+
+    ``answers`` selects the extracted answers; those that the same model has verified before are not
+    asked about again, unless ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    check_output(files.output, files.inputs)
+    if files.bank is None:
+        raise SelectionError("Verifying answers needs the questions and their gold answers: name --bank.")
+    bank = read_bank(files.bank, packed=True)
+    bank.require_kind("question", "Verifying answers")
+    check_answer_keys(bank, files.bank)
+    llm = load_llm(model)
+    summary = FileSummary(output=str(files.output))
+    selector = AnswerSelector(answers)
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        with passages_writer(files.output, inputs=files.inputs) as writer:
+            verifier = AnswerVerifier(ANSWER_VERIFICATION, llm.name, llm.provenance())
+            work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
+            for query in answer_in_windows(work, answer, summary.add):
+                writer.write(query)
+            if not selector.seen:
+                raise SelectionError(
+                    f"{files.passages} holds no extracted answers that match; grade with a prompt such as "
+                    "QuestionCompleteConcisePromptWithAnswerKey2 first."
+                )
+        summary.asked = answer.asked
+    return summary
+
+
+def _work(
+    queries: Iterable[QueryPassages],
+    bank: TestBank,
+    selector: AnswerSelector,
+    verifier: AnswerVerifier,
+    regrade: bool,
+    summary: FileSummary,
+) -> Iterator[tuple[QueryPassages, list[Job]]]:
+    for query in queries:
+        entries = bank.entries(query.query_id)
+        summary.queries += 1
+        summary.passages += len(query.passages)
+        if not entries:
+            summary.without_bank.append(query.query_id)
+        jobs = []
+        for position, passage in enumerate(query.passages):
+            source, answers = selector.answers(passage, entries)
+            known = set() if regrade else _verified(passage, verifier.model)
+            todo = [(entries[key], text) for key, text in answers.items() if (key, text) not in known]
+            summary.pairs += len(todo)
+            summary.reused += len(answers) - len(todo)
+            if todo:
+                jobs.append(Job(position, verifier.of(source).run(todo), len(todo)))
+        yield query, jobs
+
+
+def _verified(passage: Passage, model: str) -> set[tuple[str, str]]:
+    """The answers that the model has verified before."""
+    return {
+        (entry_id, answer)
+        for grades in passage.rubric_grades or ()
+        if grades.model == model and grades.prompt_class == ANSWER_VERIFICATION.name
+        if grades.prompt_hash in (None, ANSWER_VERIFICATION.hash)
+        for entry_id, answer in grades.answers
+    }

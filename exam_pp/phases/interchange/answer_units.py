@@ -1,0 +1,170 @@
+"""How a generated answer becomes passages: whole, by sentence, or in paragraphs of bounded length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from exam_pp.data_model import RankingEntry
+from exam_pp.phases.interchange.dropped_fields import answer_losses, unused_keys, used
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.results import RunLine
+from exam_pp.store.trec.answers import Answer, AnswerPart
+
+if TYPE_CHECKING:
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+Unit = Literal["paragraph", "sentence", "whole"]
+
+MAX_WORDS = 400
+"""White-space separated words of a paragraph; only a single longer sentence exceeds it."""
+
+# Punkt learns abbreviations from text; ours are fixed, so that units depend on nothing but the answer.
+_ABBREVIATIONS = {
+    "a.m", "al", "approx", "ave", "ca", "cf", "co", "col", "corp", "dept", "dr", "e.g", "ed", "eds", "etc",
+    "fig", "gov", "i.e", "inc", "jr", "ltd", "mr", "mrs", "ms", "p.m", "pp", "prof", "rev", "sgt", "sr",
+    "st", "u.k", "u.s", "univ", "vol", "vs",
+}  # fmt: skip
+_LINE_STARTS = re.compile(r"\n[^\S\n]*\n\s*|\n\s*(?=[-*•]\s|\d{1,3}[.)]\s|#)")
+"""A blank line, or the start of a list item or heading, ends a sentence without a full stop."""
+
+
+def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list[AnswerPart]:
+    """The answer's passages, in order, each with the citations of what it holds.
+
+    Joined with single spaces their words are the answer's words. ``sentence`` keeps the system's own
+    elements where it handed in a list of them. An answer without text has no units.
+    """
+    return [_joined(group) for group in _groups(answer, unit, max_words)]
+
+
+def answer_passages(answer: Answer, unit: Unit, losses: Losses) -> list[tuple[RunLine, AnswerPart]]:
+    """The answer's passages as ranked by its system; ids are ``system/query`` (whole) or ``system/query#n``.
+
+    Parts have no scores of their own: the order, as a score that falls to 1. An empty answer is a whole one,
+    of no words: its system keeps its place, and scores 0. Notes what the passages do not say.
+    """
+    answer_losses(answer, {"cited documents", "boundaries of parts"}, losses)
+    groups = _groups(answer, unit, MAX_WORDS)
+    if answer.by_sentence:
+        for group in groups:
+            losses.add("boundaries of parts", len(group) - 1)
+            cited = set(_joined(group).citations)
+            apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
+            losses.add("parts with citations of their own", apart)
+    units = [_joined(group) for group in groups] or ([AnswerPart("")] if unit == "whole" else [])
+    whole = f"{answer.system}/{answer.query_id}"
+    return [
+        (
+            RunLine(
+                answer.query_id,
+                whole if unit == "whole" else f"{whole}#{rank}",
+                rank,
+                float(len(units) - rank + 1),
+                answer.system,
+            ),
+            part,
+        )
+        for rank, part in enumerate(units, 1)
+    ]
+
+
+_ELEMENTS = used("text", citations="confidences of citations")
+_USED = used(
+    "query_id system text run_id topic_id topic response_length references",
+    metadata=used("team_id run_id topic_id request_id narrative_id narrative"),
+    answer=_ELEMENTS,
+    responses=_ELEMENTS,
+)
+
+
+def note_unused(file: Path, losses: Losses) -> None:
+    """Note what a file of answers says beside them, and how sure systems are of their citations."""
+    unused_keys(file, _USED, losses)
+
+
+def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
+    """A line of a run as passages have it, with what the passage cites."""
+    entry = RankingEntry(
+        method=line.system,
+        passage_id=line.passage_id,
+        query_id=line.query_id,
+        rank=line.rank,
+        score=line.score,
+    )
+    if citations:
+        entry.citations = list(citations)
+    return entry
+
+
+def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]]:
+    """The parts, or sentences, that become a passage together."""
+    if unit == "whole":
+        return [list(answer.parts)] if answer.parts else []
+    if unit == "paragraph":
+        return list(_packed(answer, max_words))
+    if answer.by_sentence:
+        return [[part] for part in answer.parts]
+    return [[sentence] for part in answer.parts for sentence in _sentence_parts(part)]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, with the white space between them: joined they are the text again.
+
+    Boundaries are those of NLTK's Punkt algorithm (Kiss and Strunk, 2006) with a fixed list of
+    English abbreviations, and blank lines and list items.
+    """
+    starts = [0, *(match.end() for match in _LINE_STARTS.finditer(text)), len(text)]
+    cuts = [
+        start + offset
+        for start, end in pairwise(starts)
+        for offset, _ in _punkt().span_tokenize(text[start:end])
+    ]
+    # White space before the first sentence belongs to it.
+    return [piece for start, end in pairwise([0, *cuts[1:], len(text)]) if (piece := text[start:end])]
+
+
+@lru_cache(maxsize=1)
+def _punkt() -> PunktSentenceTokenizer:
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # noqa: PLC0415 - takes a second
+
+    parameters = PunktParameters()
+    parameters.abbrev_types = _ABBREVIATIONS
+    return PunktSentenceTokenizer(parameters)
+
+
+def _packed(answer: Answer, max_words: int) -> Iterator[list[AnswerPart]]:
+    """As many sentences a group as fit; elements that are too long count as several sentences."""
+    group: list[AnswerPart] = []
+    words = 0
+    for sentence in _atoms(answer, max_words):
+        length = len(sentence.text.split())
+        if group and words + length > max_words:
+            yield group
+            group, words = [], 0
+        group.append(sentence)
+        words += length
+    if group:
+        yield group
+
+
+def _atoms(answer: Answer, max_words: int) -> Iterator[AnswerPart]:
+    for part in answer.parts:
+        if len(part.text.split()) <= max_words:
+            yield part
+        else:
+            yield from _sentence_parts(part)
+
+
+def _sentence_parts(part: AnswerPart) -> Iterator[AnswerPart]:
+    # Line ends stay: they carry the structure of lists.
+    return (AnswerPart(text.rstrip(" "), part.citations) for text in sentences(part.text) if text.strip())
+
+
+def _joined(parts: Sequence[AnswerPart]) -> AnswerPart:
+    citations = dict.fromkeys(docid for part in parts for docid in part.citations)
+    return AnswerPart(" ".join(part.text for part in parts).strip(), tuple(citations))

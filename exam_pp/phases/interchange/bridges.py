@@ -1,0 +1,179 @@
+"""Conversion between contents: what passages say of judgments, scores of ranks, and so on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import Passage, PassageData, QueryPassages
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
+from exam_pp.phases.interchange.dropped_fields import bank_losses, passage_losses, ranking_losses
+from exam_pp.phases.interchange.export_answers import answers_of
+from exam_pp.phases.interchange.export_runs import rankings_of
+from exam_pp.phases.interchange.formats.base import Content
+from exam_pp.phases.interchange.formats.trec import Runs
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
+from exam_pp.store.trec.answers import Answer
+from exam_pp.store.trec.queries import Facet, Query
+from exam_pp.test_bank import BankLine, TestBank
+
+
+@dataclass(frozen=True)
+class BridgeOptions:
+    """What a bridge has to be told: the source (for errors), the unit of answers, the measure of ranks."""
+
+    path: Path
+    unit: Unit = "sentence"
+    measure: str | None = None
+
+
+Bridge = Callable[[Any, Losses, BridgeOptions], Any]
+
+
+def _noted(
+    queries: Iterable[QueryPassages], keeps: frozenset[str], losses: Losses
+) -> Iterator[QueryPassages]:
+    for query in queries:
+        passage_losses(query, keeps, losses)
+        yield query
+
+
+def _passages_to_qrels(
+    queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions
+) -> Iterator[Qrel]:
+    """A judgment a line, facets as ``query/facet``; of several for one passage the first."""
+    found = False
+    for query in _noted(queries, frozenset({"judgments"}), losses):
+        seen: set[tuple[str, str]] = set()
+        for passage in query.passages:
+            for judgment in passage.judgments:
+                key = (judgment.query_id, passage.passage_id)
+                titled = judgment.title_query not in (judgment.query_id, query.query_id)
+                losses.add("titles of queries", titled)
+                losses.add("ids of judgments", judgment.passage_id != passage.passage_id)
+                losses.add("further judgments of a passage", key in seen)
+                if key not in seen:
+                    seen.add(key)
+                    found = True
+                    yield Qrel(judgment.query_id, passage.passage_id, judgment.relevance)
+    if not found:
+        raise DataError("holds no judgments.", file=str(options.path))
+
+
+def _passages_to_runs(queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions) -> Runs:
+    def noted() -> Iterator[QueryPassages]:
+        for query in _noted(queries, frozenset({"places in rankings"}), losses):
+            for passage in query.passages:
+                ranking_losses(query.query_id, passage, losses)
+            yield query
+
+    runs = rankings_of(noted(), options.path)
+    changed = sum(system.split() != [system] for system in runs)
+    losses.add("white space in names of systems", changed)
+    return {
+        system: [
+            line
+            for ranked in runs[system].values()
+            for line in sorted(ranked.values(), key=lambda line: (line.rank, -line.score))
+        ]
+        for system in sorted(runs)
+    }
+
+
+def _passages_to_answers(
+    queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions
+) -> Iterator[Answer]:
+    passages = 0
+
+    def counted() -> Iterator[QueryPassages]:
+        nonlocal passages
+        for query in queries:
+            passages += len(query.passages)
+            yield query
+
+    found = answers_of(counted(), (), losses)
+    if not found:
+        raise DataError("holds no answers of systems.", file=str(options.path))
+    losses.add("passages that are no answers", max(0, passages - sum(len(a.parts) for a in found.values())))
+    for (system, query_id), answer in found.items():
+        yield Answer(query_id, system, tuple(answer.in_order()))
+
+
+def _answers_to_passages(
+    answers: Iterable[Answer], losses: Losses, options: BridgeOptions
+) -> Iterator[QueryPassages]:
+    """As ``exam-pp import --answers``: parts of an answer are passages that its system ranked in order."""
+    queries: dict[str, list[Passage]] = defaultdict(list)
+    for answer in answers:
+        units = answer_passages(answer, options.unit, losses)
+        losses.add("answers without text", not units)
+        for line, part in units:
+            data = PassageData(judgments=[], rankings=[ranking_entry(line, part.citations)])
+            passage = Passage(passage_id=line.passage_id, text=part.text, data=data)
+            queries[answer.query_id].append(passage)
+    for query_id, passages in queries.items():
+        yield QueryPassages(query_id, passages)
+
+
+def _bank_to_queries(lines: Iterable[BankLine], losses: Losses, _options: BridgeOptions) -> Iterator[Query]:
+    bank = TestBank.from_lines(lines)
+    without_entries = (line.model_copy(update={"items": []}) for line in bank.lines)
+    bank_losses(without_entries, {"query texts", "facets", "facet texts", "queries without entries"}, losses)
+    facets: dict[str, dict[str, str]] = defaultdict(dict)
+    for line in bank.lines:
+        if line.facet_id is not None:
+            facets[line.query_id].setdefault(line.facet_id, line.facet_text or "")
+    for query in bank:
+        losses.add("questions and nuggets", len(query.entries))
+        if not query.query_text.strip():
+            losses.add("queries without text")
+            continue
+        found = [Facet(facet_id=key, facet_text=text) for key, text in facets[query.query_id].items()]
+        yield Query(
+            query_id=query.query_id, query_text=query.query_text, **({"facets": found} if found else {})
+        )
+
+
+def _answers_to_queries(answers: Iterable[Answer], losses: Losses, options: BridgeOptions) -> Iterator[Query]:
+    seen: dict[str, None] = {}
+    for answer in answers:
+        losses.add("answers")
+        if answer.query_text.strip() and answer.query_id not in seen:
+            seen[answer.query_id] = None
+            yield Query(query_id=answer.query_id, query_text=answer.query_text)
+    if not seen:
+        raise DataError("does not hold the texts of queries.", file=str(options.path))
+
+
+def _scores_to_ranks(scores: Iterable[Score], losses: Losses, options: BridgeOptions) -> Mapping[str, float]:
+    """Best first, ties averaged, by the means of one measure."""
+    from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.leaderboard import standings  # noqa: PLC0415
+
+    scores = list(scores)
+    rows = standings(scores)
+    measures = list(dict.fromkeys(row.metric for row in rows))
+    measure = options.measure or (measures[0] if len(measures) == 1 else None)
+    if measure not in measures:
+        raise SelectionError(f"Ranks are by one measure; name it with --measure: {', '.join(measures)}.")
+    losses.add("scores", len(scores))
+    return ranks_of(
+        {row.system: row.mean for row in rows if row.metric == measure and row.system != OVERALL_SYSTEM}
+    )
+
+
+BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
+    ("passages", "qrels"): _passages_to_qrels,
+    ("passages", "runs"): _passages_to_runs,
+    ("passages", "answers"): _passages_to_answers,
+    ("answers", "passages"): _answers_to_passages,
+    ("answers", "queries"): _answers_to_queries,
+    ("bank", "queries"): _bank_to_queries,
+    ("scores", "ranks"): _scores_to_ranks,
+}
+"""From one content to another; within one content nothing is needed."""

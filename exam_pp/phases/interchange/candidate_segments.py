@@ -1,0 +1,144 @@
+"""Retrieved segments of rank_llm, UMBRELA and AutoNuggetizer, from and to passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.store.files import check_output
+from exam_pp.store.interchange.candidates import (
+    Candidate,
+    CandidateLine,
+    CandidateQuery,
+    read_candidates,
+)
+from exam_pp.store.json_lines import write_records
+from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.trec.queries import read_queries, write_queries
+from exam_pp.store.trec.runs import method_of
+from exam_pp.wording import counted
+
+
+def import_candidates(
+    files: Sequence[Path], output: Path, *, queries_output: Path | None = None
+) -> list[str]:
+    """Write the segments as passages, ranked by a system of the file's name; returns what to tell people.
+
+    The order of a line is the ranking. Segments of several files are pooled. Raises
+    :class:`~exam_pp.errors.DataError` for a query that a file has twice, for a segment that a query lists
+    twice, and for two texts of one id.
+    """
+    for path in (output, queries_output):
+        if path is not None:
+            check_output(path, files)
+    losses = Losses()
+    queries, texts = pool_candidates(files, losses)
+    if queries_output is not None:
+        write_queries(texts, queries_output, inputs=files)
+    with passages_writer(output, inputs=files) as writer:
+        for query in queries:
+            writer.write(query)
+    count = sum(len(query.passages) for query in queries)
+    imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
+    return [imported, *losses.lines()]
+
+
+def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
+    """The segments of the files as passages, and the texts of the queries."""
+    pool: dict[str, dict[str, Passage]] = {}
+    texts: dict[str, str] = {}
+    for file in files:
+        system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
+        lines: dict[str, int] = {}
+        for number, line in read_candidates(file):
+            if (first := lines.setdefault(line.query.qid, number)) != number:
+                words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
+                raise DataError(words, file=str(file), line=number, field="query")
+            losses.keys(line.model_extra)
+            losses.keys(line.query.model_extra)
+            texts.setdefault(line.query.qid, line.query.text)
+            passages = pool.setdefault(line.query.qid, {})
+            for rank, candidate in enumerate(line.candidates, 1):
+                _add(passages, candidate, system, line.query.qid, rank, file, number)
+                losses.keys(candidate.model_extra)
+                losses.keys(candidate.doc, ("segment", "contents", "text", "passage"))
+    return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
+
+
+def _add(
+    passages: dict[str, Passage],
+    candidate: Candidate,
+    system: str,
+    query_id: str,
+    rank: int,
+    file: Path,
+    number: int,
+) -> None:
+    text = candidate.text or ""
+    new = Passage(passage_id=candidate.docid, text=text, data=PassageData(judgments=[], rankings=[]))
+    passage = passages.setdefault(candidate.docid, new)
+    problem = None
+    if passage.text != text:
+        problem = f"the segment {candidate.docid!r} has another text elsewhere."
+    elif any(entry.method == system for entry in passage.rankings):
+        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
+    if problem:
+        raise DataError(problem, file=str(file), line=number, field="candidates")
+    score = float(-rank) if candidate.score is None else candidate.score
+    passage.rankings.append(
+        RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)
+    )
+    if candidate.judgment is not None and not any(
+        judgment.relevance == candidate.judgment for judgment in passage.judgments
+    ):
+        judgment = Judgment(
+            passage_id=candidate.docid,
+            query_id=query_id,
+            relevance=candidate.judgment,
+            title_query=query_id,
+        )
+        passage.judgments.append(judgment)
+
+
+def export_candidates(passages: Path, queries: Path, system: str, output: Path) -> list[str]:
+    """Write what a system retrieved as segments, best first; returns what people have to know.
+
+    The highest of several judgments is written. Raises :class:`~exam_pp.errors.SelectionError` for a system
+    that ranks nothing, and for a query without a text.
+    """
+    inputs = [passages, queries]
+    check_output(output, inputs)
+    texts = {key: query.query_text for key, query in read_queries(queries).items()}
+    losses = Losses()
+    lines: list[CandidateLine] = []
+    systems: dict[str, None] = {}
+    for query in read_passages(passages):
+        ranked: list[tuple[int, float, Passage]] = []
+        for passage in query.passages:
+            losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
+            losses.add("further judgments", max(0, len(passage.judgments) - 1))
+            for entry in passage.rankings:
+                systems[entry.method] = None
+                if entry.method == system:
+                    ranked.append((entry.rank, entry.score, passage))
+                else:
+                    losses.add("places in rankings of other systems")
+        if ranked:
+            found = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
+            if query.query_id not in texts:
+                raise SelectionError(f"{queries} has no text for the query {query.query_id!r} of {passages}.")
+            told = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
+            lines.append(CandidateLine(query=told, candidates=found))
+    if not lines:
+        raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
+    write_records(lines, output, inputs=inputs)
+    return [f"Wrote {counted(len(lines), 'query')}.", *losses.lines()]
+
+
+def _candidate(score: float, passage: Passage) -> Candidate:
+    judged = [judgment.relevance for judgment in passage.judgments]
+    judgment = {"judgment": max(judged)} if judged else {}
+    return Candidate(docid=passage.passage_id, score=score, **judgment, doc={"segment": passage.text})

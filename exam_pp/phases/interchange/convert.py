@@ -1,0 +1,158 @@
+"""Convert files between formats, and say what could not be carried."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.interchange.answer_units import Unit
+from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
+
+# Importing a module of formats registers them.
+from exam_pp.phases.interchange.formats import (
+    answers,
+    banks,
+    nuggets,
+    open_rag_eval,
+    passages,
+    ragelo,
+    scores,
+    trec,
+)
+from exam_pp.phases.interchange.formats.base import FORMATS, Content, FileFormat, Source, Target
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.store.files import check_output, write_text
+from exam_pp.store.interchange.kinds import kind_of
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.runs import MethodName, run_files
+
+__all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
+_REGISTERED = (answers, banks, nuggets, open_rag_eval, passages, ragelo, scores, trec)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is converted. ``source_format`` None: told by the content.
+
+    ``unit`` is what of an answer becomes a passage, ``measure`` what official ranks are made of, and
+    ``contexts`` a passages file with the paragraphs of SQuAD2, or the passages of Open RAG Eval; ``queries``
+    a file with the texts of queries, for answers that do not say them.
+    """
+
+    source: Path
+    target: Path
+    target_format: str
+    source_format: str | None = None
+    unit: Unit = "sentence"
+    measure: str | None = None
+    method_name: MethodName = "stem"
+    contexts: Path | None = None
+    queries: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Every file that is read."""
+        files = run_files(self.source) if self.source.is_dir() else [self.source]
+        return [*files, *(path for path in (self.contexts, self.queries) if path is not None)]
+
+
+def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
+    """Write the target; returns what was left out, which ``loss_report`` gets as JSON.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
+    each other, and what reading raises.
+    """
+    source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source, "--from"))
+    target_format = FORMATS.get(conversion.target_format)
+    _check_possible(source_format, target_format)
+    if conversion.source.is_dir() and source_format.content != "runs":
+        raise SelectionError(
+            f"{conversion.source} is a folder: only runs are read as one, not {source_format.name}."
+        )
+    inputs = conversion.inputs
+    if not conversion.target.is_dir():
+        check_output(conversion.target, inputs)
+    if loss_report is not None:
+        check_output(loss_report, inputs)
+        if loss_report.resolve() == conversion.target.resolve():
+            raise SelectionError(f"{loss_report} is the output, and cannot be the loss report too.")
+    losses = Losses()
+    assert source_format.read is not None
+    assert target_format.write is not None
+    value: Any = source_format.read(Source(conversion.source, losses, conversion.method_name))
+    if source_format.content != target_format.content:
+        bridge = BRIDGES[source_format.content, target_format.content]
+        value = bridge(value, losses, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
+    contexts = _contexts(conversion.contexts) if conversion.contexts else {}
+    queries = read_queries(conversion.queries) if conversion.queries else {}
+    texts = {query_id: query.query_text for query_id, query in queries.items()}
+    target_format.write(value, Target(conversion.target, losses, inputs, contexts, texts))
+    if loss_report is not None:
+        _write_report(conversion, source_format, losses, loss_report)
+    return losses
+
+
+def _check_possible(source: FileFormat, target: FileFormat) -> None:
+    if source.read is None:
+        by = f"; {source.read_by} reads it" if source.read_by else ""
+        raise SelectionError(f"convert does not read {source.name}{by}.")
+    if target.write is None:
+        by = f"; {target.written_by} writes it" if target.written_by else ""
+        raise SelectionError(f"convert does not write {target.name}{by}.")
+    if source.content != target.content and (source.content, target.content) not in BRIDGES:
+        reachable = [name for name in FORMATS if _is_possible(source, FORMATS.get(name))]
+        raise SelectionError(
+            f"{source.name} ({source.content}) cannot become {target.name} ({target.content}); it can become "
+            f"{', '.join(reachable)}."
+        )
+
+
+def _is_possible(source: FileFormat, target: FileFormat) -> bool:
+    same = source.content == target.content
+    return target.write is not None and (same or (source.content, target.content) in BRIDGES)
+
+
+def _contexts(path: Path) -> dict[str, dict[str, str]]:
+    """Query id to its passages' texts by their ids."""
+    return {
+        query.query_id: {passage.passage_id: passage.text for passage in query.passages}
+        for query in read_passages(path)
+        if query.passages
+    }
+
+
+def _write_report(conversion: Conversion, source: FileFormat, losses: Losses, path: Path) -> None:
+    report = {
+        "input": str(conversion.source),
+        "from": source.name,
+        "output": str(conversion.target),
+        "to": conversion.target_format,
+        "left out": losses.counts,
+    }
+    write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)
+
+
+def conversion_table() -> Report:
+    """The formats, and which contents become which others."""
+    formats = [FORMATS.get(name) for name in FORMATS]
+    contents: list[Content] = list(dict.fromkeys(form.content for form in formats))
+    rows = [
+        (
+            form.content,
+            form.name,
+            "yes" if form.read else form.read_by,
+            "yes" if form.write else form.written_by,
+            form.words,
+        )
+        for content in contents
+        for form in formats
+        if form.content == content
+    ]
+    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
+    words = f"Formats of one content are converted into each other. Between contents: {ways}."
+    return Report("", [Table(("content", "format", "in", "out", "what it is"), rows), Paragraph(words)])

@@ -1,0 +1,134 @@
+"""Export answers with their nugget assignments for AutoNuggetizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.data_model import Passage, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.phases.evaluation.nugget_scores import (
+    Labels,
+    assigned_labels,
+    bank_items,
+    better_labels,
+    labels_in_order,
+)
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.interchange.nugget_assignments import AssignedNugget, AssignmentLine
+from exam_pp.store.json_lines import write_records
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.test_bank import Entry
+from exam_pp.wording import counted
+
+
+@dataclass
+class _Answer:
+    """A system's passages for a query, with what the grader said of each nugget."""
+
+    parts: list[tuple[int, str]] = field(default_factory=list)
+    labels: Labels = field(default_factory=dict)
+    raw: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The parts in the order of their ranks."""
+        return " ".join(text for _, text in sorted(self.parts, key=lambda part: part[0]))
+
+
+def export_assignments(
+    graded: Path, bank: Path, output: Path, grade_filter: GradeFilter | None = None
+) -> list[str]:
+    """Write a line for every answer that one grader labelled; returns what people have to know.
+
+    A nugget without a label has the one that could not be read, as it was. Raises
+    :class:`~exam_pp.errors.SelectionError` unless the filter leaves the assignments of one grader.
+    """
+    inputs = [graded, bank]
+    check_output(output, inputs)
+    read = read_bank(bank)
+    items = bank_items(read)
+    losses = Losses()
+    found: dict[GradeKey, None] = {}
+    answers: dict[tuple[str, str], _Answer] = {}
+    for query in read_passages(graded):
+        for passage in query.passages:
+            if query.query_id in items and passage.rankings:
+                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, found, losses)
+    if len(found) != 1:
+        held = "; ".join(map(str, found)) or "none"
+        raise SelectionError(f"{graded} must hold the assignments of one grader; the filter leaves: {held}.")
+    texts = {query.query_id: query.query_text for query in read}
+    lines = list(_lines(answers, items, texts))
+    write_records(lines, output, inputs=inputs)
+    return [
+        f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
+        f"The grader is not written: {next(iter(found))}.",
+        *losses.lines(),
+    ]
+
+
+def _take(
+    passage: Passage,
+    query_id: str,
+    criteria: GradeFilter,
+    answers: dict[tuple[str, str], _Answer],
+    found: dict[GradeKey, None],
+    losses: Losses,
+) -> None:
+    losses.add("judgments", len(passage.judgments))
+    labels: Labels | None = None
+    raw: dict[str, str] = {}
+    for grades in passage.grade_sets():
+        pairs = assigned_labels(grades) if criteria.accepts(grades) else None
+        if pairs is None:
+            losses.add("sets of other grades")
+            continue
+        found[GradeKey.of(grades, criteria)] = None
+        labels = {} if labels is None else labels
+        new: Labels = {}
+        for nugget_id, label in pairs:
+            new.setdefault(nugget_id, []).append(label)
+        labels.update(new)
+        raw |= _unread(grades) if isinstance(grades, RubricGrades) else {}
+    if labels is None:
+        return
+    for ranking in passage.rankings:
+        answer = answers.setdefault((ranking.method, query_id), _Answer())
+        answer.parts.append((ranking.rank, passage.text))
+        answer.labels = better_labels(answer.labels, labels)
+        answer.raw |= raw
+        losses.add("cited documents", len(ranking.citations or ()))
+
+
+def _unread(grades: RubricGrades) -> dict[str, str]:
+    """The labels that were left ungraded, as they were."""
+    errors = grades.errors if isinstance(grades.errors, dict) else {}
+    return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
+
+
+def _lines(
+    answers: Mapping[tuple[str, str], _Answer],
+    items: Mapping[str, Sequence[Entry]],
+    texts: Mapping[str, str],
+) -> Iterator[AssignmentLine]:
+    for (system, query_id), answer in answers.items():
+        entries = items[query_id]
+        labels = zip(entries, labels_in_order(entries, answer.labels), strict=True)
+        yield AssignmentLine(
+            query=texts.get(query_id, ""),
+            qid=query_id,
+            answer_text=answer.text,
+            response_length=len(answer.text.split()),
+            run_id=system,
+            nuggets=[_nugget(entry, label or answer.raw.get(entry.entry_id, "")) for entry, label in labels],
+        )
+
+
+def _nugget(entry: Entry, label: str) -> AssignedNugget:
+    importance = {} if entry.importance is None else {"importance": entry.importance}
+    return AssignedNugget(text=entry.text, **importance, assignment=label)

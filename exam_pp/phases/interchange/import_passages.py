@@ -1,0 +1,303 @@
+"""Build a passages file from runs, passage texts, judgments and generated answers."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from pathlib import Path
+
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
+from exam_pp.errors import DataError
+from exam_pp.phases.interchange.answer_units import Unit, answer_passages, note_unused, ranking_entry
+from exam_pp.phases.interchange.losses import Losses
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.files import check_output
+from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.trec.answers import Answer, read_answers
+from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs
+from exam_pp.store.trec.texts import read_texts
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TOP = 20
+"""Passages pooled of each run; the default cutoff of Rubric-Cover is the same."""
+
+
+@dataclass(frozen=True)
+class ImportSources:
+    """What a passages file is built from.
+
+    ``runs`` are run files or folders of them; ``top`` passages of each run and query are pooled, by
+    rank, then score descending, then file order. ``judged`` pools every passage of ``qrels`` too.
+    ``queries`` restricts and orders the queries. ``skip_missing_texts`` drops passages that
+    ``texts`` lacks, which else is an error. Each of the ``answers`` becomes passages by ``unit``.
+    """
+
+    runs: Sequence[Path] = ()
+    texts: Path | None = None
+    qrels: Path | None = None
+    queries: Path | None = None
+    answers: Sequence[Path] = ()
+    top: int = DEFAULT_TOP
+    judged: bool = False
+    unit: Unit = "paragraph"
+    method_name: MethodName = "stem"
+    skip_missing_texts: bool = False
+
+    def run_files(self) -> list[Path]:
+        """The run files, those of folders one by one; a file that is named twice is read once."""
+        return list(dict.fromkeys(file for run in self.runs for file in run_files(run)))
+
+    def files(self) -> list[Path]:
+        """Every input file."""
+        others = (self.texts, self.qrels, self.queries, *self.answers)
+        return [*self.run_files(), *(path for path in others if path is not None)]
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What the passages file holds, and what of answers it does not."""
+
+    queries: int
+    passages: int
+    judged: int
+    systems: int
+    losses: Losses = field(default_factory=Losses, compare=False)
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield (
+            f"Imported {counted(self.queries, 'query')}, {counted(self.passages, 'passage')} ({self.judged} "
+            f"judged), {counted(self.systems, 'system')}."
+        )
+        yield from self.losses.lines()
+
+
+@dataclass(slots=True)
+class _Pooled:
+    """A passage of the pool, before it is written. ``text`` is None until it is found."""
+
+    rankings: list[RunLine] = field(default_factory=list)
+    judgments: list[Qrel] = field(default_factory=list)
+    text: str | None = None
+    citations: tuple[str, ...] = ()
+
+
+def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary:
+    """Write the graded-passages format (without grades) and say what it holds.
+
+    A pooled passage carries its rank in *every* run, also beyond ``top``, and all its judgments. A
+    judgment of ``query/facet`` belongs to the query, with the facet's id as its query id and the
+    query's as its title query. Raises :class:`DataError` for texts that are missing, a run or answer
+    that occurs twice, and when nothing was pooled; :class:`OutputError` for the output.
+    """
+    inputs = sources.files()
+    check_output(output, inputs)
+    pool = _Pool(read_queries(sources.queries) if sources.queries else None)
+    runs = sources.run_files()
+    for path in sources.runs:
+        warn_of_left_out_runs(path)
+    pool.add_runs(runs, sources.top, sources.method_name)
+    pool.add_answers(sources.answers, sources.unit)
+    qrels = read_qrels(sources.qrels) if sources.qrels else []
+    pool.add_judgments(qrels, judged=sources.judged)
+    pool.add_rankings(runs, sources.method_name)
+    pool.add_texts(sources.texts, skip_missing=sources.skip_missing_texts)
+    pool.log_ignored()
+    return pool.write(output, inputs)
+
+
+class _Pool:
+    """Query id to passage id to what is known of the passage."""
+
+    def __init__(self, queries: Iterable[str] | None) -> None:
+        self._restricted = queries is not None
+        self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
+        self._sources: dict[str, Path] = {}
+        self._ignored: dict[str, set[str]] = defaultdict(set)
+        self._dropped = 0
+        self.losses = Losses()
+
+    def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
+        """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
+        for file in files:
+            rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
+            for line in read_run(file, method=method_name):
+                self._claim(line.system, file)
+                if self._takes(line.query_id, "runs"):
+                    rankings[line.query_id, line.system].append(line)
+            if file not in self._sources.values():
+                raise DataError("holds no results; remove the file or make the run again.", file=str(file))
+            for (query_id, _), lines in rankings.items():
+                for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
+                    self._passages[query_id].setdefault(line.passage_id, _Pooled())
+
+    def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
+        """Note the ranks of all pooled passages: a second pass, so that no run is held in memory."""
+        for file in files:
+            for line in read_run(file, method=method_name):
+                if pooled := self._passages.get(line.query_id, {}).get(line.passage_id):
+                    pooled.rankings.append(line)
+
+    def add_answers(self, files: Sequence[Path], unit: Unit) -> None:
+        """Turn answers into passages that their system ranked in order."""
+        answered: dict[tuple[str, str], Path] = {}
+        empty = 0
+        for file in files:
+            for answer in read_answers(file):
+                if not self._takes(answer.query_id, "answers"):
+                    continue
+                key = (answer.system, answer.query_id)
+                if key in answered:
+                    raise DataError(
+                        f"the run {answer.system!r} answers the query {answer.query_id!r} also in "
+                        f"{answered[key]}.",
+                        file=str(file),
+                    )
+                if answer.system in self._sources:
+                    raise DataError(
+                        f"the run {answer.system!r} has the name of the system in "
+                        f"{self._sources[answer.system]}; rename one of them.",
+                        file=str(file),
+                    )
+                answered[key] = file
+                self._add_answer(answer, unit, file)
+                empty += not answer.parts
+            note_unused(file, self.losses)
+        if empty:
+            gives = "an empty passage" if unit == "whole" else "no passage"
+            words = counted(empty, "answer has no text and gives", "answers have no text and give")
+            log.warning("%s %s.", words, gives)
+
+    def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
+        passages = self._passages[answer.query_id]
+        for line, part in answer_passages(answer, unit, self.losses):
+            if line.passage_id in passages:
+                raise DataError(f"the passage id {line.passage_id!r} is also in a run.", file=str(file))
+            passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
+
+    def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
+        """Give pooled passages their judgments; with ``judged`` pool all others as well."""
+        known = frozenset(self._passages)
+        noted = left_out = 0
+        for qrel in qrels:
+            query_id = _query_of(qrel.query_id, known)
+            if judged and self._takes(query_id, "judgments"):
+                self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
+            if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
+                pooled.judgments.append(qrel)
+                noted += 1
+            else:
+                left_out += query_id in known
+        if left_out:
+            words = counted(left_out, "judgment is of a passage", "judgments are of passages")
+            log.info("%s not pooled: left out (--judged pools every judged passage).", words)
+        if qrels and not noted:
+            log.warning("No judgment is of a pooled passage: do the judgments have the ids of the runs?")
+
+    def add_texts(self, path: Path | None, *, skip_missing: bool) -> None:
+        """Find the texts of the pooled passages."""
+        wanted = {
+            passage_id
+            for passages in self._passages.values()
+            for passage_id, pooled in passages.items()
+            if pooled.text is None
+        }
+        if not wanted:
+            return
+        texts = read_texts(path, wanted) if path else {}
+        missing = sorted(wanted - texts.keys())
+        if missing:
+            first = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+            found = f"{len(missing)} of {len(wanted)} pooled passages have no text ({first})"
+            if not skip_missing:
+                raise DataError(
+                    f"{found}; name a file that holds them with --texts, or drop them with "
+                    "--skip-missing-texts.",
+                    file=str(path) if path else None,
+                )
+            log.warning("%s; they are dropped.", found)
+            self._dropped = len(missing)
+        for query_id, passages in self._passages.items():
+            for passage_id, pooled in passages.items():
+                if pooled.text is None:
+                    pooled.text = texts.get(passage_id)
+            self._passages[query_id] = {
+                passage_id: pooled for passage_id, pooled in passages.items() if pooled.text is not None
+            }
+
+    def log_ignored(self) -> None:
+        """Say what the queries file left out, and what has nothing to show."""
+        for source, query_ids in self._ignored.items():
+            words = counted(len(query_ids), f"query of the {source} is", f"queries of the {source} are")
+            log.info("%s not in the queries file: ignored.", words)
+        empty = [query_id for query_id, passages in self._passages.items() if not passages]
+        if empty:
+            words = counted(len(empty), "query has no passages and is", "queries have no passages and are")
+            log.warning("%s left out (first: %s).", words, empty[0])
+
+    def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
+        """Write all queries that have passages."""
+        if not any(self._passages.values()):
+            raise DataError(
+                "None of the pooled passages has a text: do the texts have the ids of the runs and judgments?"
+                if self._dropped
+                else "No passages were pooled; the runs, judgments, answers and queries share no query."
+            )
+        judged = passages = queries = 0
+        systems: set[str] = set()
+        with passages_writer(output, inputs=inputs) as writer:
+            for query in self._queries():
+                writer.write(query)
+                queries += 1
+                passages += len(query.passages)
+                judged += sum(bool(passage.judgments) for passage in query.passages)
+                systems.update(entry.method for passage in query.passages for entry in passage.rankings)
+        return ImportSummary(queries, passages, judged, len(systems), self.losses)
+
+    def _queries(self) -> Iterator[QueryPassages]:
+        for query_id, passages in self._passages.items():
+            if passages:
+                yield QueryPassages(query_id, [_passage(query_id, *item) for item in passages.items()])
+
+    def _takes(self, query_id: str, source: str) -> bool:
+        if query_id in self._passages:
+            return True
+        if self._restricted:
+            self._ignored[source].add(query_id)
+            return False
+        self._passages[query_id] = {}
+        return True
+
+    def _claim(self, system: str, file: Path) -> None:
+        if self._sources.setdefault(system, file) != file:
+            raise DataError(
+                f"the system {system!r} is also in {self._sources[system]}; rename one of the files, or "
+                "choose the other --method-name.",
+                file=str(file),
+            )
+
+
+def _query_of(judged_id: str, known: frozenset[str]) -> str:
+    """The query of ``query`` or ``query/facet``; an id of no known query stands for itself."""
+    query_id = judged_id
+    while query_id not in known and "/" in query_id:
+        query_id = query_id.rpartition("/")[0]
+    return query_id if query_id in known else judged_id
+
+
+def _passage(query_id: str, passage_id: str, pooled: _Pooled) -> Passage:
+    judgments = [
+        Judgment(
+            passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.relevance, title_query=query_id
+        )
+        for qrel in pooled.judgments
+    ]
+    rankings = [ranking_entry(line, pooled.citations) for line in pooled.rankings]
+    data = PassageData(judgments=judgments, rankings=rankings)
+    return Passage(passage_id=passage_id, text=pooled.text or "", data=data)

@@ -1,0 +1,1 @@
+"""Writing passages files from passages files: merge, split, sample, filter, rename, strip."""

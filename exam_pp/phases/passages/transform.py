@@ -1,0 +1,57 @@
+"""The loop of all commands that write a passages file from a passages file, one query in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
+from exam_pp.wording import counted
+
+ChangeQuery = Callable[[RawQuery], RawQuery | None]
+"""What becomes of a query; None leaves it out."""
+
+
+@dataclass
+class Rewritten:
+    """How many lines and passages there were, and how many are left."""
+
+    lines_read: int = 0
+    passages_read: int = 0
+    lines: int = 0
+    passages: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.lines} of {counted(self.lines_read, 'query')}, {self.passages} of "
+            f"{counted(self.passages_read, 'passage')} written."
+        )
+
+
+def rewrite(
+    source: Path,
+    output: Path,
+    change: ChangeQuery,
+    *,
+    inputs: Iterable[Path] = (),
+    check: Callable[[Rewritten], None] = lambda _counts: None,
+) -> Rewritten:
+    """Write ``source`` to ``output``, every query as ``change`` makes it; the rest keeps its bytes.
+
+    ``inputs`` are further files that must not be overwritten. ``check`` sees the counts before the output
+    appears, and may raise. ``-`` is standard input or output. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    counts = Rewritten()
+    with passages_writer(output, inputs=[source, *inputs]) as writer:
+        for query in read_raw_passages(source):
+            counts.lines_read += 1
+            counts.passages_read += len(query.passages)
+            after = change(query)
+            if after is not None:
+                counts.lines += 1
+                counts.passages += len(after.passages)
+                writer.write(after)
+        check(counts)
+    return counts

@@ -1,0 +1,1 @@
+"""Verification reports, the review page, and the ratings of reviewers."""

@@ -1,0 +1,1 @@
+"""Checks of files: their format, and whether their contents make sense."""

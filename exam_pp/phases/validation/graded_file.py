@@ -1,0 +1,298 @@
+"""Validate: graded passages, line by line, and what only the whole file shows."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from exam_pp.data_model import (
+    NO_PASSAGE,
+    Judgment,
+    Passage,
+    QueryPassages,
+    RankingEntry,
+    RubricGrades,
+    parse_line,
+)
+from exam_pp.errors import DataError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.validation.across_queries import WholeFile
+from exam_pp.phases.validation.checks import Findings
+from exam_pp.phases.validation.grades import Note, check_grades
+from exam_pp.phases.validation.rankings import Place, check_ranks
+from exam_pp.store.files import read_lines
+from exam_pp.store.passages.passages import parse_query, passage_field
+from exam_pp.store.passages.raw_json import repeated_key
+from exam_pp.store.validation import sentence
+from exam_pp.test_bank import QueryBank, TestBank
+from exam_pp.wording import counted
+
+_SPACE = re.compile(r"\s")
+_GENERATED_ID = re.compile(r".+/[0-9a-f]{32}")
+
+
+def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ()) -> str:
+    """Check a passages file; returns what it holds, in words. One query is in memory at a time.
+
+    With ``banks`` the graded entries are compared with those of the kind (question, nugget) that a bank has.
+    """
+    checker = _Checker(str(path), findings, [(bank, bank.kinds) for bank in banks])
+    for number, line in read_lines(path):
+        checker.line(number, line)
+    checker.finish()
+    queries, passages = len(checker.first_line), len(checker.texts.lines)
+    sets = counted(checker.grade_sets, "set of grades", "sets of grades")
+    return f"{counted(queries, 'query')}, {counted(passages, 'passage')}, {sets}"
+
+
+@dataclass
+class _Texts:
+    """Passage ids and texts as 64-bit digests, twenty bytes a passage: a file may have millions."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    texts: array[int] = field(default_factory=lambda: array("q"))
+    queries: array[int] = field(default_factory=lambda: array("q"))
+    lines: array[int] = field(default_factory=lambda: array("I"))
+
+    def add(self, passage: Passage, query_id: str, line: int) -> None:
+        self.ids.append(hash(passage.passage_id))
+        self.texts.append(hash(passage.text))
+        self.queries.append(hash(query_id))
+        self.lines.append(line)
+
+    def conflicts(self) -> Iterator[tuple[int, int, bool]]:
+        """Line, line of the other text of the same id, and whether that is in the same query.
+
+        A text is compared with the first one of its query, and the first of a query with that of the file.
+        """
+        order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
+        for _, same_id in groupby(order, key=self.ids.__getitem__):
+            first = -1
+            of_query: dict[int, int] = {}
+            for index in same_id:
+                first = index if first < 0 else first
+                known = of_query.setdefault(self.queries[index], index)
+                if self.texts[known] != self.texts[index]:
+                    yield self.lines[index], self.lines[known], True
+                elif known == index and self.texts[first] != self.texts[index]:
+                    yield self.lines[index], self.lines[first], False
+
+
+@dataclass
+class _Checker:
+    file: str
+    findings: Findings
+    banks: Sequence[tuple[TestBank, Collection[str]]]
+    first_line: dict[str, int] = field(default_factory=dict)
+    texts: _Texts = field(default_factory=_Texts)
+    whole: WholeFile = field(default_factory=WholeFile)
+    grade_sets: int = 0
+
+    def line(self, number: int, line: bytes) -> None:
+        """Check one line; whatever is wrong with it, the next one is checked too."""
+        query = self._parsed(number, line)
+        if query is None:
+            return
+
+        def note(check: str, where: str, words: str) -> None:
+            place = f"query {query.query_id}" + (f", {where}" if where else "")
+            self.findings.add(check, self.file, number, place, words)
+
+        if twice := repeated_key(line):
+            note("duplicate-key", "", f"the key {twice!r} stands twice in one object")
+        if query.query_id in self.first_line:
+            note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")
+        self.first_line.setdefault(query.query_id, number)
+        if not query.passages:
+            where = f"query {query.query_id}"
+            self.findings.add("empty", self.file, number, where, "has no passages", "warning")
+        for words in self.whole.add(query, number):
+            note("mixed-grades", "", words)
+        _check_passages(query, note)
+        for passage in query.passages:
+            self.texts.add(passage, query.query_id, number)
+            self.grade_sets += sum(1 for _ in passage.grade_sets())
+        _check_rankings(query, note)
+        _check_completeness(query, note)
+        for bank, kinds in self.banks:
+            _check_bank(query, bank, kinds, note)
+
+    def _parsed(self, number: int, line: bytes) -> QueryPassages | None:
+        def note(check: str, where: str, words: str) -> None:
+            self.findings.add(check, self.file, number, where, words)
+
+        try:
+            return parse_line(line)
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False)
+            if problems[0]["type"] != "json_invalid":
+                for problem in problems:
+                    note("format", passage_field(problem["loc"]), sentence(problem))
+                return None
+        try:
+            query = parse_query(line, self.file, number)
+        except DataError as error:
+            note("format", error.field or "", error.words)
+            return None
+        note("not-unicode", "", "holds lone surrogates")
+        return query
+
+    def finish(self) -> None:
+        """What only the whole file shows."""
+        if not self.first_line and not self.findings.has(self.file):
+            self.findings.add("empty", self.file, None, "", "holds no queries")
+        for line, first, same_query in self.texts.conflicts():
+            if same_query:
+                words = f"has another text on line {first} for one of its passage ids"
+                self.findings.add("text-conflict", self.file, line, "", words)
+            else:
+                words = f"has a passage id that stands for another text on line {first}"
+                self.findings.add("text-differs", self.file, line, "", words)
+        for words in self.whole.incomplete():
+            self.findings.add("incomplete", self.file, None, "", words)
+        for words in self.whole.partly_ranked():
+            self.findings.add("rank-holes", self.file, None, "", words)
+        for query_id in dict.fromkeys(query_id for bank, _ in self.banks for query_id in bank.queries):
+            if query_id not in self.first_line:
+                words = "is in the bank, but not in the file"
+                self.findings.add("no-bank", self.file, None, f"query {query_id}", words)
+
+
+def _check_passages(query: QueryPassages, note: Note) -> None:
+    seen: set[str] = set()
+    own = f"{query.query_id}/"
+    for kind, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
+        if name != NO_PASSAGE and (not name or _SPACE.search(name)):
+            note("id-space", "", f"the {kind} id {name!r} is empty or has white space")
+    for passage in query.passages:
+        where = f"passage {passage.passage_id}"
+        if passage.passage_id in seen:
+            note("duplicate-passage", where, "stands in this query already")
+        seen.add(passage.passage_id)
+        if not passage.text.strip() and passage.passage_id != NO_PASSAGE:
+            note("empty-text", where, "has no words")
+        _check_judgments(query.query_id, passage, passage.judgments, where, note)
+        _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)
+        rated: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
+        for grades in passage.grade_sets():
+            key = GradeKey.of(grades)
+            place = f"{where}, {key.model} {key.prompt_class}"
+            check_grades(grades, key.prompt_class, place, note)
+            entries = grades.entry_ratings().keys()
+            for entry_id in entries & rated[key, grades.prompt_hash]:
+                note("rated-again", place, f"{entry_id} is rated in an earlier set; the later rating counts")
+            rated[key, grades.prompt_hash] |= entries
+            for entry_id in entries:
+                if not entry_id.startswith(own) and _GENERATED_ID.fullmatch(entry_id):
+                    note("foreign-entry", place, f"{entry_id} has the id of another query")
+
+
+def _check_judgments(
+    query_id: str, passage: Passage, judgments: Sequence[Judgment], where: str, note: Note
+) -> None:
+    levels: dict[str, list[int]] = defaultdict(list)
+    for judgment in judgments:
+        levels[judgment.query_id].append(judgment.relevance)
+        if judgment.passage_id != passage.passage_id:
+            note("wrong-id", where, f"has a judgment of the passage {judgment.passage_id}")
+        if query_id not in (judgment.query_id, judgment.title_query) and not judgment.query_id.startswith(
+            query_id + "/"
+        ):
+            note("wrong-id", where, f"has a judgment for the query {judgment.query_id}")
+    for found in map(Counter, levels.values()):
+        if len(found) > 1:
+            note("judgment-conflict", where, f"is judged {' and '.join(map(str, found))}")
+        for level, times in found.items():
+            if times > 1:
+                note("duplicate-judgment", where, f"is judged {level} several times")
+
+
+def _check_ids_of_rankings(
+    query_id: str, passage: Passage, rankings: Sequence[RankingEntry], where: str, note: Note
+) -> None:
+    systems = Counter(_ranking_name(query_id, ranking) for ranking in rankings)
+    for system, times in systems.items():
+        if times > 1:
+            note("duplicate-ranking", where, f"the system {system} has it {times} times")
+    for ranking in rankings:
+        if ranking.passage_id != passage.passage_id:
+            note("wrong-id", where, f"has a ranking of the passage {ranking.passage_id}")
+        if ranking.query_id != query_id and not ranking.query_id.startswith(query_id + "/"):
+            note("wrong-id", where, f"has a ranking for the query {ranking.query_id}")
+
+
+def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
+    """A system; where it ranked passages for a facet of the query, that is a ranking of its own."""
+    if ranking.query_id == query_id or not ranking.query_id.startswith(f"{query_id}/"):
+        return ranking.method
+    return f"{ranking.method} ({ranking.query_id.removeprefix(f'{query_id}/')})"
+
+
+def _check_rankings(query: QueryPassages, note: Note) -> None:
+    systems: dict[str, list[Place]] = defaultdict(list)
+    for passage in query.passages:
+        for ranking in passage.rankings:
+            name = _ranking_name(query.query_id, ranking)
+            systems[name].append(Place(ranking.rank, ranking.score, passage.passage_id))
+    for check, words in check_ranks(systems):
+        note(check, "", words)
+
+
+def _check_completeness(query: QueryPassages, note: Note) -> None:
+    graded: Counter[GradeKey] = Counter()
+    for passage in query.passages:
+        graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
+    total = len({passage.passage_id for passage in query.passages})
+    for key, count in graded.items():
+        if count < total and not key.is_person:
+            note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
+
+
+def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], note: Note) -> None:
+    known: QueryBank | None = bank.queries.get(query.query_id)
+    unknown: Counter[str] = Counter()
+    missing: dict[GradeKey, set[str]] = defaultdict(set)
+    for passage in query.passages:
+        for (key, kind), entries in _asked(passage).items():
+            if kind not in (*kinds, None):
+                continue
+            if known is None:
+                note("no-bank", "", "is graded, but not in the bank")
+                return
+            unknown.update(entries - known.entries.keys())
+            if not key.is_person:
+                of_kind = {e for e, entry in known.entries.items() if kind in (None, entry.kind)}
+                missing[key] |= of_kind - entries
+    for entry_id, times in unknown.items():
+        note(
+            "unknown-entry", "", f"{entry_id} is graded for {counted(times, 'passage')}, but not in the bank"
+        )
+    for key, entries in missing.items():
+        if entries:
+            some = counted(len(entries), "entry of the bank was", "entries of the bank were")
+            words = f"{some} not always asked, such as {min(entries)}"
+            note("missing-entry", f"{key.model} {key.prompt_class}", words)
+
+
+def _asked(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
+    """The entries that were asked of a passage, ungraded ones too, by grader and kind."""
+    asked: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
+    for grades in passage.rubric_grades or ():
+        failed = grades.errors.keys() if isinstance(grades.errors, dict) else ()
+        asked[GradeKey.of(grades), _kind(grades)] |= {*grades.entry_ratings(), *failed}
+    return asked
+
+
+def _kind(grades: RubricGrades) -> str | None:
+    """Question or nugget, where the file says."""
+    if grades.prompt_type is not None:
+        return grades.prompt_type
+    first = grades.self_ratings[0] if grades.self_ratings else None
+    return None if first is None else "question" if first.question_id else "nugget"

@@ -1,0 +1,1 @@
+"""Test banks and edits files."""

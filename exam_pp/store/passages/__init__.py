@@ -1,0 +1,1 @@
+"""Graded passages: whole, fast and raw readers, and the reply journal."""

@@ -1,0 +1,166 @@
+"""Reading and writing graded passages, one query at a time."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import msgspec
+from pydantic import ValidationError
+
+from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line, parse_object
+from exam_pp.errors import DataError
+from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
+from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.passages.fields import PassageFields, QueryFields
+from exam_pp.store.validation import sentence
+
+log = logging.getLogger(__name__)
+
+_NO_QUERY = (
+    "is no query with its passages, [query id, [passages]]; exam-pp validate tells what kind of file this is."
+)
+
+_DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
+
+
+def read_passages(path: str | Path) -> Iterator[QueryPassages]:
+    """The queries of a passages file, in file order, as full objects.
+
+    Raises :class:`DataError` with file, line and field for anything that is not in the format.
+    """
+    for number, line in read_lines(path):
+        yield parse_query(line, str(path), number)
+
+
+def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
+    """As :func:`read_passages`, but only the fields that metrics read: several times faster.
+
+    The objects are read-only views. A line that the fast decoder does not take is read in full, so
+    that the same errors are reported; fields that metrics do not read (answers, model options, soft
+    margins) are not checked.
+    """
+    for number, line in read_lines(path):
+        try:
+            with no_collections():
+                query_id, passages = _DECODER.decode(line)
+        except NOT_TAKEN:
+            yield parse_query(line, str(path), number)
+        else:
+            check_ids(passages, str(path), number)
+            yield QueryFields(query_id, passages)
+
+
+NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
+"""What the fast decoder raises; the slow one then finds the words, or takes the line."""
+
+
+@contextmanager
+def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Iterator[PassagesWriter]:
+    """A writer whose file appears when the block ends without an error."""
+    with atomic_output(path, inputs=inputs) as stream:
+        yield PassagesWriter(stream)
+
+
+class Line(Protocol):
+    """A query that can be written: `QueryPassages`, or one of :mod:`exam_pp.store.passages.raw_passages`."""
+
+    def dump(self) -> bytes:
+        """The line without its end."""
+
+
+class PassagesWriter:
+    """Writes one query a line."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, query: Line) -> None:
+        """Append a query."""
+        self._stream.write(query.dump())
+        self._stream.write(b"\n")
+
+
+def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
+    """Raise :class:`DataError` for an id with two texts, which could not be told apart by their grades."""
+    texts = {passage.passage_id: passage.text for passage in passages}
+    if len(texts) == len(passages):
+        return
+    texts.clear()
+    for position, passage in enumerate(passages, 1):
+        if texts.setdefault(passage.passage_id, passage.text) != passage.text:
+            raise DataError(
+                f"the id {passage.passage_id!r} stands for two different texts.",
+                file=file, line=number, field=f"passage {position} paragraph_id",
+            )  # fmt: skip
+
+
+def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
+    """A line of a passages file, as :func:`read_passages` reads it; raises :class:`DataError`."""
+    query = _parse_strict(line, file, number)
+    check_ids(query.passages, file, number)
+    return query
+
+
+def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
+    try:
+        with no_collections():
+            return parse_line(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            return _parse_lenient(line, file, number)
+        raise _refusal(first, file, number) from error
+
+
+def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
+    """Lines that Python's json module reads and a strict decoder does not: lone surrogates, mostly."""
+    try:
+        value = _without_surrogates(json.loads(line))
+    except UnicodeDecodeError as error:
+        raise DataError(NO_UTF8, file=file, line=number) from error
+    except (ValueError, RecursionError) as error:
+        if not line.lstrip().startswith(b"["):
+            raise DataError(_NO_QUERY, file=file, line=number) from error
+        raise DataError(f"is not a line of JSON ({error}).", file=file, line=number) from error
+    log.warning("%s, line %d: characters that are not Unicode (lone surrogates) were replaced", file, number)
+    try:
+        return parse_object(value)
+    except ValidationError as error:
+        raise _refusal(error.errors(include_url=False, include_input=False)[0], file, number) from error
+
+
+def _refusal(error: Any, file: str, number: int) -> DataError:
+    if not error["loc"]:  # such as a bank or a run, named in the place of a passages file
+        return DataError(_NO_QUERY, file=file, line=number)
+    return DataError(sentence(error), file=file, line=number, field=passage_field(error["loc"]))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def passage_field(loc: Sequence[int | str]) -> str:
+    """Where a validation error of a line is: ``(1, 0, 'text')`` as ``passage 1 text``.
+
+    The first element of the location is the place in the pair of a query and its passages.
+    """
+    names = [part for part in loc if not (isinstance(part, str) and part.startswith("function-"))]
+    if not names:
+        return ""
+    if names[0] == 0:
+        return "query id"
+    if len(names) > 1 and isinstance(names[1], int):
+        path = ".".join(str(part + 1 if isinstance(part, int) else part) for part in names[2:])
+        return f"passage {names[1] + 1}{' ' + path if path else ''}"
+    return "passages"

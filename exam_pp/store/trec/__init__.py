@@ -1,0 +1,1 @@
+"""Runs, qrels, queries, texts, answers, scores and ranks."""

@@ -1,0 +1,84 @@
+"""Writing answers of RAG systems in the formats of TREC RAG 2024 and 2025, RAGTIME, and as plain rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from exam_pp.store.files import atomic_output
+from exam_pp.store.trec.answers import Answer, AnswerPart
+
+AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
+
+
+def answer_line(answer: Answer, form: AnswerFormat) -> dict[str, Any]:
+    """The answer as a line of a file. References keep the order that the answer gives them.
+
+    A plain row has the text alone, its parts joined by a space.
+    """
+    return _WRITERS[form](answer)
+
+
+def write_answers(
+    answers: Iterable[Answer], path: str | Path, form: AnswerFormat, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a line an answer."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for answer in answers:
+            stream.write(json.dumps(answer_line(answer, form), ensure_ascii=False).encode() + b"\n")
+
+
+def references_of(answer: Answer) -> list[str]:
+    """Every document of the answer in its own order, then those that are only cited, as they come."""
+    cited = (docid for part in answer.parts for docid in part.citations)
+    return list(dict.fromkeys((*answer.references, *cited)))
+
+
+def _elements(parts: Sequence[AnswerPart], references: Sequence[str]) -> list[dict[str, Any]]:
+    place = {docid: index for index, docid in enumerate(references)}
+    return [{"text": part.text, "citations": [place[docid] for docid in part.citations]} for part in parts]
+
+
+def _rag24(answer: Answer) -> dict[str, Any]:
+    references = references_of(answer)
+    return {
+        "run_id": answer.system,
+        "topic_id": answer.query_id,
+        "topic": answer.query_text,
+        "references": references,
+        "response_length": sum(len(part.text.split()) for part in answer.parts),
+        "answer": _elements(answer.parts, references),
+    }
+
+
+def _rag25(answer: Answer) -> dict[str, Any]:
+    references = references_of(answer)
+    metadata = {
+        "team_id": answer.team,
+        "run_id": answer.system,
+        "type": "",
+        "narrative_id": answer.query_id,
+        "narrative": answer.query_text,
+    }
+    return {"metadata": metadata, "references": references, "answer": _elements(answer.parts, references)}
+
+
+def _ragtime(answer: Answer) -> dict[str, Any]:
+    metadata = {"team_id": answer.team, "run_id": answer.system, "topic_id": answer.query_id}
+    responses = [{"text": part.text, "citations": list(part.citations)} for part in answer.parts]
+    return {"metadata": metadata, "responses": responses, "references": references_of(answer)}
+
+
+def _plain(answer: Answer) -> dict[str, Any]:
+    text = " ".join(part.text for part in answer.parts)
+    return {"query_id": answer.query_id, "system": answer.system, "text": text}
+
+
+_WRITERS: Mapping[AnswerFormat, Callable[[Answer], dict[str, Any]]] = {
+    "rag24": _rag24,
+    "rag25": _rag25,
+    "ragtime": _ragtime,
+    "plain": _plain,
+}

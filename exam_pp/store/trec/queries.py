@@ -1,0 +1,172 @@
+"""Queries: JSON ``{id: text}``, TSV ``id<TAB>text``, JSON lines with facets, TREC topics, ir_datasets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError, MissingExtraError
+from exam_pp.store.files import atomic_output, read_text_lines, write_text
+from exam_pp.store.trec.topics import parse_topics
+from exam_pp.store.validation import parse_json, parse_record
+
+IRDS = "irds:"
+"""What a name of ir_datasets starts with, in place of a file."""
+_OTHER_NAMES = {
+    "query_id": ("qid", "_id", "id", "topic_id", "request_id", "narrative_id"),
+    "query_text": ("text", "query", "title", "topic", "narrative"),
+}
+"""What collections (ir_datasets, BEIR, Pyserini, TREC RAG, RAGTIME) call the keys of JSON lines, in order of
+preference."""
+
+
+class Facet(Record):
+    """A subtopic of a query (TREC CAR style)."""
+
+    facet_id: Id
+    facet_text: str
+
+
+class Query(Record):
+    """A query of the collection."""
+
+    query_id: Id
+    query_text: str
+    facets: list[Facet] | None = None
+
+
+def read_queries(path: str | Path) -> dict[str, Query]:
+    """Query id to query, in file order; the format is told by the content.
+
+    JSON lines have ``query_id`` and ``query_text``, or the names that other collections give them.
+    TREC topics (``<top>`` or XML) give their titles. ``irds:NAME`` is a data set of the package
+    ir_datasets, which downloads what it does not have.
+
+    Raises :class:`DataError` for duplicate ids, lines without text and unknown shapes.
+    """
+    queries: dict[str, Query] = {}
+    for line, query in _parse(path):
+        if query.query_id in queries:
+            raise DataError(f"the query id {query.query_id!r} occurs twice.", file=str(path), line=line)
+        if not query.query_id.strip():
+            raise DataError("a query has no id.", file=str(path), line=line)
+        if not query.query_text.strip():
+            raise DataError(f"the query {query.query_id!r} has no text.", file=str(path), line=line)
+        queries[query.query_id] = query
+    if not queries:
+        raise DataError("holds no queries.", file=str(path))
+    return queries
+
+
+def write_queries(texts: Mapping[str, str], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write queries as a JSON object of id to text."""
+    write_text(path, json.dumps(texts, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
+
+
+def write_query_lines(
+    queries: Iterable[Query],
+    path: str | Path,
+    *,
+    as_json: bool = True,
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write queries as JSON lines, with their facets, or as TSV; in TSV white space becomes one space.
+
+    Raises :class:`DataError` for an id that TSV cannot hold.
+    """
+    with atomic_output(path, inputs=inputs) as stream:
+        for query in queries:
+            if as_json:
+                stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
+                continue
+            if (
+                query.query_id != query.query_id.strip()
+                or set(query.query_id) & set("\t\n\r")
+                or query.query_id.startswith(("{", "<", "\ufeff"))  # as other formats begin
+            ):
+                raise DataError(f"the query id {query.query_id!r} cannot stand in a table.")
+            stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
+
+
+def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
+    if str(path).startswith(IRDS):
+        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
+    lines = list(read_text_lines(path))
+    if not lines:
+        return []
+    first = lines[0][1]
+    if first.startswith("<"):
+        topics = parse_topics("\n".join(text for _, text in lines), path)
+        return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
+    if not first.startswith("{"):
+        return [(number, _tsv(text, path, number)) for number, text in lines]
+    if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
+        return [(number, _record(text, path, number)) for number, text in lines]
+    if len(lines) > 1 and _is_object(first):
+        names = (", ".join((name, *others)) for name, others in _OTHER_NAMES.items())
+        words = f"has no id and text of a query under a known name ({'; '.join(names)})."
+        raise DataError(words, file=str(path), line=lines[0][0])
+    pairs = _pairs("\n".join(text for _, text in lines), path)
+    return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
+
+
+def is_query(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is one query, under the names of any collection, not an object of id to text."""
+    return all(value.keys() & {name, *others} for name, others in _OTHER_NAMES.items())
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _record(line: str, path: str | Path, number: int) -> Query:
+    value = parse_json(line, path, number)
+    if isinstance(value, dict):
+        for name, others in _OTHER_NAMES.items():
+            other = next((key for key in others if key in value), None)
+            if name not in value and other is not None:
+                value[name] = value.pop(other)
+        line = json.dumps(value)
+    return parse_record(Query, line, path, number)
+
+
+def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
+    """The keys and values of a JSON object, a key as often as it is there."""
+    if isinstance(parse_json(text, path), dict):
+        pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
+        if all(isinstance(value, str) for _, value in pairs):
+            return pairs
+    raise DataError("is not a JSON object of query id to query text.", file=str(path))
+
+
+def _of_ir_datasets(name: str) -> list[Query]:
+    try:
+        ir_datasets: Any = import_module("ir_datasets")
+    except ImportError as error:
+        raise MissingExtraError(f"Queries of {IRDS}{name}", "irds") from error
+    try:
+        found = list(ir_datasets.load(name).queries_iter())
+    except (KeyError, AttributeError) as error:
+        raise DataError("is no data set with queries of ir_datasets.", file=f"{IRDS}{name}") from error
+    return [Query(query_id=query.query_id, query_text=_text_of(query)) for query in found]
+
+
+def _text_of(query: Any) -> str:
+    """The title where a query has several fields."""
+    names = ("text", "title", "query", *getattr(query, "_fields", ())[1:])
+    values = (getattr(query, name, None) for name in names)
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+def _tsv(text: str, path: str | Path, number: int) -> Query:
+    query_id, tab, query_text = text.partition("\t")
+    if not tab:
+        raise DataError("has no query id with a tab and a text after it.", file=str(path), line=number)
+    return Query(query_id=query_id.strip(), query_text=query_text.strip())

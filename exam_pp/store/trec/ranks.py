@@ -1,0 +1,105 @@
+"""Official leaderboards: which system came out at which rank."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.store.files import read_text_lines, write_text
+from exam_pp.store.separated import cells_of, check_name
+from exam_pp.store.trec.trec_eval import is_number
+from exam_pp.store.validation import parse_json
+
+
+def read_ranks(path: str | Path) -> dict[str, float]:
+    """System to rank (1 is best; halves and ties are allowed).
+
+    JSON ``{system: rank}``, or lines ``system<TAB>rank`` (also comma separated, with or without a
+    header whose second column cannot be read as a number). Raises :class:`DataError`.
+    """
+    lines = list(read_text_lines(path))
+    if lines and lines[0][1].startswith("{"):
+        text = "\n".join(text for _, text in lines)
+        ranks = _json(parse_json(text, path), path)
+        _check_names(json.loads(text, object_pairs_hook=list), path)
+    else:
+        ranks = _table(lines, path)
+    if not ranks:
+        raise DataError("holds no systems.", file=str(path))
+    return ranks
+
+
+def _json(value: object, path: str | Path) -> dict[str, float]:
+    assert isinstance(value, dict)
+    ranks: dict[str, float] = {}
+    for system, rank in value.items():
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not abs(rank) < math.inf:
+            raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
+        try:
+            ranks[system] = float(rank)
+        except OverflowError:
+            raise DataError("the rank is too large.", file=str(path), field=system) from None
+    return ranks
+
+
+def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
+    """JSON readers keep the last of several equal names without a word."""
+    for system, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path))
+
+
+def side_cells(path: str | Path) -> int:
+    """How many cells stand behind the ranks of a table."""
+    lines = [text for _, text in read_text_lines(path)]
+    rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]
+    return sum(bool(cell) for row in rows if is_number(row[1]) for cell in row[2:])
+
+
+def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
+    ranks: dict[str, float] = {}
+    for index, (number, text) in enumerate(lines):
+        fields = cells_of(text)
+        try:
+            system, rank = fields[0], float(fields[1])
+        except IndexError:
+            raise DataError("has no second column.", file=str(path), line=number) from None
+        except ValueError:
+            if index == 0:
+                continue
+            raise DataError(
+                f"{fields[1]!r} is not a number.", file=str(path), line=number, field="rank"
+            ) from None
+        if not math.isfinite(rank):
+            raise DataError(
+                f"{fields[1]!r} is not a finite number.", file=str(path), line=number, field="rank"
+            )
+        if system in ranks:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
+        ranks[system] = rank
+    return ranks
+
+
+def write_ranks(
+    ranks: Mapping[str, float],
+    path: str | Path,
+    *,
+    as_json: bool = True,
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write an official leaderboard, as JSON or as TSV with a header; whole ranks without decimals.
+
+    Raises :class:`DataError` for a name that TSV cannot hold.
+    """
+    shown = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
+    if as_json:
+        write_text(path, json.dumps(shown, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
+        return
+    for system in shown:
+        check_name(system)
+    rows = "".join(f"{system}\t{rank}\n" for system, rank in shown.items())
+    write_text(path, f"system\trank\n{rows}", inputs=inputs)

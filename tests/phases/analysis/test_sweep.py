@@ -1,0 +1,277 @@
+"""The correlation sweep: every row equals the single commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.correlation import correlate
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.analysis.correlation import correlation, shown_interval
+from exam_pp.phases.analysis.figures import sweep_figure
+from exam_pp.phases.analysis.sweep import published_sweep, sweep, sweep_report
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.reports.document import Paragraph, Table
+from exam_pp.reports.plots import draw
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.trec.ranks import read_ranks
+from tests.conftest import passage, rubric
+
+
+@pytest.fixture
+def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """Three systems; two prompt classes, of which the second says the opposite."""
+
+    def graded_passage(passage_id: str, query_id: str, grade: int, ranks: dict[str, int]) -> dict[str, Any]:
+        rankings = [
+            {"method": s, "paragraphId": passage_id, "queryId": query_id, "rank": r, "score": 1 / r}
+            for s, r in ranks.items()
+        ]
+        other = rubric({f"{query_id}/a": 5 - grade}, prompt_info={"prompt_class": "Other"})
+        return passage(
+            passage_id,
+            paragraph_data={"judgments": [], "rankings": rankings},
+            exam_grades=[rubric({f"{query_id}/a": grade}), other],
+        )
+
+    return write_jsonl(
+        "graded.jsonl",
+        [
+            [
+                q,
+                [
+                    graded_passage(f"{q}p1", q, 5, {"one": 1, "two": 2}),
+                    graded_passage(f"{q}p2", q, 1, {"two": 1, "three": 1}),
+                ],
+            ]
+            for q in ("q1", "q2")
+        ],
+    )
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    path = tmp_path / "official.json"
+    path.write_text(json.dumps({"one": 1, "two": 2, "three": 3}))
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    orders = {"one": ["p1"], "two": ["p2", "p1"], "three": ["p2"]}
+    for system, order in orders.items():
+        lines = [f"{q} Q0 {q}{p} {n} {9 - n} t" for q in ("q1", "q2") for n, p in enumerate(order)]
+        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_every_prompt_threshold_and_measure_is_tried(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[1, 4])
+
+    assert {(s.measure, s.min_grade) for s in settings} == {
+        ("RR", 1), ("RR", 4), ("nDCG@10", None), ("Cover@20", 1), ("Cover@20", 4),
+        ("nCover@20", 1), ("nCover@20", 4),
+    }  # fmt: skip
+    assert {s.prompt_class for s in settings} == {"Other", "QuestionSelfRatedUnanswerablePromptWithChoices"}
+    best = {s.prompt_class: s.correlation.kendall for s in settings if (s.measure, s.min_grade) == ("RR", 4)}
+    assert best["QuestionSelfRatedUnanswerablePromptWithChoices"] == pytest.approx(1.0)
+    assert best["Other"] is not None
+    assert best["Other"] < 0
+
+
+def test_layouts(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, min_grades=[4])
+    (table,) = [block for block in sweep_report(settings, official).blocks if isinstance(block, Table)]
+    lines = published_sweep(settings, official).splitlines()
+
+    assert len(table.rows) == len(settings) == 6
+    assert lines[:2] == [
+        "# rank correlation with official.json", "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall"
+    ]  # fmt: skip
+    assert lines[2].startswith("Other\t4\tCover@20\t-")
+
+
+def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
+    graded: Path, official: Path, runs: Path
+) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
+    found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class != "Other"}
+
+    assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
+
+
+def test_two_models_are_told_apart(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    lines = [json.loads(line) for line in graded.read_text().splitlines()]
+    for _, passages in lines:
+        for of_passage in passages:
+            of_passage["exam_grades"] += [grades | {"llm": "second"} for grades in of_passage["exam_grades"]]
+    settings = sweep(write_jsonl("models.jsonl", lines), official, min_grades=[1, 4])
+    methods = {line.partition("\t")[0] for line in published_sweep(settings, official).splitlines()[2:]}
+    names = {
+        f"{model} {prompt}"
+        for model in ("google/flan-t5-large", "second")
+        for prompt in ("Other", "QuestionSelfRatedUnanswerablePromptWithChoices")
+    }
+
+    assert methods == names
+    figure = draw(sweep_figure(settings)[0], "svg").decode()
+    assert all(f"{name} Cover@20" in figure for name in names)
+
+
+@pytest.mark.parametrize("resampled", ["queries", "systems"])
+def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path, resampled: Any) -> None:
+    settings = sweep(graded, official, runs=runs, min_grades=[4], intervals=resampled, samples=100, top=2)
+    (table,) = [b for b in sweep_report(settings, official, top=2).blocks if isinstance(b, Table)]
+
+    assert table.columns[4:] == [
+        "Spearman", "Spearman interval", "Kendall tau-b", "Kendall tau-b interval", "tau-AP",
+        "tau-AP interval", "top-2 overlap", "top-2 overlap interval",
+    ]  # fmt: skip
+    for setting in settings:
+        if setting.intervals:
+            for figure, interval in zip(setting.correlation[1:], setting.intervals, strict=True):
+                assert figure is None or interval is None or interval.low - 1e-9 <= figure
+    assert any(setting.intervals for setting in settings)
+
+
+def test_intervals_are_those_of_the_single_command(graded: Path, official: Path, tmp_path: Path) -> None:
+    """Also where all systems are tied, on every query or only in the mean."""
+    settings = sweep(graded, official, min_grades=[0, 4], intervals="systems", samples=100)
+    for setting in settings:
+        board = tmp_path / "board.json"
+        rows = [{"system": s, setting.measure: value} for s, value in setting.scores.items()]
+        board.write_text(json.dumps({"tables": [{"rows": rows}]}))
+        report = correlation(board, official, intervals="systems", samples=100)
+        (table,) = [block for block in report.blocks if isinstance(block, Table)]
+        shown = [shown_interval(interval, 4) for interval in setting.intervals]
+
+        assert [list(table.rows[0])[column] for column in (3, 5, 7, 9)] == shown
+
+
+def test_a_single_query_gives_no_interval_over_queries(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    (line, _) = [json.loads(text) for text in graded.read_text().splitlines()]
+    single = write_jsonl("single.jsonl", [line])
+    settings = sweep(single, official, min_grades=[4], intervals="queries", samples=100)
+    (table, *notes) = sweep_report(settings, official).blocks
+
+    assert isinstance(table, Table)
+    assert {row[table.columns.index("Spearman interval")] for row in table.rows} == {""}
+    assert Paragraph("A single query gives no interval.") in notes
+
+
+def test_official_scores_are_ranked_and_who_is_elsewhere_is_listed(graded: Path, tmp_path: Path) -> None:
+    """A leaderboard of scores is no list of ranks, in which the smallest number is best."""
+    official = tmp_path / "scores.tsv"
+    official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
+    settings = sweep(graded, official, min_grades=[4])
+    best = {s.prompt_class: s.correlation.kendall for s in settings if s.measure == "nCover@20"}
+    notes = [block.text for block in sweep_report(settings, official).blocks if isinstance(block, Paragraph)]
+
+    assert best["Other"] in (None, -1.0)
+    assert "Only in the scores: three." in notes
+    assert f"Only in {official}: absent." in notes
+
+
+def test_only_some_queries(graded: Path, official: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q2\twords\n")
+    line = graded.read_text().splitlines()[1]
+    alone = tmp_path / "alone.jsonl"
+    alone.write_text(line + "\n")
+
+    assert sweep(graded, official, queries=queries) == sweep(alone, official)
+    queries.write_text("q9\twords\n")
+    with pytest.raises(SelectionError, match="None of the queries"):
+        sweep(graded, official, queries=queries)
+
+
+def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["nDCG@10"])
+    without = [setting for setting in settings if setting.min_grade is None]
+
+    assert without
+    with pytest.raises(SelectionError, match="nothing to draw"):
+        sweep_figure(without)
+
+
+def test_settings_are_in_order_of_prompt_measure_and_threshold(
+    graded: Path, official: Path, runs: Path
+) -> None:
+    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[4, 1])
+    order = [(s.prompt_class, s.measure, s.min_grade) for s in settings]
+
+    assert order == sorted(order, key=lambda key: (key[0], key[1], key[2] or 0))
+    assert [key[1:] for key in order[:4]] == [("Cover@20", 1), ("Cover@20", 4), ("RR", 1), ("RR", 4)]
+
+
+def test_queries_without_grades_of_a_prompt_are_not_counted(
+    write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
+) -> None:
+    """As `evaluate cover`, which reports them: q3 has rankings and no grades."""
+    lines = [json.loads(line) for line in graded.read_text().splitlines()]
+    ungraded = json.loads(json.dumps(lines[0]).replace('"q1', '"q3'))
+    for of_passage in ungraded[1]:
+        of_passage["exam_grades"] = None
+    path = write_jsonl("ungraded.jsonl", [*lines, ungraded])
+    items = [{"query_id": q, "question_id": f"{q}/a", "question_text": "a"} for q in ("q1", "q2", "q3")]
+    bank = write_jsonl(
+        "bank.jsonl",
+        [{"query_id": i["query_id"], "query_text": "q", "test_collection": "t", "items": [i]} for i in items],
+    )
+    for given in (None, bank):
+        assert [s.scores for s in sweep(path, official, bank=given)] == [
+            s.scores for s in sweep(graded, official)
+        ]
+
+
+def test_one_system_in_common_is_not_enough(graded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"one": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="named alike"):
+        sweep(graded, other)
+
+
+def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"x": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="named alike"):
+        sweep(graded, other)
+
+
+def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "dl19-gpt4"
+    files = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
+    official = tmp_path / "official.json"
+    official.write_text(
+        json.dumps({path.stem: n for n, path in enumerate(sorted((folder / "runs").iterdir()))})
+    )
+    ranks = read_ranks(official)
+    settings = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
+    cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
+    labels = evaluate.qrels(files[0], bank=files[1])
+    qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)
+    single = {
+        row.metric: {
+            r.system: r.mean for r in standings([*cover.scores, *qrels.scores]) if r.metric == row.metric
+        }
+        for row in standings([*cover.scores, *qrels.scores])
+    }
+    names = {"RR": "RR(rel=3)", "Cover@20": "Cover(min_grade=3)@20", "nCover@20": "nCover(min_grade=3)@20"}
+
+    assert len(settings) == 3
+    for setting in settings:
+        board = {s: v for s, v in single[names[setting.measure]].items() if s != OVERALL_SYSTEM}
+        assert setting.scores == board
+        assert setting.correlation == correlate(board, ranks)

@@ -1,0 +1,346 @@
+"""The clinic: planted bad questions are found, and its counts are those of a query by hand."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.edits import FORMAT
+from exam_pp.errors import SelectionError
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Request
+from exam_pp.phases.banks.clinic import ClinicOptions, Examination, examine, proposed_edits
+from exam_pp.phases.banks.clinic_report import clinic_report
+from exam_pp.reports.document import Table
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.edits import file_sha256, read_edits
+from exam_pp.store.passages.passages import read_passages
+from tests.conftest import passage, rubric
+
+WriteLines = Callable[[str, list[Any]], Path]
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+# Eight passages of one query, best first, and their grades.
+GRADES = {
+    "p1": {"good": 5, "hard": 5, "twin": 5, "always": 5, "nonsense": 0, "nobody": 0},
+    "p2": {"good": 5, "hard": 4, "twin": 5, "always": 5, "nonsense": 4, "nobody": 1},
+    "p3": {"good": 4, "hard": 4, "twin": 4, "always": 4, "nonsense": 0, "nobody": 0},
+    "p4": {"good": 4, "hard": 0, "twin": 5, "always": 5, "nonsense": 4, "nobody": 0},
+    "p5": {"good": 4, "hard": 1, "twin": 4, "always": 5, "nonsense": 4, "nobody": 2},
+    "p6": {"good": 0, "hard": 0, "twin": 0, "always": 4, "nonsense": 5, "nobody": 0},
+    "p7": {"good": 1, "hard": 0, "twin": 2, "always": 5, "nonsense": 4, "nobody": 0},
+    "p8": {"good": 0, "hard": 0, "twin": 0, "always": 5, "nonsense": 4, "nobody": 3},
+}
+RELEVANT = {"p1": 3, "p2": 2, "p3": 1, "p4": 1, "p5": 1, "p6": 0, "p7": 0, "p8": -2}
+TEXTS = {
+    "good": "What did Hubble discover about the age of the universe?",
+    "hard": "Which instrument corrected the mirror?",
+    "twin": "What did Hubble discover about the universe's age?",
+    "always": "Is this a text?",
+    "nonsense": "How many purple Tuesdays fit a spoon?",
+    "nobody": "Who repainted the telescope in 2031?",
+}
+RUNS = {"best": ["p1", "p2", "p3"], "middling": ["p4", "p5", "p3"], "worst": ["p8", "p7", "p6"]}
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteLines) -> Path:
+    items = [{"query_id": "q1", "question_id": key, "question_text": text} for key, text in TEXTS.items()]
+    return write_jsonl("bank.jsonl", [{"query_id": "q1", "query_text": "hubble", "items": items}])
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteLines) -> Path:
+    passages = []
+    for name, grades in GRADES.items():
+        rankings = [
+            {
+                "method": system,
+                "paragraphId": name,
+                "queryId": "q1",
+                "rank": run.index(name) + 1,
+                "score": 0.0,
+            }
+            for system, run in RUNS.items()
+            if name in run
+        ]
+        judgment = {"paragraphId": name, "query": "q1", "relevance": RELEVANT[name], "titleQuery": "q1"}
+        lower = judgment | {"relevance": -2}  # of several judgments the highest counts
+        data = {"judgments": [judgment, lower], "rankings": rankings}
+        passages.append(passage(name, paragraph_data=data, exam_grades=[rubric(grades)]))
+    return write_jsonl("graded.jsonl", [["q1", passages]])
+
+
+def signs_of(found: Examination) -> dict[str, set[str]]:
+    signs: dict[str, set[str]] = {}
+    for finding in found.findings:
+        signs.setdefault(finding.entry_id, set()).add(finding.sign)
+    return signs
+
+
+def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
+    assert signs_of(examine(graded, bank)) == {
+        "twin": {"duplicate"},
+        "always": {"everybody"},
+        "nonsense": {"non-relevant", "discrimination"},
+        "nobody": {"nobody"},
+    }
+
+
+def test_few_passages_say_nothing_of_discrimination(graded: Path, bank: Path) -> None:
+    found = examine(graded, bank, options=ClinicOptions(min_grade=3, samples=1))
+    (entry,) = (entry for entry in found.entries if entry.entry_id == "nobody")
+    assert entry.passing == 1
+    assert entry.discrimination is not None
+    assert entry.discrimination < 0
+    assert "discrimination" not in signs_of(found).get("nobody", set())
+
+
+def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: WriteLines) -> None:
+    nuggets = [{"query_id": "q1", "nugget_id": key, "nugget_text": key} for key in ("a", "b")]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q1", "items": nuggets}])
+    ratings = [{"nugget_id": "a", "self_rating": 2}, {"nugget_id": "b", "self_rating": 1}]
+    keys: dict[str, Any] = {
+        "prompt_info": {"prompt_class": "NuggetAssignment"},
+        "self_ratings": ratings,
+        "prompt_type": "nugget",
+    }
+    grades = rubric({"a": 2, "b": 1}, **keys)
+    found = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
+    assert found.min_grade == 2
+    assert [entry.passing for entry in found.entries] == [1, 0]
+
+
+def test_statistics_by_hand(graded: Path, bank: Path) -> None:
+    """`hard` passes for p1, p2, p3, whose other passes are 3, 4, 3; for the rest they are 4, 4, 2, 2, 2.
+
+    Pearson's r of (1 1 1 0 0 0 0 0) and (3 4 3 4 4 2 2 2): 1 / sqrt(15/8 * 6) = 0.298.
+    """
+    health = {entry.entry_id: entry for entry in examine(graded, bank).entries}
+    hard = health["hard"]
+    assert (hard.asked, hard.passing, hard.pass_rate) == (8, 3, 0.375)
+    assert hard.discrimination == pytest.approx(1 / (15 / 8 * 6) ** 0.5)
+    # Grades 5 4 4 0 1 0 0 0: 1/8, 2/8, 4/8, 1/8.
+    assert hard.entropy == pytest.approx(0.375 + 0.5 + 0.5 + 0.375)
+    assert hard.systems == 2, "best by p1, middling by p3"
+    assert (health["nonsense"].judged, health["nonsense"].non_relevant) == (6, 3)
+    assert health["always"].discrimination is None, "it never varies"
+    assert health["nobody"].entropy == pytest.approx(5 / 8 * 0.678072 + 3 * 3 / 8, abs=1e-6)
+
+
+def test_leaderboard_without_an_entry(graded: Path, bank: Path) -> None:
+    """Cover of best, middling and worst: 5, 5 and 2 of 6. Without `nonsense` 4, 4, 1: the same order.
+
+    Without `good`, 4, 4 and 2; no entry changes the order.
+    """
+    assert [entry.tau for entry in examine(graded, bank).entries] == pytest.approx([1.0] * 6)
+
+
+def test_leaderboard_that_hangs_on_an_entry(graded: Path, bank: Path) -> None:
+    """With a cutoff of 1, p1, p4 and p8 are left: 4, 4 and 2 of 6.
+
+    Without `hard` best has 3, middling 4, worst 2; the tie breaks: tau-b = 2 / sqrt(2 * 3).
+    """
+    found = examine(graded, bank, options=ClinicOptions(cutoff=1))
+    taus = {entry.entry_id: entry.tau for entry in found.entries}
+    assert taus["hard"] == pytest.approx(2 / 6**0.5)
+    assert taus["good"] == pytest.approx(1.0)
+
+
+def test_curve_of_bank_size(graded: Path, bank: Path) -> None:
+    first, again = (examine(graded, bank, options=ClinicOptions(seed=3)).curve for _ in range(2))
+    assert first == again
+    assert examine(graded, bank, options=ClinicOptions(seed=4)).curve != first
+    assert {point.query_id for point in first} == {"q1", "all"}
+    alone = [point[1:] for point in first if point.query_id == "q1"]
+    assert alone == [point[1:] for point in first if point.query_id == "all"], "there is but one query"
+    assert all(1 <= point.size <= 5 and -1 <= point.lowest <= point.tau <= 1 for point in first)
+
+
+def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:
+    edits, new = tmp_path / "edits.json", tmp_path / "new.jsonl"
+    clinic = ["-q", "bank", "clinic", str(graded), "--bank", str(bank)]
+    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits)])
+    given = read_edits(edits)
+    assert (given.format, given.reviewer, given.bank_sha256) == (
+        FORMAT,
+        "exam-pp bank clinic",
+        file_sha256(bank),
+    )
+    reasons = {edit.entry_id: edit.reason for edit in given.bank}
+    assert reasons["always"] == "everybody: 8 of 8 passages reach grade 4"
+    assert reasons["nonsense"] is not None
+    assert "3 of 6 judged passages that cover it are non-relevant; discrimination: " in reasons["nonsense"]
+    main(["-q", "bank", "apply", str(bank), str(edits), "-o", str(new)])
+    assert list(read_bank(new).entries("q1")) == ["good", "hard"]
+    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits), "--propose", "everybody"])
+    assert [edit.entry_id for edit in read_edits(edits).bank] == ["always"]
+
+
+def test_a_query_keeps_entries(write_jsonl: WriteLines, bank: Path) -> None:
+    """Nobody covers anything: removing all entries would hide that."""
+    zero = [passage(name, exam_grades=[rubric(dict.fromkeys(TEXTS, 0))]) for name in GRADES]
+    found = examine(write_jsonl("zero.jsonl", [["q1", zero]]), bank)
+    assert len([finding for finding in found.findings if finding.sign == "nobody"]) == 6
+    assert [edit.entry_id for edit in proposed_edits(found, bank).bank] == ["twin"]
+
+
+def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]) -> None:
+    """A model that answers two questions by heart; the unscripted fake finds no word in an empty passage."""
+
+    def by_heart(request: Request) -> str:
+        assert request.slot("context") == ""
+        return "5" if "universe" in str(request.slot("question")) else "0"
+
+    for llm, hits in ((FakeLLM(), set()), (FakeLLM(by_heart), {"good", "twin"})):
+        backend(llm)
+        book = tmp_path / "book.jsonl"
+        main(
+            ["-q", "bank", "closed-book", str(bank), "-o", str(book), "--model", "fake",
+             "--prompt-class", RATING]
+        )  # fmt: skip
+        found = examine(graded, bank, closed_book=book)
+        signs = signs_of(found)
+        assert {entry for entry in signs if "closed-book" in signs[entry]} == hits
+        assert {entry.closed_book for entry in found.entries} == ({0, 5} if hits else {0})
+        assert found.with_closed_book
+
+
+def test_banks_of_both_kinds(graded: Path, bank: Path, write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """Without a passage only entries of the prompt's kind are asked; one kind chooses its grades."""
+    line = json.loads(bank.read_text())
+    nugget = {"query_id": "q1", "nugget_id": "fact", "nugget_text": "Hubble is old"}
+    both = write_jsonl("both.jsonl", [line | {"items": [*line["items"], nugget]}])
+    book = tmp_path / "book.jsonl"
+    main(
+        ["-q", "bank", "closed-book", str(both), "-o", str(book), "--model", "fake", "--prompt-class", RATING]
+    )
+    (query,) = read_passages(book)
+    (grades,) = query.passages[0].rubric_grades or []
+    assert grades.entry_ratings().keys() == TEXTS.keys()
+
+    query_id, passages = json.loads(graded.read_text())
+    of_nugget = rubric(
+        {"fact": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget"
+    )
+    of_nugget["self_ratings"] = [{"nugget_id": "fact", "self_rating": 5}]
+    passages[0]["exam_grades"].append(of_nugget)
+    found = examine(write_jsonl("two.jsonl", [[query_id, passages]]), bank)
+    assert found.prompt_class == RATING
+
+
+def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> None:
+    """19 of 20 passages are 95 %; a grade of 4 by heart reaches the threshold."""
+    grades = [{"good": 4, "hard": 0 if n < 5 else 4, "always": 0 if n == 0 else 4} for n in range(20)]
+    passages = [passage(f"p{n}", exam_grades=[rubric(of)]) for n, of in enumerate(grades)]
+    book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
+    found = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
+    signs = signs_of(found)
+    assert ("everybody" in signs["always"], "everybody" in signs.get("hard", ())) == (True, False)
+    assert "closed-book" in signs["hard"]
+    alike = {(pair.first, pair.second): pair.behaviour for pair in found.pairs if pair.similarity is None}
+    assert alike == {("good", "always"): 0.95}
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "html", "md", "json"])
+def test_formats(graded: Path, bank: Path, tmp_path: Path, form: str) -> None:
+    output = tmp_path / "report"
+    main(["-q", "bank", "clinic", str(graded), "--bank", str(bank), "--format", form, "-o", str(output)])
+    page = output.read_text(encoding="utf-8")
+    assert "How many purple Tuesdays fit a spoon?" in page
+    if form == "tsv":
+        entries = page.split("\n\n")[0].splitlines()
+        assert entries[0].startswith("query_id\tentry\tsigns\tasked\tpassing\tpass\tr\tbits")
+        assert len(entries) == 1 + len(TEXTS)
+
+
+def test_a_bank_of_other_queries(graded: Path, tiny_bank: Path, write_jsonl: WriteLines) -> None:
+    with pytest.raises(SelectionError, match=r"No grade in .* is of an entry in"):
+        examine(graded, tiny_bank)
+    items = [{"query_id": "q9", "question_id": "a", "question_text": "A?"}]
+    other = write_jsonl("other.jsonl", [{"query_id": "q9", "items": items}])
+    with pytest.raises(SelectionError, match=r"None of the queries in .* has an entry in"):
+        examine(graded, other)
+
+
+@pytest.fixture(scope="session")
+def dl19(shared_data: Path) -> tuple[Path, Path]:
+    folder = shared_data / "dl19-gpt4"
+    return folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
+
+
+def by_sql(graded: Path, folder: Path, min_grade: int, min_judgment: int) -> list[tuple[str, int]]:
+    """Entry and number of non-relevant passages with at least that grade, most frequent first."""
+    import duckdb
+
+    table = folder / "grades.csv"
+    with gzip.open(graded, "rt", encoding="utf-8") as lines, table.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["passage", "relevance", "entry", "rating"])
+        for query_id, passages in map(json.loads, lines):
+            for p in passages:
+                key = f"{query_id} {p['paragraph_id']}"
+                for judgment in p["paragraph_data"]["judgments"]:
+                    for grades in p["exam_grades"]:
+                        writer.writerows(
+                            [key, judgment["relevance"], rating["question_id"], rating["self_rating"]]
+                            for rating in grades["self_ratings"]
+                        )
+    return duckdb.execute(
+        """SELECT entry, count(DISTINCT passage) AS n FROM read_csv(?)
+           WHERE rating >= ? AND relevance < ? GROUP BY entry ORDER BY n DESC, entry""",
+        [str(table), min_grade, min_judgment],
+    ).fetchall()
+
+
+def test_covered_by_non_relevant_agrees_with_sql(dl19: tuple[Path, Path], tmp_path: Path) -> None:
+    found = examine(*dl19, options=ClinicOptions(min_grade=4, min_relevant=2, samples=1))
+    report = clinic_report(found)
+    (spurious,) = [
+        block for block in report.blocks if isinstance(block, Table) and tuple(block.columns)[2:5] == (
+            "non-relevant", "judged", "share",
+        )
+    ]  # fmt: skip
+    assert [(row[5], row[2]) for row in spurious.rows] == by_sql(dl19[0], tmp_path, 4, 2)
+    assert len(spurious.rows) > 100
+
+
+def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines) -> None:
+    """A reworded question with the grades of another, one that always holds, and one graded at random."""
+    query_id = "183378"
+    with gzip.open(dl19[1], "rt", encoding="utf-8") as lines:
+        (line,) = [value for value in map(json.loads, lines) if value["query_id"] == query_id]
+    with gzip.open(dl19[0], "rt", encoding="utf-8") as lines:
+        (passages,) = [passages for found, passages in map(json.loads, lines) if found == query_id]
+    original = line["items"][0]
+    words = original["question_text"].removesuffix("?").split()
+    planted = {
+        "twin": " ".join(["In", "detail:", *words]) + "?",
+        "always": "Does the text have words?",
+        "nonsense": "Why do Tuesdays taste of chrome?",
+    }
+    line["items"] += [
+        {"query_id": query_id, "question_id": key, "question_text": text} for key, text in planted.items()
+    ]
+    draw = random.Random(1)
+    for p in passages:
+        ratings = p["exam_grades"][0]["self_ratings"]
+        same = {r["question_id"]: r["self_rating"] for r in ratings}.get(original["question_id"], 0)
+        for key, rating in (("twin", same), ("always", 5), ("nonsense", draw.choice([0, 0, 0, 5]))):
+            ratings.append({"question_id": key, "self_rating": rating})
+    graded = write_jsonl("graded.jsonl", [[query_id, passages]])
+    found = examine(graded, write_jsonl("bank.jsonl", [line]), options=ClinicOptions(min_grade=3, samples=1))
+    signs = signs_of(found)
+    assert "duplicate" in signs["twin"]
+    assert "everybody" in signs["always"]
+    assert "discrimination" in signs["nonsense"]
+    real = {entry for entry in signs if entry not in planted}
+    assert not any(signs[entry] & {"duplicate", "everybody", "discrimination"} for entry in real)

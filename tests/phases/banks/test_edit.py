@@ -1,0 +1,320 @@
+"""Editing banks as data: all edits or none, ids by text, history, and the secret part."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.edits import FORMAT, Edits
+from exam_pp.errors import DataError
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.phases.banks.compare import differences
+from exam_pp.phases.banks.edit import apply_edits, split_bank
+from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.passages.journal import Journal
+from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.test_bank import BankLine, TestBank, entry_id
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def edits(*bank: dict[str, Any], **keys: Any) -> Edits:
+    changes = [{"query_id": "q1", **edit} for edit in bank]
+    return Edits.model_validate({"format": FORMAT, "reviewer": "ana", "bank": changes, **keys})
+
+
+def edited(bank: Path, *changes: dict[str, Any]) -> list[BankLine]:
+    return apply_edits(read_bank(bank).lines, edits(*changes))
+
+
+def test_every_operation(tiny_bank: Path) -> None:
+    line, other = edited(
+        tiny_bank,
+        {"op": "add", "text": " When was it written? ", "reason": "missing"},
+        {"op": "reword", "id": "q1/a", "text": "Which text is this?", "reason": "unclear"},
+        {"op": "weight", "id": "q1/a", "value": 0},
+        {"op": "importance", "id": entry_id("q1", "Which text is this?"), "value": "vital"},
+        {"op": "add_gold_answer", "id": "q1/a", "value": "a poem"},
+        {"op": "add_gold_answer", "id": "q1/a", "value": "a poem"},
+        {"op": "remove", "id": "q1/b", "reason": "nobody answers it"},
+    )
+    reworded, added = line.items
+    assert (reworded.text, reworded.entry_id) == (
+        "Which text is this?",
+        entry_id("q1", "Which text is this?"),
+    )
+    assert (reworded.weight, reworded.importance, reworded.gold_answers) == (0.0, "vital", ["a poem"])
+    assert (added.text, added.entry_id) == ("When was it written?", entry_id("q1", "When was it written?"))
+    assert other.items == read_bank(tiny_bank).lines[1].items
+    history = line.info["history"]
+    assert [record["op"] for record in history] == [
+        "add", "reword", "weight", "importance", "add_gold_answer", "add_gold_answer", "remove",
+    ]  # fmt: skip
+    assert history[1] == {
+        "op": "reword", "id": "q1/a", "reason": "unclear", "by": "ana", "text": "What text is this?",
+        "new_id": reworded.entry_id,
+    }  # fmt: skip
+    assert history[6] == {
+        "op": "remove", "id": "q1/b", "reason": "nobody answers it", "by": "ana",
+        "text": "Who wrote the text?",
+    }  # fmt: skip
+
+
+def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
+    lines = read_bank(tiny_bank).lines
+    lines[0].info = {"gpt_model": "gpt-4", "history": [{"op": "remove", "id": "old"}]}
+    line = apply_edits(lines, edits({"op": "remove", "id": "q1/b"}))[0]
+    assert line.info["gpt_model"] == "gpt-4"
+    assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
+    assert len(lines[0].items) == 2, "the input stays as it is"
+
+
+def test_words_that_come_back(tiny_bank: Path) -> None:
+    """Old ids are followed to the new words, but an id that is there is meant itself."""
+    first, second = read_bank(tiny_bank).lines[0].items[:2]
+    named = entry_id("q1", "Which text is this?")
+    line, _ = edited(
+        tiny_bank,
+        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
+        {"op": "reword", "id": named, "text": "What is it?"},
+        {"op": "reword", "id": first.entry_id, "text": "Which text is this?"},
+        {"op": "weight", "id": first.entry_id, "value": 2},
+        {"op": "reword", "id": second.entry_id, "text": "What is it?"},
+        {"op": "weight", "id": entry_id("q1", "What is it?"), "value": 3},
+    )
+    assert [(item.text, item.weight) for item in line.items[:2]] == [
+        ("Which text is this?", 2.0),
+        ("What is it?", 3.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, []), ("imported", ["imported"]), ({"by": "x"}, [{"by": "x"}]), ([1], [1])]
+)
+def test_a_history_of_another_tool(tiny_bank: Path, before: Any, after: list[Any]) -> None:
+    lines = read_bank(tiny_bank).lines
+    lines = [line.model_copy(update={"info": {"history": before}}) for line in lines]
+    line, _ = apply_edits(lines, edits({"op": "remove", "id": "q1/b"}))
+    assert [*after, line.info["history"][-1]] == line.info["history"]
+    assert not differences(TestBank.from_lines(lines), TestBank.from_lines(lines))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"op": "remove", "id": "q1/zzz"}, "edits, bank.1: the query 'q1' has no entry 'q1/zzz'."),
+        ({"op": "remove", "id": "a", "query_id": "q9"}, "edits, bank.1: the bank has no query 'q9'."),
+        (
+            {"op": "add", "text": "who wrote  the text"},
+            "edits, bank.1: the query 'q1' has 'who wrote  the text' already: q1/b.",
+        ),
+        (
+            {"op": "reword", "id": "q1/a", "text": "Who wrote the text?"},
+            "edits, bank.1: the query 'q1' has 'Who wrote the text?' already: q1/b.",
+        ),
+        (
+            {"op": "add", "text": "New?", "facet_id": "f"},
+            "edits, bank.1: the bank has no query 'q1' with the facet 'f'.",
+        ),
+    ],
+)
+def test_edits_that_do_not_fit(tiny_bank: Path, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        edited(tiny_bank, change)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"op": "drop", "id": "a"}, "bank.1.op"),
+        ({"op": "remove"}, "the op 'remove' needs an id"),
+        ({"op": "add", "text": " "}, "the op 'add' needs a text"),
+        ({"op": "weight", "id": "a", "value": -1}, "a number from 0"),
+        ({"op": "weight", "id": "a", "value": "heavy"}, "a number from 0"),
+        ({"op": "importance", "id": "a", "value": "high"}, "'vital' or 'okay'"),
+        ({"op": "add_gold_answer", "id": "a", "value": ""}, "a text"),
+    ],
+)
+def test_edits_that_say_too_little(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    path = tmp_path / "edits.json"
+    path.write_text(json.dumps({"format": FORMAT, "bank": [{"query_id": "q1", **change}]}), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_edits(path)
+    assert str(caught.value).startswith(f"{path}, bank.1")
+    assert words in str(caught.value)
+
+
+def test_edits_file_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "edits.json"
+    rating = {"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 4, "comment": "yes"}
+    given = edits({"op": "remove", "id": "q1/a"}, ratings=[rating], graded_sha256="0" * 64)
+    write_edits(given, path)
+    assert json.loads(path.read_text(encoding="utf-8"))["ratings"] == [rating]
+    assert read_edits(path) == given
+
+
+def test_the_digest_is_of_the_content(tiny_bank: Path, tmp_path: Path) -> None:
+    """Spelling, key order and compression do not matter; words do."""
+    lines = [json.loads(line) for line in tiny_bank.read_text(encoding="utf-8").splitlines()]
+    copy = tmp_path / "copy.jsonl.gz"
+    text = "\n\n".join(json.dumps(dict(reversed(line.items())), indent=None) for line in lines)
+    copy.write_bytes(gzip.compress(text.encode()))
+    assert file_sha256(copy) == file_sha256(tiny_bank)
+    lines[0]["items"][0]["question_text"] += "!"
+    copy.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert file_sha256(copy) != file_sha256(tiny_bank)
+
+
+def apply_command(bank: Path, file: Edits, folder: Path, *more: str) -> Path:
+    write_edits(file, folder / "edits.json")
+    main(
+        ["-q", "bank", "apply", str(bank), str(folder / "edits.json"), "-o", str(folder / "new.jsonl"), *more]
+    )
+    return folder / "new.jsonl"
+
+
+def test_edits_of_another_bank_are_refused(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = {"op": "remove", "id": "q1/b"}
+    for known in ("0" * 64, None):
+        with pytest.raises(SystemExit) as stop:
+            apply_command(tiny_bank, edits(change, bank_sha256=known), tmp_path)
+        assert stop.value.code == 1
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert "bank_sha256: the edits " in error
+    assert not (tmp_path / "new.jsonl").exists()
+    good = apply_command(tiny_bank, edits(change, bank_sha256=file_sha256(tiny_bank)), tmp_path)
+    assert list(read_bank(good).entries("q1")) == ["q1/a"]
+    apply_command(tiny_bank, edits(change, bank_sha256="0" * 64), tmp_path, "--force")
+
+
+def test_grading_again_asks_only_what_is_new(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    def graded(passages: Path, bank: Path, output: Path) -> tuple[FakeLLM, GradeSummary]:
+        llm, summary = FakeLLM(), GradeSummary()
+        options = GradeOptions([PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")])
+        with passages_writer(output) as writer:
+            for query in grade(
+                read_passages(passages), read_bank(bank), Answerer(llm, Journal(None)),
+                model="fake", provenance={}, options=options, summary=summary,
+            ):  # fmt: skip
+                writer.write(query)
+        return llm, summary
+
+    first = tmp_path / "first.jsonl"
+    graded(tiny_passages, tiny_bank, first)
+    new = apply_command(
+        tiny_bank,
+        edits(
+            {"op": "reword", "id": "q1/a", "text": "Which text?"},
+            {"op": "weight", "id": "q1/b", "value": 3},
+            bank_sha256=file_sha256(tiny_bank),
+        ),
+        tmp_path,
+    )
+    llm, summary = graded(first, new, tmp_path / "second.jsonl")
+    assert (llm.calls, summary.pairs, summary.reused) == (2, 2, 3), "the reworded question on two passages"
+
+
+def bank_of(sizes: dict[str, int]) -> list[BankLine]:
+    return [
+        BankLine.model_validate(
+            {
+                "query_id": query_id,
+                "items": [
+                    {"query_id": query_id, "question_id": f"{query_id}/{i}", "question_text": f"text {i}?"}
+                    for i in range(size)
+                ],
+            }
+        )
+        for query_id, size in sizes.items()
+    ]
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 12), min_size=1, max_size=6),
+    st.floats(0.05, 0.95),
+    st.integers(),
+)
+def test_split_shares_and_stability(sizes: dict[str, int], share: float, seed: int) -> None:
+    lines = bank_of(sizes)
+    public, secret = split_bank(lines, share, seed)
+    hidden = {line.query_id: [item.entry_id for item in line.items] for line in secret}
+    shown = {line.query_id: [item.entry_id for item in line.items] for line in public}
+    for line in lines:
+        assert len(hidden.get(line.query_id, [])) == round(share * len(line.items))
+        ids = {item.entry_id for item in line.items}
+        assert {*hidden.get(line.query_id, []), *shown.get(line.query_id, [])} == ids
+    alone = split_bank(lines[:1], share, seed)[1]
+    expected = hidden.get(lines[0].query_id, [])
+    assert [item.entry_id for line in alone for item in line.items] == expected
+
+
+def test_split_and_merge_commands(demo_data: Path, tmp_path: Path) -> None:
+    bank = demo_data / "questions.jsonl"
+    public, secret, joined = (tmp_path / f"{name}.jsonl" for name in ("public", "secret", "joined"))
+    main(
+        ["-q", "bank", "split", str(bank), "--secret", "0.3", "--seed", "7", "-o", str(public),
+         "--secret-output", str(secret)]
+    )  # fmt: skip
+    main(["-q", "bank", "merge", str(public), str(secret), "-o", str(joined)])
+    for query in read_bank(bank):
+        assert read_bank(joined).entries(query.query_id) == query.entries
+        parts = [read_bank(part).entries(query.query_id) for part in (public, secret)]
+        assert len(parts[1]) == round(0.3 * len(query.entries))
+
+
+def test_merging_tells_what_other_banks_say_of_an_entry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = bank_of({"q": 3})
+    edits = {"importance": "okay"}, {"importance": "okay", "weight": 2.0}, {}
+    other = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
+    banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    write_bank([line], banks[0])
+    write_bank([line.model_copy(update={"items": other, "info": {"by": "another"}})], banks[1])
+    main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
+    told = capsys.readouterr().err
+    assert "1 query, 3 entries; in more than one bank: 3." in told
+    assert "not the same in all banks are those of the first one: importance (2), weight (1)." in told
+    assert read_bank(tmp_path / "o.jsonl").lines == [line]
+
+
+def test_words_that_changed_twice_are_one_difference() -> None:
+    old = bank_of({"q": 1})
+    once = apply_edits(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
+    key = once[0].items[0].entry_id
+    twice = apply_edits(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
+    (found,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
+    assert (found.change, found.before, found.after) == ("reworded", "text 0?", "Twice?")
+
+
+def test_seeds_differ() -> None:
+    lines = bank_of({"q": 20})
+    assert split_bank(lines, 0.5, 1) != split_bank(lines, 0.5, 2)
+    assert split_bank(lines, 0.5, 1) == split_bank(lines, 0.5, 1)
+
+
+def test_a_split_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bank = tmp_path / "bank.jsonl"
+    write_bank(bank_of({"q": 2}), bank)
+    with pytest.raises(SystemExit):
+        main(
+            ["bank", "split", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
+             "--secret-output", str(tmp_path / "b")]
+        )  # fmt: skip
+    assert f"--secret 0.1 leaves one part of {bank} empty." in capsys.readouterr().err

@@ -1,0 +1,302 @@
+"""Generating test banks: words, ids, repairs, failures, continuing after an interruption."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.journal import Journal, journal_path
+from exam_pp.store.trec.queries import Query, read_queries
+from exam_pp.test_bank import BankLine
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
+WriteLines = Callable[[str, list[Any]], Path]
+
+PLAIN = Query(query_id="q1", query_text="when did rock n roll begin?")
+FACETED = Query.model_validate(
+    {
+        "query_id": "q2",
+        "query_text": "honey bees",
+        "facets": [
+            {"facet_id": "dance", "facet_text": "dance language"},
+            {"facet_id": "threats", "facet_text": "threats"},
+        ],
+    }
+)
+
+
+def run(
+    queries: Sequence[Query], llm: FakeLLM, **options: Any
+) -> tuple[list[BankLine], GenerateSummary, FakeLLM]:
+    summary = GenerateSummary()
+    lines = generate(
+        queries,
+        Answerer(llm, Journal(None)),
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=GenerateOptions(**{"kind": "question", **options}),
+        summary=summary,
+    )
+    return lines, summary, llm
+
+
+def asked(**options: Any) -> list[str]:
+    """The prompts, in order; every reply is a list."""
+    prompts: list[str] = []
+
+    def reply(request: Request) -> str:
+        prompts.append(request.text)
+        return '{"questions": ["Why?", "How?"], "nuggets": ["a fact"]}'
+
+    run([PLAIN, FACETED], FakeLLM(reply), **options)
+    return prompts
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("question", "QuestionGeneration"), ("nugget", "NuggetGeneration")]
+)
+def test_prompts_are_the_papers_words(kind: str, name: str) -> None:
+    """Table 1 of the workbench paper, by way of the golden files."""
+    example = "Why is the {sky} blue?"
+    dl = (GOLDEN / f"{name}DL.txt").read_text(encoding="utf-8").rstrip("\n")
+    car = (GOLDEN / f"{name}CAR.txt").read_text(encoding="utf-8").rstrip("\n")
+    car = car.replace(example, "honey bees")
+    assert asked(kind=kind) == [
+        dl.replace(example, PLAIN.query_text),
+        car.replace("colour at {dusk}", "dance language"),
+        car.replace("colour at {dusk}", "threats"),
+    ]
+
+
+def test_count_and_facets_are_choices() -> None:
+    prompts = asked(count=3, facets=False)
+    assert len(prompts) == 2
+    assert all("Generate 3 concise insightful questions" in prompt for prompt in prompts)
+
+
+def test_ids_and_records_are_as_published() -> None:
+    """The example of the data format: the MD5 of the text alone, after the query id."""
+    question = "Which musicians or bands are considered pioneers of rock n roll?"
+    (line,), _, _ = run(
+        [Query(query_id="940547", query_text="when did rock n roll begin?")],
+        FakeLLM(lambda request: json.dumps({"questions": [question]})),
+        test_collection="dl20",
+        description="a try",
+    )
+    assert line.items[0].entry_id == "940547/a4c82219840e6d197d185ed1eda27c61"
+    published = {
+        "gpt_model", "format_instruction", "prompt_style", "prompt_target", "test_collection", "hash",
+        "description",
+    }  # fmt: skip
+    assert published <= line.info.keys()
+    assert (line.info["gpt_model"], line.info["prompt_target"]) == ("fake", "questions")
+    assert line.info["prompt_info"]["prompt_class"] == "QuestionGenerationDL"
+    assert line.test_collection == "dl20"
+
+
+def test_facets_are_in_lines_and_ids() -> None:
+    lines, summary, _ = run(
+        [FACETED], FakeLLM(lambda r: json.dumps([f"What of {r.slot('subtopic')}?", "Why?"]))
+    )
+    assert [(line.facet_id, line.facet_text) for line in lines] == [
+        ("dance", "dance language"),
+        ("threats", "threats"),
+    ]
+    digest = hashlib.md5(b"What of dance language?", usedforsecurity=False).hexdigest()
+    assert lines[0].items[0].entry_id == f"q2/dance/{digest}"
+    assert [item.text for item in lines[1].items] == ["What of threats?"], "Why? repeats another facet's"
+    assert summary.duplicates == 1
+
+
+def test_all_that_a_facet_gets_is_kept() -> None:
+    """TREC CAR style asks for no number; TREC DL style asks for ten."""
+    many = FakeLLM(lambda r: json.dumps([f"What is {r.slot('subtopic')} {i}?" for i in range(12)]))
+    lines, summary, _ = run([FACETED, PLAIN], many)
+    assert ([len(line.items) for line in lines], summary.surplus) == ([12, 12, 10], 2)
+
+
+def test_repetitions_surplus_and_long_nuggets() -> None:
+    texts = [
+        "Rooted in delta blues",
+        "rooted in  Delta blues.",
+        "Evolved from rhythm and blues",
+        "Bill Haley",
+    ]
+    texts.append("Elvis")
+    (line,), summary, _ = run(
+        [PLAIN], FakeLLM(lambda request: json.dumps({"nuggets": texts})), kind="nugget", count=3
+    )
+    assert [item.text for item in line.items] == [
+        "Rooted in delta blues",
+        "Evolved from rhythm and blues",
+        "Bill Haley",
+    ]
+    assert [item.info for item in line.items] == [None, {"flag": "5 words, asked for at most 4"}, None]
+    assert (summary.duplicates, summary.surplus, summary.long_nuggets) == (1, 1, 1)
+
+
+def test_a_reply_without_a_list_is_repaired() -> None:
+    def reply(request: Request) -> str:
+        roles = [part.role for part in request.parts]
+        if "assistant" not in roles:
+            return "I would rather talk about blues."
+        assert request.slot("reply") == "I would rather talk about blues."
+        assert request.parts[-1].role == "user"
+        return "1. What?\n2. Why?"
+
+    (line,), summary, llm = run([PLAIN], FakeLLM(reply))
+    assert [item.text for item in line.items] == ["What?", "Why?"]
+    assert (summary.repaired, llm.calls, line.info["calls"]) == (1, 2, 2)
+
+
+def test_failures_are_listed_and_the_rest_is_kept() -> None:
+    def reply(request: Request) -> Completion | str:
+        if request.slot("subtopic") == "dance language":
+            return Completion(error="timed out")
+        return '["Why?"]' if request.slot("subtopic") else "no."
+
+    lines, summary, llm = run([PLAIN, FACETED], FakeLLM(reply), repairs=2)
+    assert [(line.query_id, line.facet_id) for line in lines] == [("q2", "threats")]
+    assert summary.failed == {"q1": "the reply holds no list of questions", "q2/dance": "timed out"}
+    assert llm.calls == 5, "failed calls are not repaired, lists are asked for three times"
+    first, *others = summary.lines()
+    assert first.startswith("1 question for 1 query (")
+    assert "No questions for q1: the reply holds no list of questions." in others
+
+
+def test_command(demo_data: Path, tmp_path: Path) -> None:
+    banks = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"]
+    for bank in banks:
+        main(
+            [
+                "-q",
+                "generate",
+                "questions",
+                str(demo_data / "queries.jsonl"),
+                "-o",
+                str(bank),
+                "--model",
+                "fake",
+            ]
+        )
+    assert banks[0].read_bytes() == banks[1].read_bytes()
+    bank = read_bank(banks[0])
+    assert list(bank.queries) == list(read_queries(demo_data / "queries.jsonl"))
+    assert {entry.facet_id for entry in bank.entries("d07").values()} == {"colony", "dance", "threats"}
+    assert not journal_path(banks[0]).exists()
+
+
+def command(queries: Path, bank: Path, *more: str) -> None:
+    main(["-q", "generate", "questions", str(queries), "-o", str(bank), "--model", "fake", *more])
+
+
+def test_a_model_that_never_lists_anything(
+    demo_data: Path, tmp_path: Path, backend: Callable[[FakeLLM], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend(FakeLLM(lambda request: "No."))
+    with pytest.raises(SystemExit) as stop:
+        command(demo_data / "queries.jsonl", tmp_path / "bank.jsonl")
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == (
+        "exam-pp: The model 'fake' gave no questions for 8 queries; 10 times: the reply holds no "
+        "list of questions.\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["bank.jsonl.journal"], "replies are kept"
+
+
+def test_an_interrupted_run_continues(
+    write_jsonl: WriteLines, tmp_path: Path, backend: Callable[[FakeLLM], None]
+) -> None:
+    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(40)])
+    whole, bank = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl"
+    good = FakeLLM(lambda request: json.dumps([f"What is {request.slot('query')}?"]))
+    backend(good)
+    command(queries, whole)
+    assert good.calls == 40
+
+    def dies(request: Request) -> str:
+        if request.slot("query") == "text 35":
+            raise KeyboardInterrupt
+        return json.dumps([f"What is {request.slot('query')}?"])
+
+    backend(FakeLLM(dies))
+    with pytest.raises(SystemExit):
+        command(queries, bank)
+    assert not bank.exists()
+    again = FakeLLM(lambda request: json.dumps([f"What is {request.slot('query')}?"]))
+    backend(again)
+    command(queries, bank)
+    assert again.calls == 8, "only the batch that was not finished"
+    assert bank.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"query_id": "q1", "query_text": " "}\n', "the query 'q1' has no text."),
+        ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
+        (
+            '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": " "}]}\n',
+            "the facet 'f' of 'q1' has no text.",
+        ),
+        (
+            '{"query_id": "q1", "query_text": "a", "facets": [{"facet_id": "f", "facet_text": "x"}, '
+            '{"facet_id": "f", "facet_text": "y"}]}\n',
+            "the query 'q1' has the facet 'f' twice.",
+        ),
+    ],
+)
+def test_broken_queries(content: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = tmp_path / "queries"
+    queries.write_text(content, encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        command(queries, tmp_path / "bank.jsonl")
+    assert stop.value.code == 1
+    assert words in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["queries"]
+
+
+def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
+    """A real Llama, made on the spot to reply with fenced JSON."""
+    torch = pytest.importorskip("torch")
+    from tests.llm import small_models
+
+    torch.set_num_threads(1)
+    query = Query(query_id="q1", query_text="ocean tides")
+    prompts: list[str] = []
+
+    def note(request: Request) -> str:
+        prompts.append(request.text)
+        return '["x"]'
+
+    run([query], FakeLLM(note), kind="nugget")
+    answer = (
+        '```json\n{"nuggets": ["gravity of the Moon", "spring and neap tides", "shape of the coast"]}\n```'
+    )
+    tokenizer = small_models.byte_tokenizer([*prompts, answer], chat=True)
+    small_models.save_llama(tmp_path / "model", tokenizer, prompts, [answer], 1.0)
+    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
+    (line,) = generate(
+        [query],
+        Answerer(llm, Journal(None)),
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=GenerateOptions("nugget"),
+    )
+    assert [item.text for item in line.items] == [
+        "gravity of the Moon", "spring and neap tides", "shape of the coast",
+    ]  # fmt: skip
+    assert line.info["llm_options"]["num_beams"] == 1

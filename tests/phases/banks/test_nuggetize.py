@@ -1,0 +1,445 @@
+"""AutoNuggets: windows, caps, importance, order, records, and continuing after a kill."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.graders.nuggetize import Nuggetizer, Segments
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.chat import as_messages
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.banks.nuggetize import NuggetizeOptions, NuggetizeSummary, nuggetize
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.journal import Journal, journal_path
+from exam_pp.test_bank import BankLine, entry_id
+
+Reply = Callable[[Request], Completion | str]
+
+
+def segments(count: int, name: str = "q1") -> Segments:
+    return Segments(name, f"query {name}", [(f"{name}-p{i}", f"Text {i}\nof {name}.") for i in range(count)])
+
+
+def run(
+    queries: Sequence[Segments], reply: Reply, **options: Any
+) -> tuple[list[BankLine], NuggetizeSummary, FakeLLM]:
+    llm, summary = FakeLLM(reply), NuggetizeSummary()
+    lines = nuggetize(
+        queries,
+        Answerer(llm, Journal(None)),
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=NuggetizeOptions(nuggetizer=Nuggetizer(**options)),
+        summary=summary,
+    )
+    return lines, summary, llm
+
+
+def is_creation(request: Request) -> bool:
+    return request.slot("length") is not None
+
+
+def listed(request: Request) -> list[str]:
+    nuggets: list[str] = json.loads(request.slot("nuggets") or "")
+    return nuggets
+
+
+def adds(*texts: str, labels: Callable[[str], str] = lambda text: "vital") -> Reply:
+    """Adds the texts in every window; ``labels`` tells a nugget's importance."""
+
+    def reply(request: Request) -> str:
+        if is_creation(request):
+            return json.dumps([*listed(request), *texts])
+        return json.dumps([labels(text) for text in listed(request)])
+
+    return reply
+
+
+def texts(line: BankLine) -> list[str]:
+    return [item.text for item in line.items]
+
+
+def test_windows_of_ten_in_order_with_the_list_so_far() -> None:
+    asked: list[Request] = []
+
+    def reply(request: Request) -> str:
+        if is_creation(request):
+            asked.append(request)
+            return json.dumps([f"nugget {i}" for i in range(len(asked))])
+        return json.dumps(["vital"] * len(listed(request)))
+
+    (line,), summary, _ = run([segments(23)], reply)
+    assert [request.slot("length") for request in asked] == ["0", "1", "2"]
+    assert [listed(request) for request in asked] == [[], ["nugget 0"], ["nugget 0", "nugget 1"]]
+    contexts = [request.slot("context") or "" for request in asked]
+    assert contexts[0].startswith("[1] Text 0 of q1.\n\n[2] Text 1 of q1.\n\n")
+    assert contexts[0].endswith("[10] Text 9 of q1.")
+    assert contexts[2] == "[1] Text 20 of q1.\n\n[2] Text 21 of q1.\n\n[3] Text 22 of q1."
+    assert [part.role for part in asked[0].parts][:2] == ["system", "user"]
+    assert "at most 30 nuggets" in asked[0].text
+    assert texts(line) == ["nugget 0", "nugget 1", "nugget 2"]
+    assert (summary.windows, summary.passages) == ({"list": 3}, 23)
+
+
+def test_progress_is_in_windows() -> None:
+    """Calls about importance, asked again or not, come on top of what was announced."""
+    counted: list[int] = []
+    reply = adds("a fact", labels=lambda text: "neither")
+    answer = Answerer(FakeLLM(reply), Journal(None), counted.append)
+    nuggetize([segments(23)], answer, model="fake", provenance={}, options=NuggetizeOptions())
+    assert sum(counted) == 3
+
+
+def test_windows_of_all_queries_are_asked_together() -> None:
+    rounds: list[list[str]] = []
+
+    class Listens(FakeLLM):
+        def batches(self, requests: Sequence[Request]) -> list[list[int]]:
+            rounds.append([request.slot("query") or "" for request in requests])
+            return super().batches(requests)
+
+    llm = Listens(adds("a fact"))
+    nuggetize(
+        [segments(12, "q1"), segments(5, "q2"), segments(30, "q3")],
+        Answerer(llm, Journal(None)),
+        model="m",
+        provenance={},
+        options=NuggetizeOptions(),
+    )
+    first, second, third, fourth = rounds
+    assert first == ["query q1", "query q2", "query q3"]
+    assert second == ["query q1", "query q2", "query q3"], "q2 is labelled while the others have windows left"
+    assert third == ["query q1", "query q3"]
+    assert fourth == ["query q3"]
+
+
+def test_the_cap_is_enforced() -> None:
+    many = [f"nugget {i}" for i in range(40)]
+    (line,), summary, _ = run([segments(1)], adds(*many), keep=99)
+    assert texts(line) == many[:30]
+    assert summary.left_out == {"beyond the cap": 10}
+    (line,), _, _ = run([segments(1)], adds(*many), max_nuggets=5)
+    assert texts(line) == many[:5]
+
+
+def test_long_and_repeated_nuggets_are_left_out() -> None:
+    long = " ".join(["word"] * 13)
+    (line,), summary, _ = run([segments(1)], adds("A fact.", long, "a  fact", " ".join(["word"] * 12)))
+    assert texts(line) == ["A fact.", " ".join(["word"] * 12)]
+    assert summary.left_out == {"too long": 1, "repeated": 1}
+    (window,) = line.info["windows"]
+    assert window["left_out"] == {"too long": [long], "repeated": ["a  fact".replace("  ", " ")]}
+    assert "1 listed nugget was left out: too long." in list(summary.lines())
+
+
+@pytest.mark.parametrize("bad", ["I am sorry.", "", "[]", '["a", "b', " ".join(["word"] * 13).join('[""]')])
+def test_a_reply_that_is_no_list_keeps_the_list(bad: str) -> None:
+    def reply(request: Request) -> str:
+        if not is_creation(request):
+            return json.dumps(["okay"] * len(listed(request)))
+        return bad if request.slot("length") == "2" else '["first", "second"]'
+
+    (line,), summary, _ = run([segments(20)], reply)
+    assert texts(line) == ["first", "second"]
+    assert summary.windows == {"list": 1, "no list": 1}
+    assert [window["outcome"] for window in line.info["windows"]] == ["list", "no list"]
+    assert "1 reply held no list of nuggets: the list before was kept." in list(summary.lines())
+
+
+def test_an_empty_list_before_there_is_any_is_a_list() -> None:
+    def reply(request: Request) -> str:
+        if not is_creation(request):
+            return '["vital"]'
+        return "[]" if "Text 0 " in request.text else "['a fact']"
+
+    (line,), summary, _ = run([segments(20)], reply)
+    assert texts(line) == ["a fact"]
+    assert summary.windows == {"list": 2}
+
+
+def test_a_failed_call_keeps_the_list_and_is_told() -> None:
+    def reply(request: Request) -> Completion | str:
+        if is_creation(request) and "Text 0 " in request.text:
+            return Completion(error="timed out")
+        return adds("a fact")(request)
+
+    lines, summary, _ = run([segments(20, "q1"), segments(3, "q2")], reply)
+    assert [line.query_id for line in lines] == ["q1"]
+    assert summary.failed == {"q2": "timed out"}
+    assert summary.errors == {"timed out": 2}
+    assert "No nuggets for q2: timed out." in list(summary.lines())
+
+
+def test_a_query_that_got_nothing_failed_only_if_every_call_did() -> None:
+    def reply(request: Request) -> Completion | str:
+        return Completion(error="timed out") if "Text 0 " in request.text else "[]"
+
+    _, summary, _ = run([segments(20, "q1"), segments(3, "q2")], reply)
+    assert summary.failed == {"q1": "no reply listed any", "q2": "timed out"}
+
+
+def test_vital_first_in_the_models_order_and_cut() -> None:
+    """The sort is stable: nuggets are listed in decreasing order of importance."""
+    names = [f"n{i}" for i in range(25)]
+    calls: list[int] = []
+
+    def label(text: str) -> str:
+        return "okay" if int(text[1:]) % 3 else "vital"
+
+    def reply(request: Request) -> str:
+        if not is_creation(request):
+            calls.append(len(listed(request)))
+        return str(adds(*names, labels=label)(request))
+
+    (line,), summary, _ = run([segments(1)], reply)
+    assert calls == [10, 10, 5]
+    vital = [name for name in names if label(name) == "vital"]
+    okay = [name for name in names if label(name) == "okay"]
+    assert texts(line) == [*vital, *okay][:20]
+    assert [item.importance for item in line.items] == ["vital"] * 9 + ["okay"] * 11
+    assert line.info["nuggetizer"]["cut"] == okay[11:]
+    assert (summary.vital, summary.cut) == (9, 5)
+
+
+def test_importance_that_cannot_be_read_is_asked_again_then_unknown() -> None:
+    def reply(request: Request) -> str:
+        if is_creation(request):
+            return '["a", "b", "c"]'
+        return '["questionable", "okay", "vital"]' if request.slot("reply") else '["vital"]'
+
+    (line,), summary, llm = run([segments(1)], reply, repairs=1)
+    assert llm.calls == 3
+    assert [(item.text, item.importance) for item in line.items] == [
+        ("c", "vital"),
+        ("b", "okay"),
+        ("a", None),
+    ]
+    assert '"importance"' not in line.items[2].model_dump_json(exclude_unset=True)
+    assert line.info["unlabelled"] == {"a": "the reply is no known label: questionable"}
+    assert summary.unlabelled == 1
+
+
+def test_for_editing_stops_before_importance() -> None:
+    many = [f"nugget {i}" for i in range(30)]
+    (line,), _, llm = run([segments(1)], adds(*many), for_editing=True)
+    assert llm.calls == 1
+    assert texts(line) == many
+    assert {item.importance for item in line.items} == {None}
+    assert "importance_prompt_info" not in line.info
+
+
+def test_records() -> None:
+    (line,), _, _ = run([segments(2)], adds("a fact"))
+    assert line.items[0].entry_id == entry_id("q1", "a fact")
+    assert line.query_text == "query q1"
+    assert line.info["prompt_target"] == "nuggets"
+    assert line.info["prompt_info"]["prompt_class"] == "NuggetCreation"
+    assert line.info["importance_prompt_info"]["prompt_class"] == "NuggetImportance"
+    assert line.info["llm_options"] == {"engine": "fake"}
+    assert line.info["windows"] == [
+        {"passages": ["q1-p0", "q1-p1"], "outcome": "list", "nuggets": ["a fact"], "reply": '["a fact"]'}
+    ]
+
+
+def test_queries_without_relevant_passages_are_listed() -> None:
+    lines, summary, _ = run([segments(0), segments(1, "q2")], adds("a fact"))
+    assert [line.query_id for line in lines] == ["q2"]
+    assert summary.failed == {"q1": "no passage is judged 1 or better"}
+
+
+names = st.lists(st.text(st.characters(codec="utf-8", categories=("L", "Zs")), max_size=70), max_size=45)
+
+
+@given(st.lists(names, min_size=1, max_size=4), st.data())
+def test_every_bank_keeps_the_limits(replies: list[list[str]], data: st.DataObject) -> None:
+    coming = iter(replies)
+
+    def reply(request: Request) -> str:
+        if is_creation(request):
+            return json.dumps(next(coming))
+        labels = data.draw(st.lists(st.sampled_from(["vital", "okay", "?"]), min_size=0, max_size=10))
+        return json.dumps(labels)
+
+    lines, summary, _ = run([segments(10 * len(replies))], reply, repairs=0)
+    for line in lines:
+        assert 1 <= len(line.items) <= 20
+        assert all(1 <= len(item.text.split()) <= 12 for item in line.items)
+        assert len({item.entry_id for item in line.items}) == len(line.items)
+        order = ["vital", "okay", None]
+        assert sorted(line.items, key=lambda item: order.index(item.importance)) == line.items
+    assert summary.windows.total() == len(replies)
+
+
+# --- from file to file ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def passages(demo_data: Path, tmp_path: Path) -> Path:
+    target = tmp_path / "passages.jsonl"
+    arguments = ["--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv"]
+    arguments += ["--qrels", demo_data / "qrels.txt", "--queries", demo_data / "queries.jsonl"]
+    main(["-q", "import", "-o", str(target), *map(str, arguments)])
+    return target
+
+
+def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
+    queries = str(demo_data / "queries.jsonl")
+    main(["-q", "nuggetize", str(passages), "-o", str(bank), "--queries", queries, "--model", "fake", *more])
+
+
+def test_command(passages: Path, demo_data: Path, tmp_path: Path) -> None:
+    banks = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"]
+    for bank in banks:
+        command(passages, bank, demo_data)
+    assert banks[0].read_bytes() == banks[1].read_bytes()
+    made = read_bank(banks[0])
+    assert len(made.queries) == 8
+    assert made.kinds == {"nugget"}
+    assert {entry.importance for query in made for entry in query.entries.values()} == {"vital", "okay"}
+    assert not journal_path(banks[0]).exists()
+
+
+def test_umbrela_labels_of_the_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
+    graded, bank = tmp_path / "graded.jsonl", tmp_path / "bank.jsonl"
+    queries = str(demo_data / "queries.jsonl")
+    main(["-q", "grade", str(passages), "-o", str(graded), "--queries", queries, "--model", "fake",
+          "--prompt-class", "Umbrela"])  # fmt: skip
+    command(graded, bank, demo_data, "--judgments", "umbrela", "--min-judgment", "2")
+    records = [line.info["nuggetizer"] for line in read_bank(bank).lines]
+    assert {(record["judgments"], record["judge"]) for record in records} == {("umbrela", "fake")}
+
+
+def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
+    bank, trace = tmp_path / "bank.jsonl", tmp_path / "trace.jsonl"
+    command(passages, bank, demo_data, "--trace", str(trace), "--max-queries", "2")
+    windows = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+    assert [(window["query_id"], window["window"]) for window in windows] == [
+        ("007", 1), ("007", 2), ("d01", 1), ("d01", 2)
+    ]  # fmt: skip
+    assert [len(window["passages"]) for window in windows] == [10, 3, 10, 3]
+    assert all("windows" not in line.info for line in read_bank(bank).lines)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--judgments", "umbrela"], "holds no UMBRELA labels"),
+        (["--min-judgment", "9"], "is judged 9 or better (161 are judged)"),
+        (["--ranking", "bm52"], "Did you mean 'bm25'?"),
+        (["--model", "bundled"], "The prompt NuggetCreation lists many texts"),
+        (["--trace", "bank.jsonl"], "is the output: name another file with --trace"),
+    ],
+)
+def test_one_sentence(
+    more: list[str],
+    words: str,
+    passages: Path,
+    demo_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        command(passages, Path("bank.jsonl"), demo_data, *more)
+    assert stop.value.code == 1
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert not Path("bank.jsonl").exists()
+
+
+def test_a_model_that_never_lists_anything(
+    passages: Path, demo_data: Path, tmp_path: Path, backend: Callable[[FakeLLM], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    backend(FakeLLM(lambda request: "No."))
+    with pytest.raises(SystemExit):
+        command(passages, tmp_path / "bank.jsonl", demo_data)
+    assert "gave no nuggets for 8 queries; 8 times: no reply listed any." in capsys.readouterr().err
+
+
+KILLED = """
+import sys, time
+from exam_pp.cli.main import main
+from exam_pp.llm import fake
+answer = fake.lexical_reply
+fake.FakeLLM.batch_size = 2
+def slow(request):
+    time.sleep(0.02)
+    with open(sys.argv[1], "a") as calls:
+        calls.write(".")
+    return answer(request)
+fake.lexical_reply = slow
+main(sys.argv[2:])
+"""
+
+
+def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -> None:
+    """kill -9 at random moments: finished batches are not asked again, and the bank is the same."""
+    whole, bank, calls = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl", tmp_path / "calls"
+    command(passages, whole, demo_data)
+    queries = str(demo_data / "queries.jsonl")
+    arguments = ["-q", "nuggetize", passages, "-o", bank, "--queries", queries, "--model", "fake"]
+    run_it = [sys.executable, "-c", KILLED, *map(str, (calls, *arguments))]
+    calls.touch()
+    chance = random.Random(3)
+    for _ in range(3):
+        process = subprocess.Popen(run_it)
+        enough = calls.stat().st_size + chance.randint(3, 8)
+        while process.poll() is None and calls.stat().st_size < enough:
+            time.sleep(0.005)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL, "it was still running"
+    subprocess.run(run_it, check=True)
+    assert bank.read_bytes() == whole.read_bytes()
+    assert not journal_path(bank).exists()
+    windows, importance = 16, 12
+    assert windows + importance <= calls.stat().st_size <= windows + importance + 3 * 2
+
+
+def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
+    """A real Llama with a chat template, made on the spot to reply with lists."""
+    torch = pytest.importorskip("torch")
+    from tests.llm import small_models
+
+    torch.set_num_threads(1)
+    query = Segments("q1", "ocean tides", [("p1", "The Moon pulls."), ("p2", "The Sun too.")])
+    asked: list[Request] = []
+
+    def note(request: Request) -> str:
+        asked.append(request)
+        return '["Moon pulls", "Sun pulls"]' if is_creation(request) else "['okay', 'vital']"
+
+    run([query], note)
+    answers = ['```python\n["Moon pulls", "Sun pulls"]\n```', "['okay', 'vital']"]
+    tokenizer = small_models.byte_tokenizer([*(request.text for request in asked), *answers], chat=True)
+    prompts = [as_messages(request.parts) for request in asked]
+    small_models.save_llama(tmp_path / "model", tokenizer, prompts, answers, 1.0)
+    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
+    (line,) = nuggetize(
+        [query],
+        Answerer(llm, Journal(None)),
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=NuggetizeOptions(),
+    )
+    assert [(item.text, item.importance) for item in line.items] == [
+        ("Sun pulls", "vital"), ("Moon pulls", "okay"),
+    ]  # fmt: skip

@@ -1,0 +1,131 @@
+"""Which passages nuggets are made of, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exam_pp.data_model import QueryPassages, parse_object
+from exam_pp.errors import SelectionError
+from exam_pp.phases.banks.relevant_passages import Relevance, relevant_passages
+
+
+def passage(name: str, ranks: dict[str, int], judged: tuple[int, ...] = (), **keys: Any) -> dict[str, Any]:
+    return {
+        "paragraph_id": name,
+        "text": f"Text of {name}.",
+        "paragraph_data": {
+            "judgments": [
+                {"paragraphId": name, "query": "q", "relevance": grade, "titleQuery": "q"} for grade in judged
+            ],
+            "rankings": [
+                {"method": system, "paragraphId": name, "queryId": "q", "rank": rank, "score": -rank}
+                for system, rank in ranks.items()
+            ],
+        },
+        **keys,
+    }
+
+
+def umbrela(label: int, model: str = "m") -> dict[str, Any]:
+    return {
+        "grades": [
+            {
+                "correctAnswered": label > 0, "answer": str(label), "llm": model, "llm_options": {},
+                "prompt_info": {"prompt_class": "Umbrela"}, "self_ratings": label,
+                "prompt_type": "direct_grading",
+            }
+        ]
+    }  # fmt: skip
+
+
+def query(*passages: dict[str, Any], name: str = "q") -> QueryPassages:
+    return parse_object([name, list(passages)])
+
+
+def order(queries: list[QueryPassages], **options: Any) -> dict[str, list[str]]:
+    found = relevant_passages(queries, Relevance(**options), "file")
+    return {name: [passage_id for passage_id, _ in passages] for name, passages in found.queries.items()}
+
+
+def test_a_passage_that_a_system_ranks_twice_has_its_better_rank() -> None:
+    twice = passage("a", {"s": 1}, (1,))
+    rankings = twice["paragraph_data"]["rankings"]
+    rankings.append(rankings[0] | {"rank": 9})
+    assert order([query(passage("b", {"s": 2}, (1,)), twice)]) == {"q": ["a", "b"]}
+
+
+def test_one_systems_order_and_unranked_passages_last() -> None:
+    found = query(
+        passage("a", {"s": 3}, (1,)), passage("u", {}, (3,)), passage("b", {"s": 1}, (1,)),
+        passage("c", {"s": 2}, (0,)),
+    )  # fmt: skip
+    assert order([found]) == {"q": ["b", "a", "u"]}
+    assert order([found], min_judgment=0) == {"q": ["b", "c", "a", "u"]}
+
+
+def test_several_systems_are_fused_by_reciprocal_rank() -> None:
+    """By hand: a has 1/61 + 1/63, b 1/62 + 1/62, c 1/63."""
+    found = query(
+        passage("c", {"s": 3}, (1,)),
+        passage("a", {"s": 1, "t": 3}, (1,)),
+        passage("b", {"s": 2, "t": 2}, (1,)),
+    )
+    assert 1 / 63 < 2 / 62 < 1 / 61 + 1 / 63
+    assert order([found]) == {"q": ["a", "b", "c"]}
+    assert order([found], ranking="t") == {"q": ["b", "a", "c"]}
+
+
+def test_ranks_may_count_from_zero() -> None:
+    """A system that counts from 0 anywhere counts so everywhere; else it would weigh more."""
+    found = query(passage("a", {"zero": 1}, (1,)), passage("b", {"one": 1}, (1,)))
+    other = query(passage("c", {"zero": 0}, (1,)), name="r")
+    assert order([found, other]) == {"q": ["b", "a"], "r": ["c"]}
+
+
+def test_the_highest_of_several_judgments_and_queries_on_two_lines() -> None:
+    first = query(passage("a", {"s": 2}, (0, 2)), passage("b", {"s": 5}, (-1,)))
+    assert order([first, query(passage("c", {"s": 1}, (1,)))]) == {"q": ["c", "a"]}
+
+
+def test_umbrela_labels() -> None:
+    found = query(
+        passage("a", {"s": 1}, (3,), **umbrela(0)),
+        passage("b", {"s": 2}, **umbrela(1)),
+        passage("c", {"s": 3}),
+    )
+    assert order([found], source="umbrela") == {"q": ["b"]}
+    assert order([found], source="human") == {"q": ["a"]}
+
+
+def test_umbrela_labels_of_two_models() -> None:
+    found = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
+    with pytest.raises(SelectionError, match=r"several models: choose one with --judge: 'one' \(1 passage\)"):
+        order([found], source="umbrela")
+    assert order([found], source="umbrela", judge="two") == {"q": ["b"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "holds no judgments of people"),
+        ({"source": "umbrela"}, "holds no UMBRELA labels: run"),
+        ({"source": "umbrela", "judge": "m"}, "holds no UMBRELA labels by the model 'm'"),
+    ],
+)
+def test_no_labels(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(SelectionError, match=words):
+        order([query(passage("a", {"s": 1}))], **options)
+
+
+def test_an_unknown_ranking() -> None:
+    with pytest.raises(SelectionError, match=r"no system 'bm52'\. Did you mean 'bm25'\?"):
+        order([query(passage("a", {"bm25": 1}, (1,)))], ranking="bm52")
+
+
+def test_passages_without_text_are_counted() -> None:
+    found = relevant_passages(
+        [query(passage("a", {"s": 1}, (1,), text=" "), passage("b", {"s": 2}, (1,)))], Relevance(), "file"
+    )
+    assert (found.queries, found.without_text) == ({"q": [("b", "Text of b.")]}, 1)

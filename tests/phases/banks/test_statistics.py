@@ -1,0 +1,132 @@
+"""What `show`, `stats`, `lint`, `diff` and `merge` say about banks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.phases.banks.compare import differences
+from exam_pp.phases.banks.statistics import lint
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.test_bank import entry_id
+
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def entry(text: str, key: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"query_id": "q1", "nugget_id": key or entry_id("q1", text), "nugget_text": text, **more}
+
+
+def line(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"query_id": "q1", "query_text": "rock n roll", "items": list(items), **more}
+
+
+def test_lint(write_jsonl: WriteLines) -> None:
+    items = [
+        entry("Rooted in blues"),
+        entry("rooted in  blues."),
+        entry("Country music"),
+        entry("Elvis", entry_id("q1", "Presley")),
+        entry("Evolved from rhythm and blues"),
+        entry("Chuck Berry", importance="high"),
+        entry("Bill Haley", "q1/x"),
+        entry("Bill Haley", "q1/x"),
+        entry(" ", "q1/y"),
+    ]
+    bank = write_jsonl("bank.jsonl", [line(*items), {"query_id": "q2", "items": []}])
+    found = [(p.severity, p.query_id, p.problem) for p in lint(read_bank(bank))]
+    assert found == [
+        ("error", "q1", "repeats 'Rooted in blues'"),
+        ("warning", "q2", "the query has no text"),
+        ("error", "q2", "the query has no entries"),
+        ("warning", "q1", "the id is that of other words: grades of the old words count for the new ones"),
+        ("warning", "q1", "has more than 4 words"),
+        ("warning", "q1", "the importance 'high' is neither vital nor okay"),
+        ("error", "q1", "the text is empty"),
+        ("error", "q1", "the id occurs 2 times"),
+    ]
+
+
+@pytest.mark.parametrize(("info", "importance"), [({"nuggetizer": {}}, {}), (None, {"importance": "vital"})])
+def test_nuggets_of_autonuggetizer_are_longer(
+    info: Any, importance: dict[str, str], write_jsonl: WriteLines
+) -> None:
+    items = [entry("Evolved from rhythm and blues", **importance), entry("a " * 13, **importance)]
+    bank = write_jsonl("bank.jsonl", [line(*items, info=info)])
+    assert [p.problem for p in lint(read_bank(bank))] == ["has more than 12 words"]
+
+
+def test_what_is_nearly_the_same_is_a_warning(write_jsonl: WriteLines) -> None:
+    items = [entry("the age of the universe by Hubble"), entry("the universe's age by Hubble")]
+    (problem,) = (p for p in lint(read_bank(write_jsonl("b.jsonl", [line(*items)]))) if "nearly" in p.problem)
+    assert (problem.severity, problem.text) == ("warning", "the universe's age by Hubble")
+
+
+def test_lint_tells_by_its_exit_code(
+    write_jsonl: WriteLines, demo_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["bank", "lint", str(demo_data / "questions.jsonl")])
+    assert capsys.readouterr().out == "8 queries, 83 entries: 0 errors, 0 warnings.\n"
+    with pytest.raises(SystemExit) as stop:
+        main(["bank", "lint", str(write_jsonl("bad.jsonl", [line(entry("a", "1"), entry("A.", "2"))]))])
+    assert stop.value.code == 1
+    assert "repeats 'a'" in capsys.readouterr().out
+
+
+def test_published_banks_have_no_errors(shared_data: Path) -> None:
+    """540 questions and 540 nuggets; the ids are the digests of the texts."""
+    for name in ("questions", "nuggets"):
+        problems = list(lint(read_bank(shared_data / "dl20" / f"dl20-{name}.jsonl.gz")))
+        assert not [p for p in problems if p.severity == "error" or p.problem.startswith("the id")]
+
+
+def test_show_and_stats(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bank = str(demo_data / "nuggets.jsonl")
+    main(["bank", "show", bank, "--query", "d07", "--format", "tsv"])
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0].split("\t") == ["query_id", "facet", "kind", "entry", "importance", "entry_id"]
+    assert {row.split("\t")[1] for row in rows[1:]} == {"colony", "dance", "threats"}
+    main(["bank", "stats", bank, "--format", "tsv"])
+    stats = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
+    assert (stats["nuggets"], stats["importance vital"], stats["facets"]) == ("82", "47", "3")
+    with pytest.raises(SystemExit):
+        main(["bank", "show", bank, "--query", "d99"])
+    assert "has no query 'd99'." in capsys.readouterr().err
+
+
+def test_differences(write_jsonl: WriteLines) -> None:
+    old = write_jsonl("old.jsonl", [line(entry("a", "1"), entry("b", "2"), entry("c", "3"))])
+    history = [{"op": "reword", "id": "2", "new_id": "2b"}, {"op": "reword", "id": "2b", "new_id": "2c"}]
+    new = write_jsonl(
+        "new.jsonl",
+        [line(entry("a", "1", weight=2.0), entry("B!", "2c"), entry("d", "4"), info={"history": history})],
+    )
+    found = differences(read_bank(old), read_bank(new))
+    assert [(d.entry_id, d.change, d.before, d.after) for d in found] == [
+        ("1", "weight", "1.0", "2.0"),
+        ("2", "reworded", "b", "B!"),
+        ("3", "removed", "c", None),
+        ("4", "added", None, "d"),
+    ]
+    assert differences(read_bank(old), read_bank(old)) == []
+
+
+def test_merge_conflicts(write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = write_jsonl("first.jsonl", [line(entry("a", "q1/1"))])
+    for name, other, words in (
+        ("text", line(entry("b", "q1/1")), "the entry 'q1/1' is 'b' here, 'a' in another bank."),
+        ("query", line(entry("c", "q1/2"), query_text="jazz"), "is 'jazz' here and 'rock n roll' in another"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["bank", "merge", str(first), str(write_jsonl(name, [other])), "-o", str(tmp_path / "out")])
+        assert words in capsys.readouterr().err
+    second = write_jsonl("second.jsonl", [line(entry("a", "q1/1"), entry("c", "q1/2"), info={"by": "x"})])
+    main(["-q", "bank", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
+    (merged,) = [json.loads(text) for text in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
+    assert [item["nugget_text"] for item in merged["items"]] == ["a", "c"]
+    assert merged["info"] == {"merged": [{"by": "x"}]}

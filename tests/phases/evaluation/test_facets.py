@@ -1,0 +1,146 @@
+"""Rubric-Qrels and judgments by facet, in TREC CAR's style: ``query/facet``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.results import Qrel
+from tests.conftest import passage, rubric
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+
+
+def judged(passage_id: str, ratings: dict[str, int], facet: str, relevance: int) -> dict[str, Any]:
+    judgment = {"paragraphId": passage_id, "query": f"q/{facet}", "relevance": relevance, "titleQuery": "q"}
+    rankings = [
+        {"method": "of facets", "paragraphId": passage_id, "queryId": f"q/{facet}", "rank": 1, "score": 1.0},
+        {
+            "method": "of titles",
+            "paragraphId": passage_id,
+            "queryId": "q",
+            "rank": int(passage_id[1]),
+            "score": 1.0,
+        },
+    ]
+    data = {"judgments": [judgment], "rankings": rankings}
+    return passage(passage_id, paragraph_data=data, exam_grades=[rubric(ratings)])
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteJsonl) -> Path:
+    return write_jsonl(
+        "facets.jsonl",
+        [
+            [
+                "q",
+                [
+                    judged("p1", {"q/one/a": 5, "q/two/b": 1}, "one", 3),
+                    judged("p2", {"q/one/a": 0, "q/two/b": 4}, "two", 2),
+                    judged("p3", {"q/two/b": 0}, "two", 0),
+                ],
+            ]
+        ],
+    )
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteJsonl) -> Path:
+    """The bank says that both entries are of one facet, whatever their ids say; one has none."""
+    lines = [
+        {
+            "query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t",
+            "items": [
+                {"query_id": "q", "question_id": key, "question_text": key} for key in ("q/one/a", "q/two/b")
+            ],
+        }
+    ]  # fmt: skip
+    return write_jsonl("bank.jsonl", lines)
+
+
+def test_labels_of_a_facet_come_from_its_own_entries(graded: Path) -> None:
+    assert evaluate.qrels(graded).qrels == [Qrel("q", "p1", 5), Qrel("q", "p2", 4), Qrel("q", "p3", 0)]
+    assert evaluate.qrels(graded, facets="facet").qrels == [
+        Qrel("q/one", "p1", 5), Qrel("q/one", "p2", 0),
+        Qrel("q/two", "p1", 1), Qrel("q/two", "p2", 4), Qrel("q/two", "p3", 0),
+    ]  # fmt: skip
+
+
+def test_counts_are_of_a_facet_s_entries(graded: Path, bank: Path) -> None:
+    assert evaluate.qrels(graded, label="count", min_grade=1, facets="facet").qrels[2] == Qrel(
+        "q/two", "p1", 1
+    )
+    assert evaluate.qrels(graded, label="count", min_grade=1).qrels[0] == Qrel("q", "p1", 2)
+    of_bank = evaluate.qrels(graded, bank=bank, label="count", min_grade=1, facets="facet")
+    assert of_bank.qrels[0] == Qrel("q/same", "p1", 2)
+
+
+def test_a_facet_of_an_entry_comes_before_that_of_its_line(graded: Path, write_jsonl: WriteJsonl) -> None:
+    items = [
+        {"query_id": "q", "question_id": "q/one/a", "question_text": "a", "facet_id": "own"},
+        {"query_id": "q", "question_id": "q/two/b", "question_text": "b"},
+    ]
+    line = {"query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t", "items": items}
+    labels = evaluate.qrels(graded, bank=write_jsonl("own.jsonl", [line]), facets="facet").qrels
+
+    assert [label for label in labels if label.passage_id == "p1"] == [
+        Qrel("q/own", "p1", 5), Qrel("q/same", "p1", 1)
+    ]  # fmt: skip
+
+
+def test_judgments_of_facets(graded: Path) -> None:
+    assert evaluate.judgments(graded)[0] == Qrel("q", "p1", 3)
+    assert evaluate.judgments(graded, facets="facet") == [
+        Qrel("q/one", "p1", 3), Qrel("q/two", "p2", 2), Qrel("q/two", "p3", 0)
+    ]  # fmt: skip
+
+
+def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
+    """A ranking of the title stands for each of its facets."""
+    labels = evaluate.qrels(graded, facets="facet")
+    scores = score_rankings(labels.qrels, graded, ["RR"], min_grade=4, facets="facet").scores
+
+    assert {(s.system, s.query_id): s.value for s in scores} == {
+        ("of facets", "q/one"): 1.0,  # p1 at rank 1
+        ("of facets", "q/two"): 1.0,  # p2 and p3 both have rank 1, p2 comes first in the file
+        ("of titles", "q/one"): 1.0,
+        ("of titles", "q/two"): 0.5,
+    }
+
+
+def test_a_query_whose_id_begins_as_another_is_no_facet_of_it(write_jsonl: WriteJsonl) -> None:
+    """q has no grades; its ranking must not be taken for one of q/1."""
+
+    def ranked(passage_id: str, query_id: str, grades: list[Any]) -> dict[str, Any]:
+        place = {"method": "s", "paragraphId": passage_id, "queryId": query_id, "rank": 1, "score": 1.0}
+        return passage(passage_id, paragraph_data={"rankings": [place]}, exam_grades=grades)
+
+    lines = [
+        ["q", [ranked("p1", "q", [])]],
+        ["q/1", [ranked("p2", "q/1", [rubric({"e": 0})]), passage("p1", exam_grades=[rubric({"e": 5})])]],
+    ]
+    path = write_jsonl("slash.jsonl", lines)
+    scores = score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4).scores
+
+    assert [(s.query_id, s.value) for s in scores] == [("q/1", 0.0)]
+
+
+def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.run").write_text("q/one Q0 p2 1 2 t\nq/one Q0 p1 2 1 t\nq/two Q0 p2 1 2 t\n")
+    evaluation = score_runs(
+        evaluate.qrels(graded, facets="facet").qrels, tmp_path / "s.run", ["RR"], min_grade=4
+    )
+
+    assert [row.mean for row in standings(evaluation.scores)] == [0.75]
+
+
+def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:
+    with pytest.raises(SelectionError, match="belongs to a facet"):
+        evaluate.qrels(tiny_passages, facets="facet")

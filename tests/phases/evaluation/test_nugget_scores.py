@@ -1,0 +1,481 @@
+"""Nugget scores of files: means over the bank's queries, what is missing, several graders, layouts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_conditions
+from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.results import Score
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.trec.score_rows import read_score_rows
+from tests.conftest import passage, rubric
+from tests.phases.nugget_material import answer, assigned, bank_line
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteJsonl) -> Path:
+    return write_jsonl("nuggets.jsonl", [bank_line("q1", "vvo"), bank_line("q2", "vo")])
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteJsonl) -> Path:
+    """`full` answers both queries, `half` the first one alone; `half` is labelled badly in one place."""
+    return write_jsonl(
+        "answers.jsonl",
+        [
+            [
+                "q1",
+                [answer("full", "q1", "SPS", "one two three four"), answer("half", "q1", "S-N", "one two")],
+            ],
+            ["q2", [answer("full", "q2", "SN", "one two")]],
+        ],
+    )
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: object) -> str:
+        main([str(argument) for argument in arguments])
+        return capfd.readouterr().out
+
+    return call
+
+
+def only(found: dict[str, Evaluation]) -> Evaluation:
+    (evaluation,) = found.values()
+    return evaluation
+
+
+def means(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+    return {(row.system, row.metric): row.mean for row in standings(evaluation.scores)}
+
+
+def scores(evaluation: Evaluation, system: str, query_id: str) -> dict[str, float]:
+    found = [s for s in evaluation.scores if (s.system, s.query_id) == (system, query_id)]
+    return {score.metric: score.value for score in found}
+
+
+def rows_of(report: Report) -> list[dict[str, Any]]:
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def notes_of(report: Report) -> str:
+    return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:
+    line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
+    found = only(nugget_evaluations(write_jsonl("twice.jsonl", [line, line]), bank))
+    assert scores(found, "a", "q1")["L"] == 4
+
+
+def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
+    """A missing answer scores 0, length included; an ungraded nugget counts 0 and gives a bound."""
+    evaluation = only(nugget_evaluations(graded, bank))
+
+    assert scores(evaluation, "full", "q1") == {
+        "V_strict": 0.5, "V": 0.75, "W_strict": 0.6, "W": 0.8, "A_strict": 2 / 3, "A": 5 / 6, "L": 4,
+    }  # fmt: skip
+    assert scores(evaluation, "half", "q1")["V"] == 0.5
+    assert set(scores(evaluation, "half", "q2").values()) == {0}
+    found = means(evaluation)
+    assert found["half", "V_strict"] == 0.25
+    assert found["half", "L"] == 1
+    assert found["full", "V"] == (0.75 + 1) / 2
+    assert Score("half", "q1", "V_strict", 1.0) in evaluation.best_case
+    assert "1 pair of an answer and a nugget is ungraded" in " ".join(evaluation.notes)
+    assert "half has no answer to 1 query (q2): 0 there." in evaluation.notes
+
+
+def test_a_query_called_as_the_mean_is_refused(write_jsonl: WriteJsonl) -> None:
+    graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
+    with pytest.raises(SelectionError, match="give it another name"):
+        nugget_evaluations(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
+
+
+def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """TREC RAG 2024 has such a run: all 0 in Table 8."""
+    empty = answer("silent", "q1", "", " ")
+    graded = write_jsonl("answers.jsonl", [["q1", [answer("full", "q1", "SSS"), empty]]])
+    evaluation = only(nugget_evaluations(graded, bank))
+
+    assert {value for (system, _), value in means(evaluation).items() if system == "silent"} == {0}
+    assert evaluation.best_case == [], "nothing is ungraded"
+    assert "No system answers 1 query (q2) of the bank" in " ".join(evaluation.notes)
+
+
+def test_queries_without_vital_nuggets_are_left_out_of_v(write_jsonl: WriteJsonl) -> None:
+    bank = write_jsonl("bank.jsonl", [bank_line("q1", "vo"), bank_line("q2", "oo"), bank_line("q3", "?")])
+    lines = [
+        ["q1", [answer("a", "q1", "NS")]],
+        ["q2", [answer("a", "q2", "SS")]],
+        ["q3", [answer("a", "q3", "S")]],
+    ]
+    evaluation = only(nugget_evaluations(write_jsonl("g.jsonl", lines), bank))
+
+    found = means(evaluation)
+    assert found["a", "V_strict"] == 0, "the mean over q1 alone"
+    assert found["a", "W"] == (1 / 3 + 1) / 2
+    assert found["a", "A"] == (0.5 + 1 + 1) / 3
+    notes = " ".join(evaluation.notes)
+    assert "No vital nugget for 2 queries (q2, q3)" in notes
+    assert "No vital and no okay nugget for 1 query (q3)" in notes
+    assert "1 nugget is neither vital nor okay" in notes
+
+
+def test_repeated_nuggets_count_each_with_its_own_label(write_jsonl: WriteJsonl) -> None:
+    """As published: topic 2024-79113 of TREC RAG 2024 has a nugget twice, once supported."""
+    line = bank_line("q1", "vov")
+    line["items"][1]["nugget_id"] = line["items"][0]["nugget_id"]
+    grades = assigned("q1", "SNP")
+    grades["assignments"][1]["nugget_id"] = "q1/n1"
+    given = answer("a", "q1", "")
+    given["exam_grades"] = [grades]
+    evaluation = only(
+        nugget_evaluations(write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("b.jsonl", [line]))
+    )
+
+    assert scores(evaluation, "a", "q1") == {
+        "V_strict": 0.5, "V": 0.75, "W_strict": 0.4, "W": 0.6, "A_strict": 1 / 3, "A": 0.5, "L": 3,
+    }  # fmt: skip
+    assert "1 nugget repeats another one" in " ".join(evaluation.notes)
+
+
+def test_parts_of_an_answer_are_united(write_jsonl: WriteJsonl, bank: Path) -> None:
+    parts = [answer("a", "q1", "NPN", "one two", part=1), answer("a", "q1", "SNN", "three", part=2)]
+    evaluation = only(nugget_evaluations(write_jsonl("g.jsonl", [["q1", parts]]), bank))
+
+    assert scores(evaluation, "a", "q1")["V"] == 0.75, "the best label of each nugget"
+    assert scores(evaluation, "a", "q1")["L"] == 3
+    assert "Answers are in several passages for 1 system (a)" in " ".join(evaluation.notes)
+
+
+def test_queries_that_a_grader_left_out_are_told(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """People label few topics; means stay over the bank's queries unless they are restricted."""
+    lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
+    found = nugget_evaluations(write_jsonl("g.jsonl", lines), bank)
+
+    assert means(found["human:ann"])["a", "A"] == 0.5
+    assert "This grader labelled no answer to 1 query (q2)" in " ".join(found["human:ann"].notes)
+    assert "labelled no answer" not in " ".join(found["judge"].notes)
+
+
+def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path) -> None:
+    given = answer("a", "q1", "NNN")
+    given["exam_grades"].append(assigned("q1", "S"))
+    graded = write_jsonl("g.jsonl", [["q1", [given]]])
+
+    assert scores(only(nugget_evaluations(graded, bank)), "a", "q1")["V_strict"] == 0.5
+    first = only(nugget_evaluations(graded, bank, grade_filter=GradeFilter(choice="first")))
+    assert scores(first, "a", "q1")["V_strict"] == 0
+
+
+def test_ratings_of_a_person_with_the_prompt_are_labels(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """A review writes ratings; beside them there may be no labels."""
+    given = answer("a", "q1", "", human_ann="SNP")
+    for grades in given["exam_grades"]:
+        del grades["assignments"]
+    graded = write_jsonl("g.jsonl", [["q1", [given]]])
+
+    assert scores(only(nugget_evaluations(graded, bank)), "a", "q1")["A"] == 0.5
+
+
+def test_retrieved_passages_are_no_answers(write_jsonl: WriteJsonl, bank: Path) -> None:
+    ranking = {"method": "bm25", "paragraphId": "d1", "queryId": "q1", "rank": 1, "score": 1.0}
+    retrieved = passage(
+        "d1", paragraph_data={"judgments": [], "rankings": [ranking]}, exam_grades=[rubric({"q1/n1": 5})]
+    )
+    graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "SSS"), retrieved]]])
+    evaluation = only(nugget_evaluations(graded, bank))
+
+    assert evaluation.systems == ["a"]
+    assert "Left out: 1 system (bm25) without an assignment" in " ".join(evaluation.notes)
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "error"),
+    [
+        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* it holds"),
+        ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, "No nugget assignments .* match"),
+        ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* ranks"),
+        ([["q9", [answer("a", "q9", "S")]]], {}, "None of the nuggets"),
+    ],
+)  # fmt: skip
+def test_nothing_to_score(
+    write_jsonl: WriteJsonl, bank: Path, lines: list[Any], options: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(SelectionError, match=error):
+        nugget_evaluations(write_jsonl("g.jsonl", lines), bank, grade_filter=GradeFilter(**options))
+
+
+def test_a_bank_of_questions_has_no_nugget_scores(graded: Path, tiny_bank: Path) -> None:
+    with pytest.raises(SelectionError, match="needs a bank of nuggets"):
+        nugget_evaluations(graded, tiny_bank)
+
+
+def test_two_versions_of_the_words_are_not_mixed(write_jsonl: WriteJsonl, bank: Path) -> None:
+    given = answer("a", "q1", "SSS")
+    for number, info in enumerate(("1" * 16, "2" * 16)):
+        grades = given["exam_grades"][0] if not number else assigned("q1", "NNN")
+        grades["prompt_info"] = {"prompt_class": "NuggetAssignment", "prompt_hash": info}
+        given["exam_grades"][number:] = [grades]
+    graded = write_jsonl("g.jsonl", [["q1", [given]]])
+
+    with pytest.raises(SelectionError, match="2 versions"):
+        nugget_evaluations(graded, bank)
+    chosen = only(nugget_evaluations(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
+    assert scores(chosen, "a", "q1")["A"] == 0
+
+
+def test_the_queries_of_a_file(graded: Path, bank: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\ttext\n")
+    evaluation = only(nugget_evaluations(graded, bank, queries=queries))
+
+    assert means(evaluation)["half", "L"] == 2
+    queries.write_text("q9\ttext\n")
+    with pytest.raises(SelectionError, match="None of the queries"):
+        nugget_evaluations(graded, bank, queries=queries)
+
+
+def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> None:
+    types = tmp_path / "types.tsv"
+    types.write_text("run_id\ttask\nfull\tRAG\nhalf\tAG\n")
+    report = nugget_report(read_conditions([graded], [bank]), run_types=types)
+    rows = rows_of(report)
+
+    names = ["Run ID", "Task", "V_strict", "bounds", "V", "W_strict", "W", "A_strict", "A", "L"]
+    assert list(rows[0]) == names
+    assert [(row["Run ID"], row["Task"], row["L"].strip()) for row in rows] == [
+        ("full", "RAG", "3.00"),
+        ("half", "AG", "1.00"),
+    ]
+    assert rows[1]["bounds"] == "[0.2500, 0.5000]"
+    assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
+
+
+def test_scores_of_files_that_are_not_over_the_same_queries(tmp_path: Path) -> None:
+    """A run whose file lacks its hard topics would win without a word; V is undefined for a third topic."""
+    for run, topics in (("a", ["1"]), ("b", ["1", "2", "3"])):
+        rows = [{"qid": t, "all_score": 0.5} | ({} if t == "3" else {"vital_score": 0.5}) for t in topics]
+        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    notes = notes_of(nugget_report(read_conditions([tmp_path])))
+
+    assert notes == (
+        "Means over 3 queries (V 2), sorted by V. "
+        "Not over the same queries: a has V of 1 of 2. Such a mean is over its own queries alone."
+    )
+
+
+def test_intervals_and_letters(graded: Path, bank: Path) -> None:
+    statistics = Statistics("queries", significance=True, samples=200)
+    people = rows_of(nugget_report(read_conditions([graded], [bank]), statistics=statistics))
+    script = rows_of(
+        nugget_report(read_conditions([graded], [bank]), statistics=statistics, for_people=False)
+    )
+
+    assert list(people[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
+    assert people[0]["interval"].startswith("[0.5000, 1.0000]")
+    assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script[0].keys()
+
+
+def test_people_and_models_are_conditions_side_by_side(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """ManualAssign beside AutoAssign, in the leaderboard of one file."""
+    lines = [
+        ["q1", [answer("a", "q1", "SSS", human_ann="NNN"), answer("b", "q1", "NNN", human_ann="SNN")]],
+        ["q2", [answer("a", "q2", "SS", human_ann="SN"), answer("b", "q2", "SN", human_ann="SN")]],
+    ]
+    conditions = read_conditions([write_jsonl("g.jsonl", lines)], [bank])
+    rows = rows_of(nugget_report(conditions))
+
+    assert [condition.name for condition in conditions] == ["judge", "human:ann"]
+    assert [row["Run ID"] for row in rows] == ["a", "b"]
+    assert [(row["judge V_strict"], row["human:ann V_strict"]) for row in rows] == [(1, 0.5), (0.5, 0.75)]
+    assert list(rows[0]).count("L") == 1
+
+
+def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank: Path) -> None:
+    """V_strict side by side, then a table for each condition; what is true of all is said once."""
+    lines = [
+        ["q1", [answer("a", "q1", "SSS", human_ann="NN?"), answer("b", "q1", "NNN", human_ann="SNN")]],
+        ["q2", [answer("a", "q2", "SS", human_ann="NN"), answer("b", "q2", "SN")]],
+    ]
+    graded = write_jsonl("g.jsonl", lines)
+    out = run("evaluate", "nuggets", graded, "--bank", bank)
+    top, judge, ann, *notes = out.split("\n\n")[1:]
+
+    assert max(map(len, out.splitlines())) <= 100
+    assert top.splitlines()[0].split() == ["Run", "ID", "judge", "V_strict", "human:ann", "V_strict", "L"]
+    assert [line.split()[:3] for line in top.splitlines()[2:]] == [
+        ["a", "1.0000", "0.0000"],
+        ["b", "0.5000", "0.2500"],
+    ]
+    assert judge.splitlines()[0] == "judge"
+    assert [line.split()[0] for line in judge.splitlines()[3:]] == ["a", "b"]
+    assert ann.splitlines()[0] == "human:ann"
+    assert "bounds" in ann
+    assert [line.split()[0] for line in ann.splitlines()[3:]] == ["b", "a"], "each by its own scores"
+    assert notes[0] == "Means over 2 queries, sorted by V_strict."
+    assert sum(note.startswith("human:ann: ") for note in notes) == len(notes) - 1
+    header = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "tsv").splitlines()[0]
+    assert {"judge A", "human:ann A"} <= set(header.split("\t")), "one table for scripts"
+
+
+def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
+    """AutoNuggets and AutoNuggets+Edits: the edited bank lost a nugget."""
+    edited = write_jsonl("edited.jsonl", [bank_line("q1", "vv"), bank_line("q2", "vo")])
+    conditions = read_conditions([graded, graded], [bank, edited], names=["Auto", "Edits"])
+
+    assert [condition.name for condition in conditions] == ["Auto", "Edits"]
+    assert [condition.means("A_strict")["full"] for condition in conditions] == [7 / 12, 0.5]
+    assert "Ignored: 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
+
+
+def test_nuggets_that_assessors_edited(
+    run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl
+) -> None:
+    """AutoNuggets+Edits: what is removed counts no more, what is new is ungraded until somebody labels it."""
+    edits = tmp_path / "edits.json"
+    changes = [
+        {"op": "remove", "query_id": "q1", "id": "q1/n2"},
+        {"op": "importance", "query_id": "q1", "id": "q1/n3", "value": "vital"},
+        {"op": "add", "query_id": "q2", "text": "a new fact"},
+    ]
+    edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "reviewer": "ann", "bank": changes}))
+    edited = tmp_path / "edited.jsonl"
+    run("bank", "apply", bank, edits, "-o", edited, "--force")
+    evaluation = only(nugget_evaluations(graded, edited))
+
+    assert scores(evaluation, "full", "q1")["V_strict"] == 1, "n1 and n3 are supported"
+    assert scores(evaluation, "full", "q2")["A"] == 1 / 3, "one of three; the new one is open"
+    assert Score("full", "q2", "A", 2 / 3) in evaluation.best_case
+    new = read_bank(edited).lines[1].items[-1].entry_id
+    manual = assigned("q2", "SN", "human:ann")
+    manual["assignments"].append({"nugget_id": new, "assignment": "support"})
+    answers = answer("full", "q2", "")
+    answers["exam_grades"] = [manual]
+    labelled = write_jsonl("manual.jsonl", [["q2", [answers]]])
+    conditions = read_conditions([graded, labelled], [edited], names=["AutoAssign", "ManualAssign"])
+    rows = rows_of(nugget_report(conditions))
+
+    assert [row["Run ID"] for row in rows] == ["full", "half"]
+    assert rows[0]["ManualAssign A"] == (0 + 2 / 3) / 2, "ann labelled the answer to q2 alone"
+    assert rows[1]["ManualAssign A"] is None
+
+
+@pytest.mark.parametrize(
+    ("banks", "names", "error"),
+    [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 name for 2 conditions")],
+)
+def test_conditions_that_do_not_fit(
+    graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str
+) -> None:
+    with pytest.raises(SelectionError, match=error):
+        read_conditions([graded, graded], [bank] * banks, names=names)
+
+
+@pytest.mark.parametrize("form", ["text", "md", "tsv", "json", "latex"])
+def test_every_format_has_the_runs(run: Run, graded: Path, bank: Path, form: str) -> None:
+    out = run("evaluate", "nuggets", graded, "--bank", bank, "--format", form)
+    assert "full" in out
+    assert "half" in out
+
+
+def test_score_rows_are_read_back(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    run("evaluate", "nuggets", graded, "--bank", bank, "--format", "jsonl", "-o", path)
+    rows = list(read_score_rows(path))
+
+    assert Score("half", "all", "V_strict", 0.25) in rows
+    again = run("evaluate", "nuggets", path, "--format", "tsv").splitlines()
+    direct = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "tsv").splitlines()
+    fields = [line.split("\t") for line in direct]
+    without_bounds = [i for i, name in enumerate(fields[0]) if not name.endswith((" case", " open"))]
+    assert [line.split("\t") for line in again] == [[line[i] for i in without_bounds] for line in fields]
+    assert run("evaluate", "nuggets", graded, "--bank", bank, "--per-query", "--format", "tsv").startswith(
+        "system\tquery\tmeasure\tvalue\nfull\tq1\tV_strict\t0.500000\n"
+    )
+
+
+def test_the_layout_of_trec_eval(run: Run, graded: Path, bank: Path) -> None:
+    out = run("evaluate", "nuggets", graded, "--bank", bank, "--format", "trec_eval")
+
+    assert all(len(line.split("\t")) == 3 for line in out.splitlines())
+    assert any(line.startswith("V_strict") for line in out.splitlines())
+
+
+def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:
+    path = tmp_path / "full.jsonl"
+    command = ("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", path)
+    run(*command, "--system", "full")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+
+    assert [line["qid"] for line in lines] == ["q1", "q2", "all"]
+    assert list(lines[0]) == [
+        "qid", "strict_vital_score", "vital_score", "strict_weighted_score", "weighted_score",
+        "strict_all_score", "all_score",
+    ]  # fmt: skip
+    assert lines[2]["vital_score"] == (0.75 + 1) / 2
+    assert read_conditions([path])[0].means("V") == {"full": (0.75 + 1) / 2}
+    with pytest.raises(SystemExit):
+        run(*command)
+
+
+def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Also where the first query has no vital nugget, and so no V_strict."""
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "o"), bank_line("q2", "v")])
+    graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "S")]], ["q2", [answer("a", "q2", "S")]]])
+    run("evaluate", "nuggets", graded, "--bank", bank, "--plot", tmp_path / "f.svg")
+    assert "V_strict" in (tmp_path / "f.svg").read_text()
+
+
+def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
+    (condition,) = read_conditions([graded], [bank], runs=["half"])
+    assert condition.evaluation.systems == ["half"]
+    assert rows_of(nugget_report([condition]))[0]["bounds"] == "[0.2500, 0.5000]"
+    with pytest.raises(SelectionError, match="No run 'third'"):
+        read_conditions([graded], [bank], runs=["third"])
+
+
+def test_run_types_that_contradict(graded: Path, bank: Path, tmp_path: Path) -> None:
+    types = tmp_path / "types.tsv"
+    types.write_text("full\tRAG\nfull\tAG\n")
+    with pytest.raises(DataError, match="two types"):
+        nugget_report(read_conditions([graded], [bank]), run_types=types)
+
+
+def test_the_scores_of_a_real_run_through_all_files(run: Run, shared_data: Path, tmp_path: Path) -> None:
+    """TREC RAG 2024: assignments in, metrics out; all 301 topics within 1e-9 of the published metrics."""
+    source, graded, bank = shared_data / "rag24", tmp_path / "graded.jsonl.gz", tmp_path / "bank.jsonl"
+    run(
+        "import", "--assignments", source / "assignments.command-r-plus.jsonl", "-o", graded,
+        "--bank-output", bank,
+    )  # fmt: skip
+    run("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", tmp_path / "m.jsonl")
+
+    published, ours = (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for path in (source / "metrics.command-r-plus.jsonl", tmp_path / "m.jsonl")
+    )
+    assert len(ours) == 302
+    for mine, theirs in zip(ours, published, strict=True):
+        assert mine.keys() == theirs.keys()
+        assert mine.pop("qid") == theirs.pop("qid")
+        assert mine == pytest.approx(theirs, abs=1e-9)

@@ -1,0 +1,133 @@
+"""Bounds of Rubric-Qrels leaderboards: what labels of ungraded passages could change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import leaderboard_report
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
+from exam_pp.reports.document import Table
+from tests.conftest import passage, rubric
+
+
+@pytest.fixture
+def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """Two entries; the second passage was asked about one of them only, the third about none."""
+
+    def ranked(passage_id: str, ratings: dict[str, int] | None, rank: int) -> dict[str, Any]:
+        entry = {"method": "in file", "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": 1.0}
+        grades = None if ratings is None else [rubric(ratings)]
+        data = {"judgments": [], "rankings": [entry]}
+        return passage(passage_id, paragraph_data=data, exam_grades=grades)
+
+    return write_jsonl(
+        "graded.jsonl",
+        [["q", [ranked("p1", {"q/a": 5, "q/b": 0}, 1), ranked("p2", {"q/a": 1}, 3), ranked("p3", None, 4)]]],
+    )
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "graded.run").write_text("q Q0 p1 1 2 t\n")
+    (folder / "partly.run").write_text("q Q0 p2 1 2 t\nq Q0 p1 2 1 t\n")
+    (folder / "unseen.run").write_text("q Q0 elsewhere 1 2 t\n")
+    return folder
+
+
+def bounds(graded: Path, runs: Path, label: Any, measure: str) -> dict[str, tuple[float, float]]:
+    labels = evaluate.qrels(graded, label=label)
+    level = 4 if label == "max" else None
+    evaluation = score_runs(labels.qrels, runs, [measure], min_grade=level, ungraded=labels.ungraded)
+    low = {score.system: score.value for score in evaluation.worst_case}
+    return {s.system: (low[s.system], s.value) for s in evaluation.best_case}
+
+
+def test_an_ungraded_passage_could_be_relevant_or_not(graded: Path, runs: Path) -> None:
+    assert bounds(graded, runs, "max", "P@1") == {"graded": (1, 1), "partly": (0, 1), "unseen": (0, 1)}
+    assert bounds(graded, runs, "binary", "RR") == {"graded": (1, 1), "partly": (0.5, 1), "unseen": (0, 1)}
+
+
+def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
+    """p2 is asked about one of two entries, below the threshold: at best it covers the other one."""
+    labels = evaluate.qrels(graded, label="count")
+
+    assert labels.ungraded is not None
+    ungraded = labels.ungraded()
+    assert ungraded.labels == {("q", "p1"): 1, ("q", "p2"): 1, ("q", "p3"): 2}
+    assert ungraded.otherwise == {"q": 2}
+
+
+def test_the_best_label_is_the_top_of_the_scale_or_what_is_above_it(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
+    """No passage has the top grade 5; a grade of 7 (of another tool, say) stays."""
+
+    def best(ratings: dict[str, int]) -> dict[tuple[str, str], int]:
+        lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
+        entries = {"a": "a", "b": "b"}
+        items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
+        bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
+        labels = evaluate.qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
+        assert labels.ungraded is not None
+        return dict(labels.ungraded().labels)
+
+    assert best({"a": 3}) == {("q", "p1"): 5, ("q", "p2"): 5}
+    assert best({"a": 3, "b": 3}) == {("q", "p1"): 3, ("q", "p2"): 5}
+    assert best({"a": 7}) == {("q", "p1"): 7, ("q", "p2"): 5}
+
+
+def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """p1 has all grades of facet one, none of facet two."""
+    passages = [
+        passage("p1", exam_grades=[rubric({"q/one/a": 3})]),
+        passage("p2", exam_grades=[rubric({"q/two/b": 0})]),
+    ]
+    labels = evaluate.qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
+    assert labels.ungraded is not None
+
+    assert labels.ungraded().labels == {
+        ("q/one", "p1"): 3, ("q/one", "p2"): 5, ("q/two", "p1"): 5, ("q/two", "p2"): 0
+    }  # fmt: skip
+
+
+def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.run").write_text("q Q0 p1 1 2 t\n")
+    labels = evaluate.qrels(graded)
+    evaluation = score_runs(labels.qrels, tmp_path / "s.run", ["nDCG@10"], ungraded=labels.ungraded)
+
+    assert (evaluation.worst_case, evaluation.best_case) == ([], [])
+
+
+def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs: Path) -> None:
+    labels = evaluate.qrels(graded)
+    evaluation = score_runs(labels.qrels, runs, ["P@1"], min_grade=4, ungraded=labels.ungraded)
+    (runs / "graded.run").write_text("q Q0 p1 1 2 t\n")
+    found = uncertainty(evaluation, Statistics()).systems
+
+    # With one query, "graded" at 1 can be reached, not passed.
+    assert not found["graded", "P(rel=4)@1"].order_open
+    three = score_runs(labels.qrels, runs, ["RR"], min_grade=4, ungraded=labels.ungraded)
+    found = uncertainty(three, Statistics()).systems
+    assert found["partly", "RR(rel=4)"].order_open
+    assert found["unseen", "RR(rel=4)"].order_open
+    table = leaderboard_report(three, "t", for_people=False).blocks[0]
+    assert isinstance(table, Table)
+    assert table.columns[3:] == ["RR(rel=4) worst case", "RR(rel=4) best case", "RR(rel=4) order open"]
+    assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]
+
+
+def test_a_rank_that_the_file_lacks_is_no_ungraded_passage(graded: Path) -> None:
+    labels = evaluate.qrels(graded)
+    evaluation = score_rankings(labels.qrels, graded, ["P@2", "P@4"], min_grade=4, ungraded=labels.ungraded)
+
+    # The place 2 is empty: P@2 is certain; at places 3 and 4 are p2 (in part) and p3 (not graded).
+    assert [(s.metric, s.value) for s in evaluation.best_case] == [("P(rel=4)@4", 0.75)]
+    assert [(s.metric, s.value) for s in evaluation.worst_case] == [("P(rel=4)@4", 0.25)]

@@ -1,0 +1,454 @@
+"""Evaluation of files: query sets, notes, real data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.analysis.correlation import correlation
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import (
+    leaderboard_report,
+    official_json,
+    per_query_report,
+    published_cover,
+)
+from exam_pp.phases.evaluation.result import returned_nothing
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
+from tests.conftest import passage, rubric
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+
+
+def ranked(passage_id: str, ratings: dict[str, int], **ranks: int) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": 1.0}
+        for system, rank in ranks.items()
+    ]
+    data = {"judgments": [], "rankings": rankings}
+    return passage(passage_id, paragraph_data=data, exam_grades=[rubric(ratings)])
+
+
+def means(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+    return {(row.system, row.metric): row.mean for row in standings(evaluation.scores)}
+
+
+def rows_of(report: Report) -> list[dict[str, Any]]:
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def notes_of(report: Report) -> str:
+    return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+@pytest.fixture
+def graded(write_jsonl: WriteJsonl) -> Path:
+    return write_jsonl(
+        "ranked.jsonl",
+        [
+            ["q1", [ranked("p1", {"q1/a": 5, "q1/b": 0}, easy=1, all=1), ranked("p2", {"q1/b": 4}, all=2)]],
+            ["q2", [ranked("p3", {"q2/a": 4, "q2/b": 4}, all=1)]],
+            ["q3", [passage("p4")]],
+        ],
+    )
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteJsonl) -> Path:
+    lines = [
+        {
+            "query_id": query,
+            "test_collection": "t",
+            "query_text": query,
+            "items": [
+                {"query_id": query, "question_id": f"{query}/{e}", "question_text": f"{e}?"} for e in "abc"
+            ],
+        }
+        for query in ("q1", "q2", "q3", "q4")
+    ]
+    return write_jsonl("bank.jsonl", lines)
+
+
+def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:
+    """A system that answers its easy queries only does not win: it scores 0 elsewhere."""
+    evaluation = evaluate.cover(graded, bank=bank)
+    name = "Cover(min_grade=4)@20"
+
+    assert means(evaluation)["easy", name] == pytest.approx(1 / 6)
+    assert means(evaluation)["all", name] == pytest.approx(2 / 3)
+    assert means(evaluation)[OVERALL_SYSTEM, name] == pytest.approx(2 / 3)
+    assert any("2 queries (q3, q4) of the bank without a graded passage" in note for note in evaluation.notes)
+    assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
+    missing = "Nothing returned for 1 query (q2), scored as an empty ranking: easy."
+    assert missing in evaluation.notes
+    assert missing in score_rankings(evaluate.qrels(graded).qrels, graded, ["RR"]).notes
+
+
+def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
+    evaluation = evaluate.cover(graded, bank=bank, missing_queries="skip")
+
+    assert means(evaluation)["easy", "Cover(min_grade=4)@20"] == pytest.approx(1 / 3)
+    assert not any("Nothing returned" in note for note in evaluation.notes)
+    assert rows_of(leaderboard_report(evaluation, ""))[1]["queries"] == 1
+
+
+def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
+    evaluation = evaluate.cover(graded)
+
+    assert means(evaluation)["all", "Cover(min_grade=4)@20"] == 1.0
+    assert any("No --bank" in note for note in evaluation.notes)
+
+
+def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\tone\nq9\tnine\n")
+    evaluation = evaluate.cover(graded, bank=bank, queries=queries)
+
+    assert {score.query_id for score in evaluation.scores} == {"q1"}
+    assert not any("not in the bank" in note for note in evaluation.notes)
+    assert any("1 wanted query (q9)" in note for note in evaluation.notes)
+
+
+def test_queries_outside_the_bank_are_said_if_they_were_wanted(graded: Path, write_jsonl: WriteJsonl) -> None:
+    items = [{"query_id": "q1", "question_id": "q1/a", "question_text": "a"}]
+    bank = write_jsonl(
+        "one.jsonl", [{"query_id": "q1", "query_text": "q", "test_collection": "t", "items": items}]
+    )
+    first = write_jsonl("first.jsonl", [{"query_id": "q1", "query_text": "q"}])
+    said = "Left out: 2 queries (q2, q3) of the file not in the bank."
+
+    assert said in evaluate.cover(graded, bank=bank).notes
+    restricted = evaluate.cover(graded, bank=bank, queries=first).notes
+    assert not any("of the file not in the bank" in note for note in restricted)
+
+
+def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: WriteJsonl) -> None:
+    grades = rubric({"q/a": 1, "q/b": 0}, self_ratings=None)
+    path = write_jsonl("extracted.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+
+    assert evaluate.qrels(path, label="count").qrels == [Qrel("q", "p", 1)]
+    assert evaluate.qrels(path, label="count").min_grade == 1
+
+
+def test_a_threshold_that_no_grade_reaches_is_said(graded: Path) -> None:
+    assert any("No grade reaches 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
+    assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
+
+
+def test_a_query_that_nothing_covers_is_said(graded: Path, bank: Path) -> None:
+    said = "No passage covers anything for 1 query (q2): nCover(min_grade=5) counts 0 there."
+
+    assert said in evaluate.cover(graded, bank=bank, min_grade=5).notes
+    assert not any("covers anything" in note for note in evaluate.cover(graded, bank=bank, min_grade=4).notes)
+
+
+def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
+    labels = evaluate.qrels(graded, label="binary", min_grade=5).qrels
+
+    assert [label.relevance for label in labels] == [1, 0, 0]
+
+
+def test_several_thresholds_are_the_leaderboards_of_each(graded: Path, bank: Path) -> None:
+    together = evaluate.cover(graded, bank=bank, min_grade=(4, 5, 4, 6))
+    apart = [evaluate.cover(graded, bank=bank, min_grade=grade) for grade in (4, 5, 6)]
+    for part in ("scores", "worst_case", "best_case"):
+        assert sorted(getattr(together, part)) == sorted(row for one in apart for row in getattr(one, part))
+    assert sorted(together.notes) == sorted({note for one in apart for note in one.notes})
+    assert together.entry_values.keys() == {name for one in apart for name in one.entry_values}
+    for one in apart:
+        for name, values in one.entry_values.items():
+            for found, expected in zip(together.entry_values[name](), values(), strict=True):
+                assert np.array_equal(found.values, expected.values)
+
+
+def test_entries_of_a_query_on_two_lines_are_missed_only_where_both_lack_them(
+    bank: Path, write_jsonl: WriteJsonl
+) -> None:
+    lines = [["q1", [ranked("p1", {"q1/a": 5, "x": 1})]], ["q1", [ranked("p2", {"q1/b": 4, "y": 1})]]]
+    notes = evaluate.cover(write_jsonl("two.jsonl", lines), bank=bank).notes
+    assert "No passage has a grade for 1 bank entry (q1/c): counted as not covered." in notes
+    assert "Ignored: 2 graded entries (x, y) not in the bank." in notes
+
+
+def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:
+    ungraded = ranked("p2", {}, s=2) | {"exam_grades": None}
+    path = write_jsonl("part.jsonl", [["q", [ranked("p1", {"q/a": 5}, s=1), ungraded]]])
+
+    assert any("1 of 2 ranked passages" in note for note in evaluate.cover(path).notes)
+    assert not any("ranked passage" in note for note in evaluate.cover(path, cutoff=1).notes)
+
+
+def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
+    path = write_jsonl("judged.jsonl", [["q", [ranked("p", {"q/a": 5})]]])
+    evaluation = evaluate.cover(path)
+
+    assert {score.system for score in evaluation.scores} == {OVERALL_SYSTEM}
+    assert any("no rankings" in note for note in evaluation.notes)
+
+
+@pytest.mark.parametrize(("query_id", "system"), [("all", "s"), ("q", "_overall_")])
+def test_names_that_leaderboards_use_are_refused(
+    write_jsonl: WriteJsonl, tmp_path: Path, query_id: str, system: str
+) -> None:
+    """The scores of a query `all` would stand for the mean, those of `_overall_` be mixed with the bound."""
+    place = {"method": system, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
+    graded = passage("p", paragraph_data={"rankings": [place]}, exam_grades=[rubric({"e": 5})])
+    path = write_jsonl("names.jsonl", [[query_id, [graded]]])
+    run = tmp_path / f"{system}.run"
+    run.write_text(f"{query_id} Q0 p 1 1 t\n")
+    labels = evaluate.qrels(path).qrels
+    refused = pytest.raises(SelectionError, match="give it another name")
+    with refused:
+        evaluate.cover(path)
+    with refused:
+        score_runs(labels, run, ["RR"])
+    with refused:
+        score_rankings(labels, path, ["RR"])
+
+
+def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
+
+    with pytest.raises(SelectionError, match="None of the queries"):
+        evaluate.cover(tiny_passages, bank=other)
+
+
+def test_soft_cover_needs_probabilities(graded: Path) -> None:
+    with pytest.raises(SelectionError, match="no probabilities"):
+        evaluate.cover(graded, soft=True)
+
+
+def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl) -> None:
+    soft = [{"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}]
+    graded = ranked("p", {"q/a": 4}, s=1)
+    graded["exam_grades"][0]["self_ratings"] = soft
+    path = write_jsonl("soft.jsonl", [["q", [graded]]])
+
+    assert means(evaluate.cover(path, soft=True))["s", "SoftCover(min_grade=4)@20"] == pytest.approx(0.7)
+    three = means(evaluate.cover(path, soft=True, min_grade=3))
+    assert three["s", "SoftCover(min_grade=3)@20"] == pytest.approx(0.8)
+
+
+def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:
+    qrels = tmp_path / "judged.qrels"
+    qrels.write_text("q1 0 p1 3\n")
+
+    assert evaluate.judgments(tiny_passages) == evaluate.judgments(qrels) == [Qrel("q1", "p1", 3)]
+
+
+def test_judgments_of_some_queries(tmp_path: Path) -> None:
+    qrels, queries = tmp_path / "judged.qrels", tmp_path / "queries.tsv"
+    qrels.write_text("q1 0 p1 3\nq2 0 p1 1\n")
+    queries.write_text("q2\twhy?\nq3\thow?\n")
+    assert evaluate.judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
+    queries.write_text("q3\thow?\n")
+    with pytest.raises(SelectionError, match=r"None of the queries in .* has judgments in"):
+        evaluate.judgments(qrels, queries=queries)
+
+
+def test_a_file_without_judgments_is_refused(graded: Path) -> None:
+    with pytest.raises(SelectionError, match="holds no judgments"):
+        evaluate.judgments(graded)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "good.run").write_text(
+        "q1 Q0 p1 1 2 tag\nq1 Q0 p2 2 1 tag\nq2 Q0 p3 1 9 tag\nq8 Q0 x 1 1 tag\n"
+    )
+    (folder / "bad.run").write_text("q1 Q0 p2 1 2 other\nq1 Q0 p1 2 1 other\n")
+    return folder
+
+
+LABELS = [Qrel("q1", "p1", 1), Qrel("q2", "p3", 1)]
+
+
+def test_runs_are_scored_over_the_labels_queries(runs: Path) -> None:
+    evaluation = score_runs(LABELS, runs, ["RR"])
+
+    assert means(evaluation) == {("bad", "RR"): 0.25, ("good", "RR"): 1.0}
+    assert evaluation.notes == ["Nothing returned for 1 query (q2), scored as an empty ranking: bad."]
+
+
+def test_many_runs_with_gaps_of_their_own_have_one_note() -> None:
+    missing = {f"s{n}": ["q"] * n for n in range(8)}
+
+    assert returned_nothing(missing) == [
+        "Nothing returned for some queries, scored as an empty ranking there: "
+        "7 systems (s1, s2, s3, s4, s5, ...)."
+    ]
+
+
+def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
+    assert means(score_runs(LABELS, runs, ["RR"], method="tag")).keys() == {("other", "RR"), ("tag", "RR")}
+
+
+def test_two_runs_of_one_system_are_refused(runs: Path) -> None:
+    (runs / "good.txt").write_text((runs / "good.run").read_text())
+
+    with pytest.raises(DataError, match=r"'good', as good\.run does"):
+        score_runs(LABELS, runs, ["RR"])
+
+
+def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
+    with pytest.raises(SelectionError, match="No run in"):
+        score_runs([Qrel("other", "p", 1)], runs, ["RR"])
+
+
+EVALUATION = Evaluation(
+    [Score(s, q, "RR", v) for s, q, v in [("a", "1", 0.5), ("a", "2", 1.0), ("b", "1", 1.0), ("b", "2", 0.5)]]
+    + [Score(OVERALL_SYSTEM, q, "RR", 1.0) for q in "12"],
+    ["A note."],
+)
+
+
+def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
+    report = leaderboard_report(EVALUATION, "Title", for_people=False)
+
+    assert [row["system"] for row in rows_of(report)] == ["a", "b", OVERALL_SYSTEM]
+    assert rows_of(report)[0] == {"system": "a", "RR": 0.75, "RR stderr": 0.25}
+    assert rows_of(leaderboard_report(EVALUATION, "Title"))[0] == {"system": "a", "RR": "0.750 ± 0.250"}
+    assert "A note." in notes_of(report)
+
+
+def test_tied_systems_are_in_the_order_of_their_names() -> None:
+    tied = Evaluation([Score(s, "q", "RR", 0.5) for s in ("b", "c", "a")])
+
+    assert [row["system"] for row in rows_of(leaderboard_report(tied, ""))] == ["a", "b", "c"]
+
+
+def test_per_query_rows_end_with_the_mean() -> None:
+    rows = rows_of(per_query_report(EVALUATION, ""))
+
+    assert [row["query"] for row in rows] == ["1", "2", "all"] * 3
+    assert rows[2] == {"system": "a", "query": "all", "measure": "RR", "value": 0.75}
+
+
+def test_the_published_cover_board() -> None:
+    """Three decimals, sorted by name, as the published implementation writes it."""
+    lines = published_cover(EVALUATION).splitlines()
+
+    assert lines[:2] == ["method\tExamCover\t+/-\tstd-err", f"{OVERALL_SYSTEM}\t1.000\t+/-\t0.000"]
+    assert lines[2] == "a\t0.750\t+/-\t0.250"
+
+
+def test_official_ranks_average_ties_and_leave_out_the_upper_bound() -> None:
+    assert json.loads(official_json(EVALUATION)) == {"a": 1.5, "b": 1.5}
+
+
+def test_official_ranks_need_one_measure() -> None:
+    two = Evaluation([*EVALUATION.scores, Score("a", "1", "AP", 1.0)])
+
+    with pytest.raises(SelectionError, match="one measure"):
+        official_json(two)
+
+
+@pytest.mark.parametrize(
+    ("column", "spearman", "kendall"), [("question-5", 0.972, 0.872), ("question-4", 0.953, 0.818)]
+)
+def test_published_leaderboard_of_dl20(
+    shared_data: Path, column: str, spearman: float, kendall: float
+) -> None:
+    """The published correlations of this leaderboard with the official ranks of TREC DL 2020."""
+    folder = shared_data / "dl20"
+    report = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
+    (row,) = [row for row in rows_of(report) if row["measure"] == column]
+
+    assert row["systems"] == 59
+    assert (row["Spearman"], row["Kendall tau-b"]) == pytest.approx((spearman, kendall), abs=0.0005)
+
+
+def test_gpt4_grades_of_dl19_order_systems_as_people_do(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "dl19-gpt4"
+    graded = folder / "dl19-graded.jsonl.gz"
+    by_people = score_runs(evaluate.judgments(graded), folder / "runs", ["nDCG@10"])
+    by_grades = score_runs(evaluate.qrels(graded).qrels, folder / "runs", ["nDCG@10"])
+    covered = evaluate.cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
+
+    def order(evaluation: Evaluation) -> list[str]:
+        rows = standings(evaluation.scores)
+        first = [row for row in rows if row.metric == rows[0].metric and row.system != OVERALL_SYSTEM]
+        return [row.system for row in sorted(first, key=lambda row: -row.mean)]
+
+    assert order(by_grades) == order(by_people)
+    assert set(order(covered)[4:]) == {"BM25", "BM25_RM3"}
+    assert {row.queries for row in standings(covered.scores)} == {43}
+    # BM25 on the judgments of TREC DL 2019 is known to reach nDCG@10 of 0.506 (Anserini, Pyserini).
+    assert round(means(by_people)["BM25", "nDCG@10"], 3) == 0.506
+
+
+def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
+    """Every passage of the file is graded; half of them hold a 4 or 5."""
+    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    chosen = GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices")
+    labels = evaluate.qrels(graded, grade_filter=chosen).qrels
+
+    assert len(labels) == 7263
+    assert {label.relevance for label in labels} == set(range(6))
+    with pytest.raises(SelectionError, match="matches 5 sets of grades"):
+        evaluate.qrels(graded)
+
+
+def test_rankings_in_the_file_are_scored(graded: Path) -> None:
+    labels = evaluate.qrels(graded).qrels
+    found = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
+
+    assert found["all", "RR(rel=4)"] == 1.0
+    assert found["easy", "P(rel=4)@1"] == 0.5
+
+
+def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
+    """The second passage is at rank 3, so it does not move up to 2."""
+    path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
+    evaluation = score_rankings(evaluate.qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
+
+    assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
+    assert "1 ranks are not in the file" in evaluation.notes[0]
+
+
+def test_ranks_from_0_leave_the_first_place_filled(write_jsonl: WriteJsonl) -> None:
+    """With a rank 0 anywhere, rank 1 is the second place, also in a ranking that lacks its rank 0."""
+    lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
+    path = write_jsonl("zero.jsonl", lines)
+    found = score_rankings(evaluate.qrels(path).qrels, path, ["RR"])
+
+    assert [score.value for score in found.scores] == [1.0, 0.5]
+
+
+def test_a_rank_that_is_no_rank_is_refused(write_jsonl: WriteJsonl) -> None:
+    """Every empty place down to it would take memory."""
+    ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
+    path = write_jsonl("deep.jsonl", [["q", [*ids]]])
+    with pytest.raises(DataError, match="the rank 2000000000 in a ranking of 's' for the query 'q'"):
+        score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4)
+
+
+def test_rankings_equal_the_run_files(shared_data: Path) -> None:
+    """TREC DL 2019: the file's rankings are those of the runs, with unjudged passages left out.
+
+    REP_LLAMA has tied scores, which trec_eval orders by passage id, whatever the ranks say.
+    """
+    folder = shared_data / "dl19-gpt4"
+    labels = evaluate.qrels(folder / "dl19-graded.jsonl.gz").qrels
+    inside = means(score_rankings(labels, folder / "dl19-graded.jsonl.gz", ["nDCG@10", "RR@10"]))
+    outside = means(score_runs(labels, folder / "runs", ["nDCG@10", "RR@10"]))
+
+    assert inside == {
+        key: pytest.approx(value, abs=0.003 if key[0] == "REP_LLAMA" else 1e-9)
+        for key, value in outside.items()
+    }

@@ -1,0 +1,263 @@
+"""UMBRELA from end to end: labels, qrels, measures at a threshold of 2, people beside it, holes filled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.analysis.agreement import agreement
+from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
+from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
+from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.prompts import UMBRELA
+from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.results import Qrel
+from exam_pp.store.passages.journal import Journal
+from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.trec.runs import read_qrels
+from exam_pp.test_bank import TestBank
+from tests.conftest import passage
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+# The replies for the passages p1, p2 ...: what a chat model says, with the label 2, 0, 3, none, 1.
+REPLIES = {
+    "p1": "##final score: 2",
+    "p2": "the passage relates to 2 topics. final score: 0",
+    "p3": "3",
+    "p4": "I cannot judge this passage from 2013.",
+    "p5": "On the scale of 0 to 3 this passage is weak. ##final score: 1",
+}
+LABELS = {"p1": 2, "p2": 0, "p3": 3, "p5": 1}
+
+
+def judged(passage_id: str, rank: int, relevance: int | None) -> dict[str, Any]:
+    judgments = (
+        []
+        if relevance is None
+        else [{"paragraphId": passage_id, "query": "q", "relevance": relevance, "titleQuery": "q"}]
+    )
+    ranking = {"method": "bm25", "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": 9.0 - rank}
+    return passage(passage_id, paragraph_data={"judgments": judgments, "rankings": [ranking]})
+
+
+@pytest.fixture
+def passages(write_jsonl: WriteJsonl) -> Path:
+    """Ranked p2, p1, p4, p3, p5; people judged the first three."""
+    found = [judged("p2", 1, 0), judged("p1", 2, 1), judged("p4", 3, 2), judged("p3", 4, None)]
+    return write_jsonl("passages.jsonl", [["q", [*found, judged("p5", 5, None)]]])
+
+
+def judge(passages: Path, output: Path, **options: Any) -> GradeSummary:
+    llm = FakeLLM(lambda request: REPLIES[str(request.slot("context")).split()[-1].rstrip(".")])
+    summary = GradeSummary()
+    graded = grade(
+        read_passages(passages),
+        TestBank({}),
+        Answerer(llm, Journal(None)),
+        model="judge",
+        provenance={},
+        options=GradeOptions(prompts=[UMBRELA], **options),
+        summary=summary,
+        query_texts={"q": "a query"},
+    )
+    with passages_writer(output) as writer:
+        for query in graded:
+            writer.write(query)
+    return summary
+
+
+@pytest.fixture
+def labelled(passages: Path, tmp_path: Path) -> Path:
+    judge(passages, tmp_path / "labelled.jsonl")
+    return tmp_path / "labelled.jsonl"
+
+
+def test_labels_become_qrels(labelled: Path) -> None:
+    """An unreadable reply gives no line: it is no 0."""
+    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
+    assert labels.notes == ["No label for 1 passage of these queries without a grade."]
+
+
+def test_derived_measures_by_hand(labelled: Path) -> None:
+    """Threshold 2; P@K divides by K, AP by all relevant ones of the query, within the cutoff or not."""
+    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    names = ["P@1", "P@3", "P@5", "P@10", "AP@3", "AP@10", "RR"]
+    evaluation = score_rankings(labels.qrels, labelled, names, min_grade=2)
+    found = {row.metric: row.mean for row in standings(evaluation.scores)}
+
+    relevant_ranks = [2, 4]  # p1 and p3
+    assert found == {
+        "P(rel=2)@1": 0,
+        "P(rel=2)@3": pytest.approx(1 / 3),
+        "P(rel=2)@5": pytest.approx(2 / 5),
+        "P(rel=2)@10": pytest.approx(2 / 10),
+        "AP(rel=2)@3": pytest.approx((1 / 2) / 2),
+        "AP(rel=2)@10": pytest.approx((1 / 2 + 2 / 4) / 2),
+        "RR(rel=2)": pytest.approx(1 / relevant_ranks[0]),
+    }
+
+
+def test_the_same_numbers_from_a_run_and_the_measures_by_name(labelled: Path, tmp_path: Path) -> None:
+    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    run = tmp_path / "bm25.run"
+    order = ["p2", "p1", "p4", "p3", "p5"]
+    run.write_text("".join(f"q Q0 {p} {n} {9 - n} t\n" for n, p in enumerate(order, 1)))
+    names = ["P(rel=2)@3", "AP(rel=2)@3", "RR(rel=2)"]
+    by_name = score_runs(labels.qrels, run, names)
+    by_threshold = score_rankings(labels.qrels, labelled, ["P@3", "AP@3", "RR"], min_grade=2)
+
+    assert by_name.scores == by_threshold.scores
+
+
+def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> None:
+    summary = judge(passages, tmp_path / "holes.jsonl", only_unjudged=True)
+    graded = [
+        p for query in read_passages(tmp_path / "holes.jsonl") for p in query.passages if p.direct_grades
+    ]
+
+    assert [p.passage_id for p in graded] == ["p3", "p5"]
+    assert (summary.pairs, summary.judged, summary.reused) == (2, 3, 0)
+    options = GradeOptions(prompts=[UMBRELA], only_unjudged=True)
+    exam = Exam(TestBank({}), {"q": "a query"})
+    assert count_pairs(read_passages(passages), exam, "judge", options) == 2
+
+
+def test_holes_are_filled_and_people_stand(labelled: Path, tmp_path: Path) -> None:
+    existing = tmp_path / "human.qrels"
+    existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
+    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    filled = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
+    write_filled(filled, tmp_path / "filled.qrels", inputs=[existing])
+
+    assert (tmp_path / "filled.qrels").read_text() == (
+        "q Q0 p2  1\nother 0 x 3\nq 0 p1 0\nq 1 p3 3\nq 1 p5 1\n"
+    )
+    assert sorted(read_qrels(tmp_path / "filled.qrels")) == sorted(filled.qrels)
+    assert "3 judgments" in filled.notes[0]
+    assert "2 holes filled" in filled.notes[0]
+    assert "2 judged passages have a grade too" in filled.notes[1]
+    assert "labels of 1 query not in" in filled.notes[2]
+    with pytest.raises(SelectionError, match="No query with grades"):
+        fill_holes(existing, [Qrel("new", "y", 1)])
+
+
+def test_filled_qrels_by_command(labelled: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    existing, out = tmp_path / "human.qrels", tmp_path / "filled.qrels"
+    existing.write_text("q 0 p1 0\nq 0 p2 1\n")
+    common = ["evaluate", "qrels", str(labelled), "--prompt-class", "Umbrela", "--fill-holes", str(existing)]
+    main([*common, "-o", str(out)])
+    assert out.read_text() == "q 0 p1 0\nq 0 p2 1\nq 1 p3 3\nq 1 p5 1\n"
+    assert "2 judgments" in capfd.readouterr().err
+    main([*common, "--rankings", "-m", "P(rel=1)@3", "--format", "tsv"])
+    assert capfd.readouterr().out.splitlines()[1].startswith("bm25\t0.333333"), "p2 alone counts"
+    with pytest.raises(SystemExit):
+        main([*common, "-o", str(existing)])
+    assert existing.read_text() == "q 0 p1 0\nq 0 p2 1\n", "an input is never changed"
+
+
+def tables_of(report: Report) -> dict[str, Table]:
+    return {block.title.split(",")[0]: block for block in report.blocks if isinstance(block, Table)}
+
+
+def notes_of(report: Report) -> list[str]:
+    return [block.text for block in report.blocks if isinstance(block, Paragraph)]
+
+
+def test_labels_against_people(labelled: Path) -> None:
+    """The confusion matrix of the two judged passages, graded and cut at 2; the unreadable one is told."""
+    from exam_pp.phases.analysis.agreement import rated_passages
+
+    criteria = GradeFilter(prompt_class="Umbrela")
+    assert on_the_scale_of_judgments(labelled, criteria)
+    report = agreement(rated_passages(labelled, grade_filter=criteria), min_relevant=2, same_scale=True)
+    tables = tables_of(report)
+
+    assert tables["GRADED"].columns[:4] == ["label", "2", "1", "0"]
+    assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
+    assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
+    assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
+    assert notes_of(report)[1] == "Left out: 1 passage with a judgment and without a grade."
+
+
+def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
+    """κ of the published counts, methods of the workbench paper's Table 5: .2488."""
+    counts = {(3, 2): 998, (3, 0): 2377, (0, 2): 668, (0, 0): 7343}
+    model, people = [], []
+    for (label, judgment), count in counts.items():
+        for _ in range(count):
+            model.append(f"q{len(model) % 7} 0 d{len(model)} {label}\n")
+            people.append(f"q{len(people) % 7} 0 d{len(people)} {judgment}\n")
+    (tmp_path / "model.qrels").write_text("".join(model))
+    (tmp_path / "people.qrels").write_text("".join(people))
+    report = agreement(
+        labelled_passages(tmp_path / "model.qrels", tmp_path / "people.qrels"),
+        min_relevant=2,
+        same_scale=True,
+    )
+    binary = tables_of(report)["BINARY"]
+
+    assert [row[1:4] for row in binary.rows] == [[998, 2377, 3375], [668, 7343, 8011]]
+    assert binary.rows[0][4] == pytest.approx(0.2488, abs=5e-5)
+
+
+def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
+    model.write_text("q 1 a 3\nq 1 b 1\nq 1 c 2\nq 1 only 2\n")
+    people.write_text("q 0 a 3\nq 0 b 0\nq 0 c 2\nq 0 unlabelled 1\nanother 0 a 1\n")
+    main(
+        ["analyze", "agreement", str(model), "--qrels", str(people), "--min-relevant-judgment", "2",
+         "--format", "json"]
+    )  # fmt: skip
+    printed = json.loads(capfd.readouterr().out)
+    graded, binary, summary = printed["tables"]
+
+    assert [list(row.values())[1:5] for row in graded["rows"]] == [
+        [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0],
+    ]  # fmt: skip
+    assert [row["κ"] for row in binary["rows"]] == [1, 1]
+    assert printed["notes"][1] == "Left out: 1 passage with a judgment and without a grade."
+    assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
+    for command in (
+        ["analyze", "agreement", str(model)],
+        ["analyze", "agreement", str(model), "--same-scale", "--min-answers", "2"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(command)
+        assert stop.value.code == 2
+    people.write_text("q 0 z 3\n")
+    with pytest.raises(SelectionError, match="No passage is in both"):
+        labelled_passages(model, people)
+
+
+def test_real_labels_of_a_model_against_people(shared_data: Path, tmp_path: Path) -> None:
+    """UMBRELA-like labels of the LLMJudge collection (0 to 3) next to its judgments, as two qrels files."""
+    source = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    classes = {
+        g.prompt_class
+        for query in read_passages(source)
+        for p in query.passages
+        for g in p.direct_grades or ()
+    }
+    (direct,) = classes
+    labels = evaluate.qrels(source, grade_filter=GradeFilter(prompt_class=direct, kind="direct"))
+    model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
+    for path, qrels in ((model, labels.qrels), (people, evaluate.judgments(source))):
+        path.write_text("".join(f"{q.query_id} 0 {q.passage_id} {q.relevance}\n" for q in qrels))
+    report = agreement(labelled_passages(model, people), min_relevant=2, same_scale=True)
+    graded = tables_of(report)["GRADED"]
+
+    assert sum(row[-3] for row in graded.rows if isinstance(row[-3], int)) == 7263
+    assert not on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct)), "its words are not ours"

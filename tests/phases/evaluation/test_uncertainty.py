@@ -1,0 +1,239 @@
+"""Leaderboards with their uncertainty: columns, notes, bounds for what is ungraded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.significance import randomisation_tests
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import leaderboard_report
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
+from exam_pp.reports.document import Paragraph, Table
+from exam_pp.reports.render import render
+from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.store.trec.scores import read_scores
+from tests.conftest import passage, rubric
+
+COVER = "Cover(min_grade=4)@20"
+ALL = Statistics("queries", significance=True, samples=200)
+
+
+def board(**values: Sequence[float]) -> Evaluation:
+    return Evaluation(
+        [Score(s, str(n), "m", value) for s, row in values.items() for n, value in enumerate(row)]
+    )
+
+
+def ranked(passage_id: str, ratings: dict[str, int] | None, *systems: str) -> dict[str, Any]:
+    rankings = [
+        {"method": system, "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": 1.0}
+        for system in systems
+    ]
+    data = {"judgments": [], "rankings": rankings}
+    return passage(
+        passage_id, paragraph_data=data, exam_grades=None if ratings is None else [rubric(ratings)]
+    )
+
+
+def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
+    good, bad = [0.8, 0.9, 0.7, 0.8] * 5, [0.1, 0.2, 0.1, 0.3] * 5
+    found = uncertainty(board(good=good, also=good, bad=bad), ALL).systems
+
+    assert (found["good", "m"].letters, found["also", "m"].letters, found["bad", "m"].letters) == (
+        "a",
+        "a",
+        "b",
+    )
+    assert found["good", "m"][2:4] == (1, 1)
+    shown = leaderboard_report(board(good=good, bad=bad), "", statistics=ALL).blocks[0]
+    assert isinstance(shown, Table)
+    assert [row[3] for row in shown.rows] == ["1", "2"]
+    assert found["bad", "m"][2:4] == (3, 3)
+    low, high = found["good", "m"][:2]
+    assert low is not None
+    assert high is not None
+    assert low <= 0.8 <= high
+
+
+def test_too_few_queries_for_any_difference_are_said_to_be_too_few() -> None:
+    """Five queries: no p below 2/32, so nothing is significant at .05; six systems need 10 queries."""
+    notes = uncertainty(board(a=[1.0] * 5, b=[0.0] * 5), ALL).notes
+    assert any("5 queries are too few for any difference of 2 systems to be significant" in n for n in notes)
+
+    notes = uncertainty(board(**{name: [0.1, 0.5] * 5 for name in "abcdef"}), ALL).notes
+    assert not any("too few" in note or "true difference" in note for note in notes)
+
+    # One pair of six queries could be significant (p = 2/64), the best of fifteen pairs could not.
+    notes = uncertainty(board(**{name: [0.1, 0.5, 0.3] * 2 for name in "abcdef"}), ALL).notes
+    assert any("6 queries are too few for any difference of 6 systems" in note for note in notes)
+
+
+def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
+    def scores(a: float, b: float) -> list[Score]:
+        return [Score("a", "q", "m", a), Score("b", "q", "m", b)]
+
+    tied = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.75), worst_case=scores(0.5, 0.5))
+    found = uncertainty(tied, Statistics()).systems
+    assert found["a", "m"].order_open
+    assert found["b", "m"].order_open
+
+    fixed = Evaluation(scores(0.5, 0.5), best_case=scores(0.5, 0.5), worst_case=scores(0.5, 0.5))
+    assert not any(row.order_open for row in uncertainty(fixed, Statistics()).systems.values())
+
+
+def test_the_overall_system_has_an_interval_but_no_rank() -> None:
+    row = uncertainty(board(**{"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1, 1]}), ALL).systems
+
+    assert row[OVERALL_SYSTEM, "m"] == SystemUncertainty(low=1.0, high=1.0)
+    assert row["b", "m"].last == 1
+
+
+def test_a_single_query_gives_no_interval() -> None:
+    found = uncertainty(board(a=[0.5], b=[0.1]), ALL)
+
+    assert not found.systems
+    assert "single query" in found.notes[0]
+
+
+def test_the_confidence_is_that_of_the_tests() -> None:
+    """Six queries, all in one direction: p is 2/64, significant at .05 and not at .01."""
+    six = board(a=[1.0] * 6, b=[0.0] * 6)
+    shown = [
+        {
+            row.letters
+            for row in uncertainty(six, Statistics(significance=True, confidence=c)).systems.values()
+        }
+        for c in (0.95, 1 - 2 / 64, 0.99)
+    ]
+
+    assert shown == [{"a", "b"}, {"a", "b"}, {"a"}]
+
+
+def test_the_seed_is_that_of_the_tests() -> None:
+    """20 queries: 2^20 assignments are more than the samples."""
+    values = [n % 7 / 10 for n in range(20)], [n % 5 / 10 for n in range(20)]
+    found = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
+    assert found[0] != found[1]
+    near = Statistics(significance=True, confidence=1 - sum(found) / 2)
+    one = board(a=values[0], b=values[1])
+    letters = [
+        {row.letters for row in uncertainty(one, replace(near, seed=seed)).systems.values()}
+        for seed in (0, 1)
+    ]
+
+    assert sorted(map(len, letters)) == [1, 2]
+
+
+def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None:
+    evaluation = evaluate.cover(incomplete, missing_queries="skip")
+    with pytest.raises(SelectionError, match="--missing-queries zero"):
+        uncertainty(evaluation, Statistics("nested"))
+
+
+def test_systems_with_other_queries_are_not_tested() -> None:
+    evaluation = board(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
+    found = uncertainty(evaluation, ALL)
+
+    assert any("different queries" in note for note in found.notes)
+    assert found.systems["a", "m"].letters is None
+    assert found.systems["b", "m"].low == pytest.approx(0.1)
+
+
+def test_nested_intervals_need_bank_entries() -> None:
+    with pytest.raises(SelectionError, match="Rubric-Cover"):
+        uncertainty(board(a=[0.5, 0.6], b=[0.1, 0.2]), Statistics("nested"))
+
+
+@pytest.fixture
+def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
+    """System one has an ungraded passage, system two a passage that one entry was not asked for."""
+    return write_jsonl(
+        "incomplete.jsonl",
+        [
+            [
+                "q1",
+                [
+                    ranked("p1", {"q1/a": 5, "q1/b": 0}, "two"),
+                    ranked("p2", None, "one"),
+                    ranked("p3", {"q1/a": 0}, "three"),
+                ],
+            ],
+            ["q2", [ranked("p4", {"q2/a": 5, "q2/b": 5}, "one", "two", "three")]],
+        ],
+    )
+
+
+def test_bounds_where_something_is_ungraded(incomplete: Path) -> None:
+    evaluation = evaluate.cover(incomplete)
+    found = uncertainty(evaluation, Statistics())
+    means = {row.system: row.mean for row in standings(evaluation.scores) if row.metric == COVER}
+
+    assert means == {"one": 0.5, "two": 0.75, "three": 0.5, OVERALL_SYSTEM: 0.75}
+    # One: both entries of q1 could be covered; two: all its pairs are graded; three: q1/b only.
+    assert {s: found.systems[s, COVER].best for s in means} == {
+        "one": 1.0, "two": 0.75, "three": 0.75, OVERALL_SYSTEM: 1.0
+    }  # fmt: skip
+    assert found.systems["two", COVER].order_open
+    assert "one" in found.notes[0]
+
+
+def test_bounds_are_shown_without_asking(incomplete: Path) -> None:
+    report = leaderboard_report(evaluate.cover(incomplete), "t")
+    table = report.blocks[0]
+    assert isinstance(table, Table)
+
+    assert table.columns[:3] == ["system", COVER, "bounds"]
+    assert table.rows[0][2] == "[0.750, 0.750] ?"
+    assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+def test_without_anything_ungraded_there_are_no_bounds(tiny_passages: Path) -> None:
+    assert evaluate.cover(tiny_passages).best_case == []
+
+
+@pytest.mark.parametrize("form", ["tsv", "json"])
+def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: str, tmp_path: Path) -> None:
+    evaluation = evaluate.cover(incomplete)
+    plain = leaderboard_report(evaluation, "t", for_people=False)
+    full = leaderboard_report(evaluation, "t", for_people=False, statistics=ALL)
+    nested = leaderboard_report(
+        evaluation, "t", for_people=False, statistics=Statistics("nested", samples=100)
+    )
+    found = []
+    for name, report in (("plain", plain), ("full", full), ("nested", nested)):
+        path = tmp_path / name
+        path.write_text(render(report, form))
+        found.append(read_scores(path))
+
+    assert found[0] == found[1] == found[2]
+
+
+def test_every_entry_s_value_adds_up_to_the_score(incomplete: Path) -> None:
+    """The nested bootstrap resamples what the scores are made of."""
+    evaluation = evaluate.cover(incomplete)
+    for metric, entry_values in evaluation.entry_values.items():
+        expected = [s.value for s in evaluation.scores if s.metric == metric]
+        assert [v for query in entry_values() for v in query.scores()] == pytest.approx(expected)
+
+
+def test_real_leaderboard(shared_data: Path) -> None:
+    """TREC DL 2019: neural systems and BM25 differ on the judgments of GPT-4, neural ones do not."""
+    folder = shared_data / "dl19-gpt4"
+    evaluation = evaluate.cover(
+        folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
+    )
+    found = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
+    metric = "Cover(min_grade=3)@20"
+
+    assert found["BM25", metric].first == 5
+    assert set(found["REP_LLAMA", metric].letters or "") & set(found["OPEN_AI_ADA2", metric].letters or "")
+    assert not set(found["D_BERT_KD_TASB", metric].letters or "") & set(found["BM25", metric].letters or "")

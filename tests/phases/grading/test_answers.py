@@ -1,0 +1,349 @@
+"""Answers: graded with a key, verified by a model, and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import RubricGrades
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grade_file import FileSummary, GradeFiles, grade_file
+from exam_pp.phases.grading.reread import reread
+from exam_pp.phases.grading.verify_answers import verify_answers
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.passages.passages import read_passages
+
+WriteLines = Callable[[str, list[Any]], Path]
+KEY = "QuestionCompleteConcisePromptWithAnswerKey2"
+VERIFIED = "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2"
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+QUESTIONS = {
+    "water": ("During very wet times, the water table will", ["rise"]),
+    "layer": ("Outer layer of the skin?", ["epidermis"]),
+    "all": ("Earth science is the study of", ["all of the above"]),
+    "none": ("Who was the first king of the moon?", []),
+    "fact": ("Is water wet?", ["true"]),
+}
+REPLIES = {
+    "water": "increase",
+    "layer": "The epidermis.",
+    "all": "everything",
+    "none": "unanswerable",
+    "fact": "Yes",
+}
+
+
+@pytest.fixture
+def bank(write_jsonl: WriteLines) -> Path:
+    items = [
+        {"query_id": "q", "question_id": key, "question_text": text, "gold_answers": golds}
+        for key, (text, golds) in QUESTIONS.items()
+    ]
+    return write_jsonl("bank.jsonl", [{"query_id": "q", "items": items}])
+
+
+@pytest.fixture
+def passages(write_jsonl: WriteLines) -> Path:
+    return write_jsonl("passages.jsonl", [["q", [{"paragraph_id": "p", "text": "The skin."}]]])
+
+
+def answering(replies: dict[str, str]) -> FakeLLM:
+    texts = {text: replies[key] for key, (text, _) in QUESTIONS.items() if key in replies}
+    return FakeLLM(lambda request: texts[request.slot("question") or ""])
+
+
+@pytest.fixture
+def graded(passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    output = tmp_path / "graded.jsonl"
+    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: answering(REPLIES))
+    options = GradeOptions(prompts=[PROMPTS.get(KEY)])
+    grade_file(GradeFiles(passages, output, bank), ModelOptions("fake"), options)
+    return output
+
+
+def sets(path: Path) -> list[RubricGrades]:
+    return [g for query in read_passages(path) for p in query.passages for g in p.rubric_grades or ()]
+
+
+def test_answers_are_compared_with_the_key(graded: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (grades,) = sets(graded)
+    assert grades.entry_ratings() == {"water": 0, "layer": 1, "none": 1, "fact": 1}
+    assert grades.self_ratings is None
+    assert grades.relevance_label == 3
+    assert (grades.prompt_info or {})["check_answer_key"] is True
+
+
+def test_golds_that_cannot_be_checked_are_named(
+    graded: Path, passages: Path, bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    grade_file(
+        GradeFiles(passages, tmp_path / "again.jsonl", bank),
+        ModelOptions("fake"),
+        GradeOptions(prompts=[PROMPTS.get(KEY)]),
+    )
+    assert any("all of the above" in m and m.endswith(": all") for m in caplog.messages)
+
+
+def verify(
+    graded: Path, bank: Path, output: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> FileSummary:
+    monkeypatch.setattr("exam_pp.phases.grading.verify_answers.load_llm", lambda _options: llm)
+    files = GradeFiles(graded, output, bank)
+    return verify_answers(files, ModelOptions("fake"), options.pop("answers", GradeFilter()), **options)
+
+
+def test_a_model_verifies_what_the_words_do_not_match(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EXAM++ (Farzi and Dietz, 2024), section 4.2.1: "increase" is as right as "rise"."""
+    seen: list[Request] = []
+
+    def script(request: Request) -> str:
+        seen.append(request)
+        return "yes"
+
+    output = tmp_path / "verified.jsonl"
+    summary = verify(graded, bank, output, FakeLLM(script, "verifier"), monkeypatch)
+    (request,) = seen
+    assert request.text == (
+        'For the question "During very wet times, the water table will" the correct answer is "rise". '
+        'Is "increase" an equally correct response to this question? Answer yes or no.'
+    )
+    old, new = sets(output)
+    assert old == sets(graded)[0]
+    assert new.entry_ratings() == {"water": 1, "layer": 1, "none": 1, "fact": 1}
+    info = new.prompt_info or {}
+    assert (new.model, info["prompt_class"], info["orig_prompt_class"]) == ("verifier", VERIFIED, KEY)
+    assert info["answers_by"]["llm"] == "fake"
+    assert dict(new.answers)["water"] == "increase"
+    assert (new.model_extra or {})["verifications"] == [["water", "yes"]]
+    assert (summary.graded, summary.ungraded, summary.asked) == (4, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [("no", 0), ("No.", 0), ("who knows", None), (Completion(error="the server is asleep"), None)],
+)
+def test_verification_that_says_no_or_nothing(
+    graded: Path,
+    bank: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: str | Completion,
+    rating: int | None,
+) -> None:
+    output = tmp_path / "verified.jsonl"
+    verify(graded, bank, output, FakeLLM(lambda request: reply), monkeypatch)
+    grades = sets(output)[-1]
+    assert grades.entry_ratings().get("water") == rating
+    assert (grades.error_of("water") is None) == (rating is not None)
+
+
+@pytest.mark.parametrize("other", ["no", "perhaps"])
+def test_any_of_several_golds_is_enough(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """Also where the reply about another one cannot be read."""
+    text = bank.read_text().replace('["rise"]', '["rise", "go up", "rise"]')
+    bank.write_text(text)
+    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else other)
+    verify(graded, bank, tmp_path / "verified.jsonl", llm, monkeypatch)
+    assert llm.calls == 2
+    grades = sets(tmp_path / "verified.jsonl")[-1]
+    assert (grades.entry_ratings()["water"], grades.error_of("water")) == (1, None)
+
+
+def test_verified_answers_are_not_asked_about_again(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
+    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
+    assert (summary.pairs, summary.reused) == (0, 4)
+    assert second.read_bytes() == first.read_bytes()
+    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch, regrade=True)
+    assert sets(second)[-1].entry_ratings()["water"] == 0
+
+
+def test_answers_that_other_words_verified_are_asked_about_again(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
+    text, words = first.read_text(encoding="utf-8"), PROMPTS.get(VERIFIED).hash
+    assert words in text
+    first.write_text(text.replace(words, "0" * len(words)), encoding="utf-8")
+    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
+    assert (summary.pairs, summary.reused) == (4, 0)
+
+
+def test_answers_of_several_prompts_need_a_choice(
+    passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = tmp_path / "both.jsonl"
+    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: answering(REPLIES))
+    other = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+    prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
+    grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))
+    output = tmp_path / "verified.jsonl"
+    with pytest.raises(Exception, match="several models or prompts; choose with --answers-by"):
+        verify(both, bank, output, FakeLLM(), monkeypatch)
+    assert not output.exists()
+    verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))
+    assert (sets(output)[-1].prompt_info or {})["orig_prompt_class"] == other
+
+
+def test_nothing_to_verify(tiny_passages: Path, bank: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    with pytest.raises(Exception, match="holds no extracted answers that match"):
+        verify(tiny_passages, bank, tmp_path / "out.jsonl", FakeLLM(), monkeypatch)
+
+
+def test_the_command(graded: Path, bank: Path, tmp_path: Path) -> None:
+    output = tmp_path / "verified.jsonl"
+    main(["-q", "verify-answers", str(graded), "-o", str(output), "--bank", str(bank), "--model", "fake",
+          "--prompt-class", KEY, "--answers-by", "fake"])  # fmt: skip
+    assert [grades.prompt_class for grades in sets(output)] == [KEY, VERIFIED]
+
+
+def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp_path: Path) -> None:
+    """People add gold answers that were missed; the stored answers are compared again."""
+    before = graded.read_bytes()
+    bank.write_text(bank.read_text().replace('["rise"]', '["rise", "increases"]'))
+    output = tmp_path / "again.jsonl"
+    main(["-q", "reread", str(graded), "-o", str(output), "--bank", str(bank)])
+    (grades,) = sets(output)
+    assert grades.entry_ratings() == {"water": 1, "layer": 1, "none": 1, "fact": 1}
+    assert (grades.exam_ratio, grades.relevance_label) == (1.0, 4)
+    assert graded.read_bytes() == before
+
+
+def test_answer_keys_need_their_bank(graded: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"compared with gold answers \(name --bank\)"):
+        reread(graded, tmp_path / "out.jsonl")
+
+
+REPLIES_OF_A_RATER = {"a": "4", "b": "unanswerable", "c": "six months", "d": "The answer is 3"}
+
+
+@pytest.fixture
+def rated(write_jsonl: WriteLines) -> Path:
+    """As the published implementation stores it: its own reading, no sources, no prompt hash."""
+    stored = {"a": 4, "b": 1, "c": 0, "d": 0}
+    ratings = [{"question_id": key, "self_rating": r, "expected": 2.5} for key, r in stored.items()]
+    return write_jsonl(
+        "rated.jsonl",
+        [["q", [{"paragraph_id": "p", "text": "Text.", "exam_grades": [{
+            "correctAnswered": ["a", "b"], "wrongAnswered": ["c", "d"],
+            "answers": [[key, reply] for key, reply in REPLIES_OF_A_RATER.items()],
+            "llm": "google/flan-t5-large", "llm_options": {}, "exam_ratio": 0.5,
+            "prompt_info": {"prompt_class": RATING, "is_self_rated": True},
+            "self_ratings": ratings,
+            "prompt_type": "question", "relevance_label": 4, "ours": 1}]}]]],
+    )  # fmt: skip
+
+
+def test_the_papers_rule_for_published_grades(rated: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    summary = reread(rated, output)
+    (grades,) = sets(output)
+    assert grades.entry_ratings() == {"a": 4, "b": 0, "c": 1, "d": 3}
+    assert [r.source for r in grades.self_ratings or ()] == [None, "reread", "reread", "reread"]
+    assert [r.expected for r in grades.self_ratings or ()] == [2.5] * 4
+    assert (grades.correct, grades.wrong) == (["a", "c", "d"], ["b"])
+    assert (grades.exam_ratio, grades.relevance_label) == (0.75, 4)
+    assert (grades.model_extra or {})["ours"] == 1
+    assert (summary.read, summary.changed, summary.ungraded) == (4, 3, 0)
+
+
+def test_policies_can_be_applied_in_any_order(rated: Path, tmp_path: Path) -> None:
+    ungraded, published = tmp_path / "ungraded.jsonl", tmp_path / "published.jsonl"
+    reread(rated, ungraded, unparsed="ungraded")
+    (grades,) = sets(ungraded)
+    assert grades.entry_ratings() == {"a": 4, "d": 3}
+    assert sorted(grades.errors or ()) == ["b", "c"]
+    assert (grades.prompt_info or {})["unparsed"] == "ungraded"
+    reread(ungraded, published, unparsed="published")
+    assert sets(published)[0].entry_ratings() == sets(rated)[0].entry_ratings()
+    reread(published, ungraded)
+    assert sets(ungraded)[0].entry_ratings() == {"a": 4, "b": 0, "c": 1, "d": 3}
+    assert "unparsed" not in (sets(ungraded)[0].prompt_info or {})
+
+
+def test_reading_again_changes_nothing_twice(rated: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    reread(rated, first)
+    assert reread(first, second).changed == 0
+    assert sets(second)[0].entry_ratings() == sets(first)[0].entry_ratings()
+
+
+def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> None:
+    """A key without a value is left out, as in published files."""
+    line = json.loads(rated.read_text())
+    (grades,) = line[1][0]["exam_grades"]
+    grades |= {"answers": [["c", "Paris"]], "self_ratings": [{"question_id": "c", "self_rating": 0}]}
+    rated.write_text(json.dumps(line) + "\n")
+    ungraded, again = tmp_path / "ungraded.jsonl", tmp_path / "again.jsonl"
+    reread(rated, ungraded, unparsed="ungraded")
+    (grades,) = json.loads(ungraded.read_text())[1][0]["exam_grades"]
+    assert grades["self_ratings"] == []
+    assert "relevance_label" not in grades
+    reread(ungraded, again)
+    (grades,) = json.loads(again.read_text())[1][0]["exam_grades"]
+    assert grades["relevance_label"] == 1
+
+
+def test_people_failures_and_strangers_are_left_alone(rated: Path, tmp_path: Path) -> None:
+    line = json.loads(rated.read_text())
+    (grades,) = line[1][0]["exam_grades"]
+    nothing = {key: [] for key in ("answers", "self_ratings", "correctAnswered", "wrongAnswered")}
+    error = {"response": "", "prompt": "", "failure_reason": "asleep"}
+    failed = {**grades, **nothing, "llm_response_errors": {"x": error}}
+    others = [
+        {**grades, "llm": "human:anna"},
+        {**grades, "prompt_info": {"prompt_class": "umbrella"}},
+        failed,
+    ]
+    line[1][0]["exam_grades"] = [*others, grades]
+    rated.write_text(json.dumps(line) + "\n")
+    output = tmp_path / "out.jsonl"
+    summary = reread(rated, output)
+    assert json.loads(output.read_text())[1][0]["exam_grades"][:3] == others
+    assert {reason.split(" ")[0] for _, reason in summary.left} == {"they", "the"}
+    assert sets(output)[3].entry_ratings()["c"] == 1
+
+
+def test_published_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """The published tool reads "Yes." as no."""
+    old = {
+        "correctAnswered": False,
+        "llm": "flan",
+        "llm_options": {},
+        "prompt_info": {"prompt_class": "FagB"},
+        "prompt_type": "direct_grading",
+    }
+    grades = [{**old, "answer": answer} for answer in ("Yes.", "no", "perhaps", "")]
+    file = write_jsonl("d.jsonl", [["q", [{"paragraph_id": "p", "text": "Text.", "grades": grades}]]])
+    output = tmp_path / "out.jsonl"
+    summary = reread(file, output)
+    (passage,) = next(read_passages(output)).passages
+    ratings = [grade.entry_ratings() for grade in passage.direct_grades or ()]
+    assert ratings == [{"direct": 1}, {"direct": 0}, {}, {"direct": 0}]
+    assert summary.changed == 2
+    again = tmp_path / "again.jsonl"
+    reread(output, again)
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_the_filter_must_match(rated: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="the filter matches no grades"):
+        reread(rated, tmp_path / "out.jsonl", grade_filter=GradeFilter(model="nobody"))

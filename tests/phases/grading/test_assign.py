@@ -1,0 +1,266 @@
+"""Assigning the demo's nuggets to its answers, from file to file, and what evaluation makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.graders.base import PassageUnit
+from exam_pp.graders.make import make_grader
+from exam_pp.llm import ModelOptions, endpoint, load_llm
+from exam_pp.llm.chat import as_messages
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Request
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grade_file import GradeFiles, grade_file
+from exam_pp.phases.grading.scheduler import Answerer, drive
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.passages.journal import Journal
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.test_bank import Nugget
+from tests.conftest import passage
+from tests.phases import nugget_material
+
+LISTWISE, POINTWISE = "NuggetAssignment", "NuggetAssignmentPointwise"
+NUGGETS = [
+    Nugget(query_id="q1", nugget_id=f"q1/{text}", nugget_text=text)
+    for text in ("Moon pulls", "Sun pulls", "twice a day")
+]
+UNIT = PassageUnit("q1", "ocean tides", "p1", "The Moon pulls, twice a day.", NUGGETS)
+LABELS = "['support', 'not_support', 'partial_support']"
+
+
+@pytest.fixture
+def answers(demo_data: Path, tmp_path: Path) -> Path:
+    """The whole answers of the demo's generative systems."""
+    target = tmp_path / "answers.jsonl"
+    files = [str(demo_data / "answers" / f"{name}.jsonl") for name in ("gen-long", "gen-short")]
+    main(["-q", "import", "-o", str(target), "--answers", files[0], "--answers", files[1], "--unit", "whole"])
+    return target
+
+
+def grade(answers: Path, demo_data: Path, prompt: str, *more: str, model: str = "fake") -> Path:
+    output = answers.with_name(f"{prompt}-{model}.jsonl")
+    bank = str(demo_data / "nuggets.jsonl")
+    main(["-q", "grade", str(answers), "-o", str(output), "--bank", bank, "--prompt-class", prompt,
+          "--model", model, *more])  # fmt: skip
+    return output
+
+
+def rubrics(path: Path) -> list[RubricGrades]:
+    return [
+        grades for query in read_passages(path) for p in query.passages for grades in p.rubric_grades or ()
+    ]
+
+
+def cover(path: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+    capsys.readouterr()
+    main(["-q", "evaluate", "cover", str(path), "--bank", str(bank), "--format", "json"])
+    rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    return {
+        row["system"]: next(v for k, v in row.items() if k.startswith("Cover(min_grade=2)")) for row in rows
+    }
+
+
+@pytest.mark.parametrize("prompt", [LISTWISE, "NuggetAssignment2", POINTWISE])
+def test_every_answer_is_labelled_and_can_be_evaluated(
+    answers: Path, demo_data: Path, prompt: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded = grade(answers, demo_data, prompt)
+    grades = rubrics(graded)
+    assert len(grades) == 16
+    for each in grades:
+        assert each.assignments
+        ratings = {"support": 2, "partial_support": 1, "not_support": 0}
+        assert {item.nugget_id: ratings[item.assignment] for item in each.assignments} == each.entry_ratings()
+    scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
+    assert scores["gen-long"] > scores["gen-short"], "full support covers by default"
+    main(["-q", "evaluate", "qrels", str(graded), "--bank", str(demo_data / "nuggets.jsonl")])
+    assert {line.split()[3] for line in capsys.readouterr().out.splitlines()} <= {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("model", ["lexical", "random", "constant"])
+def test_baselines_answer_point_by_point(answers: Path, demo_data: Path, model: str) -> None:
+    for soft in ("--soft", "--no-soft"):
+        grades = rubrics(grade(answers, demo_data, POINTWISE, soft, model=model))
+        assert not any(each.errors for each in grades)
+        assert sum(len(each.assignments or ()) for each in grades) == 164
+
+
+def test_the_lexical_baseline_tells_the_answers_apart(
+    answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded = grade(answers, demo_data, POINTWISE, model="lexical")
+    scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
+    assert scores["gen-long"] > 0.6
+    assert scores["gen-short"] < 0.4
+    labels = {item.assignment for each in rubrics(graded) for item in each.assignments or ()}
+    assert labels == {"support", "partial_support", "not_support"}
+
+
+def test_nothing_is_asked_twice_and_rereading_changes_nothing(answers: Path, demo_data: Path) -> None:
+    graded = grade(answers, demo_data, LISTWISE)
+    again = graded.with_name("again.jsonl")
+    summary = grade_file(
+        GradeFiles(graded, again, demo_data / "nuggets.jsonl"),
+        ModelOptions("fake"),
+        GradeOptions([PROMPTS.get(LISTWISE)]),
+    )
+    assert (summary.asked, summary.reused) == (0, 164)
+    reread = graded.with_name("reread.jsonl")
+    main(["-q", "reread", str(graded), "-o", str(reread)])
+    assert [each.entry_ratings() for each in rubrics(reread)] == [
+        each.entry_ratings() for each in rubrics(graded)
+    ]
+
+
+def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path: Path) -> None:
+    """Ratings and labels say the same afterwards; a nugget that repeats has a label each time, and stays."""
+    grades = nugget_material.assigned("q1", "S-PP")
+    grades["llm_response_errors"]["q1/n2"]["response"] = "not\\_support"
+    grades["assignments"].append({"nugget_id": "q1/n4", "assignment": "historical"})
+    grades["llm_response_errors"]["q1/n4"] = dict(
+        grades["llm_response_errors"]["q1/n2"], response="historical"
+    )
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
+    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
+    (again,) = rubrics(tmp_path / "o.jsonl")
+    assert again.nugget_labels() == [
+        ("q1/n1", "support"), ("q1/n3", "partial_support"), ("q1/n4", "partial_support"),
+        ("q1/n4", "historical"), ("q1/n2", "not_support"),
+    ]  # fmt: skip
+    assert again.entry_ratings() == {"q1/n1": 2, "q1/n3": 1, "q1/n4": 1, "q1/n2": 0}
+    assert list(again.errors or {}) == ["q1/n4"]
+
+
+def test_a_label_that_is_none_any_more_is_no_label(write_jsonl: Any, tmp_path: Path) -> None:
+    grades = nugget_material.assigned("q1", "SP", prompt_info={"prompt_class": "NuggetAssignment2"})
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
+    main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
+    (again,) = rubrics(tmp_path / "o.jsonl")
+    assert (again.nugget_labels(), again.entry_ratings()) == ([("q1/n1", "support")], {"q1/n1": 2})
+    assert list(again.errors or {}) == ["q1/n2"]
+
+
+def test_progress_counts_pairs_not_lists(answers: Path, demo_data: Path) -> None:
+    steps: list[tuple[int, int | None]] = []
+    grade_file(
+        GradeFiles(answers, answers.with_name("g.jsonl"), demo_data / "nuggets.jsonl"),
+        ModelOptions("fake"),
+        GradeOptions([PROMPTS.get(LISTWISE)]),
+        lambda count, total: steps.append((count, total)),
+    )
+    assert steps[0] == (0, 164)
+    assert sum(count for count, _ in steps) == 164
+
+
+@pytest.mark.parametrize("model", ["bundled", "lexical", "google/flan-t5-large"])
+def test_lists_are_refused_where_they_cannot_be_read(answers: Path, demo_data: Path, model: str) -> None:
+    with pytest.raises(
+        SelectionError, match=r"text-generation or openai, or the prompt NuggetAssignmentPoint"
+    ):
+        grade_file(
+            GradeFiles(answers, answers.with_name("g.jsonl"), demo_data / "nuggets.jsonl"),
+            ModelOptions(model),
+            GradeOptions([PROMPTS.get(LISTWISE)]),
+        )
+
+
+def test_queries_need_a_text(
+    answers: Path, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = tmp_path / "bank.jsonl"
+    lines = [json.loads(line) for line in (demo_data / "nuggets.jsonl").read_text("utf-8").splitlines()]
+    bank.write_text("".join(json.dumps({**line, "query_text": ""}) + "\n" for line in lines), "utf-8")
+    arguments = ["-q", "grade", str(answers), "-o", str(tmp_path / "g.jsonl"), "--bank", str(bank)]
+    arguments += ["--prompt-class", LISTWISE, "--model", "fake"]
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "has a text in" in capsys.readouterr().err
+    main([*arguments, "--queries", str(demo_data / "queries.jsonl")])
+    assert len(rubrics(tmp_path / "g.jsonl")) == 16
+
+
+def test_the_bundled_grader_labels_the_demo(
+    answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    graded = grade(answers, demo_data, POINTWISE, "--threads", "1", model="bundled")
+    grades = rubrics(graded)
+    assert not any(each.errors for each in grades), "every reply is a label"
+    scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
+    assert scores["gen-long"] > scores["gen-short"]
+
+
+def assigned(llm: Any, name: str = LISTWISE) -> dict[str, str]:
+    (grades,) = drive([make_grader(PROMPTS.get(name), "m", {}).run(UNIT)], Answerer(llm, Journal(None)))
+    assert isinstance(grades, RubricGrades)
+    return {item.nugget_id: item.assignment for item in grades.assignments or ()}
+
+
+def asked_for(reply: Callable[[Request], str], name: str = LISTWISE) -> list[Request]:
+    """The requests, in order."""
+    requests: list[Request] = []
+
+    def note(request: Request) -> str:
+        requests.append(request)
+        return reply(request)
+
+    assigned(FakeLLM(note), name)
+    return requests
+
+
+EXPECTED = {"q1/Moon pulls": "support", "q1/Sun pulls": "not_support", "q1/twice a day": "partial_support"}
+NO_SYSTEM = (
+    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+)
+
+
+@pytest.mark.parametrize("knows_system", [True, False], ids=["system", "no system"])
+def test_small_causal_checkpoints(tmp_path: Path, knows_system: bool) -> None:
+    """Real Llamas that list too few labels at first; the second does not know the role of the system."""
+    torch = pytest.importorskip("torch")
+    from tests.llm import small_models
+
+    torch.set_num_threads(1)
+    requests = asked_for(lambda request: LABELS if request.slot("reply") else "['support']")
+    assert len(requests) == 2
+    prompts = [as_messages(request.parts) for request in requests]
+    if not knows_system:
+        prompts = [
+            [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *rest]
+            for system, user, *rest in prompts
+        ]
+    answers = ["['support']", f"```python\n{LABELS}\n```"]
+    tokenizer = small_models.byte_tokenizer([*(request.text for request in requests), *answers], chat=True)
+    if not knows_system:
+        tokenizer.chat_template = NO_SYSTEM + tokenizer.chat_template
+    small_models.save_llama(tmp_path / "model", tokenizer, prompts, answers, 1.0)
+    llm = load_llm(ModelOptions(str(tmp_path / "model"), pipeline="text-generation", device="cpu"))
+    assert assigned(llm) == EXPECTED
+
+
+def test_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
+    from tests.llm.endpoint_server import completion, serve
+
+    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.01)
+
+    def script(body: dict[str, Any], _count: int) -> Any:
+        return completion(LABELS if len(body["messages"]) > 2 else "['support', 'so', 'what']")
+
+    with serve(script) as server:
+        llm = load_llm(ModelOptions("m", pipeline="openai", base_url=server.url))
+        assert assigned(llm) == EXPECTED
+        first, second = server.bodies
+        assert [message["role"] for message in first["messages"]] == ["system", "user"]
+        assert [message["role"] for message in second["messages"]] == ["system", "user", "assistant", "user"]
+        assert first["messages"][0]["content"].startswith("You are NuggetizeAssignerLLM")
+        assert 'Nugget List: ["Moon pulls", "Sun pulls", "twice a day"]' in first["messages"][1]["content"]

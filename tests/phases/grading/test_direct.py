@@ -1,0 +1,178 @@
+"""Direct grading: one label a passage, from the query's text."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import DirectGrade, QueryPassages
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
+from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.journal import Journal
+from exam_pp.store.passages.passages import read_passages, read_passages_for_metrics
+from exam_pp.test_bank import TestBank
+
+WriteLines = Callable[[str, list[Any]], Path]
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+TEXTS = {"q1": "who wrote the text", "007": "where is it from"}
+
+
+def run(
+    passages: Path, llm: FakeLLM, *classes: str, bank: TestBank | None = None, **options: Any
+) -> tuple[list[QueryPassages], GradeSummary]:
+    summary = GradeSummary()
+    graded = grade(
+        read_passages(passages),
+        bank or TestBank({}),
+        Answerer(llm, Journal(None)),
+        model=llm.name,
+        provenance=llm.provenance(),
+        options=GradeOptions(prompts=[PROMPTS.get(name) for name in classes], **options),
+        summary=summary,
+        query_texts=TEXTS if bank is None else {},
+    )
+    return list(graded), summary
+
+
+def direct(queries: list[QueryPassages]) -> list[DirectGrade]:
+    return [grade for query in queries for p in query.passages for grade in p.direct_grades or ()]
+
+
+@pytest.mark.parametrize(
+    ("reply", "ratings"), [("Yes.", {"direct": 1}), ("No, because", {"direct": 0}), ("unanswerable", {})]
+)
+def test_yes_no(tiny_passages: Path, reply: str, ratings: dict[str, int]) -> None:
+    queries, summary = run(tiny_passages, FakeLLM(lambda request: reply), "FagB")
+    grades = direct(queries)
+    assert [grade.entry_ratings() for grade in grades] == [ratings] * 3
+    assert [grade.answer for grade in grades] == [reply] * 3
+    assert [grade.prompt_type for grade in grades] == ["direct_grading"] * 3
+    assert summary.graded + summary.ungraded == summary.pairs == 3
+    if not ratings:
+        assert grades[0].error is not None
+        assert grades[0].error["response"] == reply
+        assert "who wrote the text" in grades[0].error["prompt"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [("2", 2), ("0", 0), ("1: may be partly helpful", 1), ("3", None), ("relevant", None)],
+)
+def test_thomas_is_a_number_or_nothing(tiny_passages: Path, reply: str, rating: int | None) -> None:
+    queries, _ = run(tiny_passages, FakeLLM(lambda request: reply), "Thomas")
+    for label in direct(queries):
+        assert label.self_ratings == rating
+        assert label.relevance_label == rating
+        assert bool(label.error) == (rating is None)
+
+
+def test_soft_grades(tiny_passages: Path) -> None:
+    logprobs = (math.log(0.3), math.log(0.7))
+    queries, _ = run(tiny_passages, FakeLLM(lambda r: Completion("Yes", label_logprobs=logprobs)), "Sun")
+    assert (direct(queries)[0].expected, direct(queries)[0].margin) == (0.7, 0.4)
+
+
+def test_the_prompt_holds_the_query_and_the_passage(tiny_passages: Path) -> None:
+    seen: list[Request] = []
+
+    def script(request: Request) -> str:
+        seen.append(request)
+        return "Yes"
+
+    run(tiny_passages, FakeLLM(script), "HELM")
+    assert seen[0].slot("query") == "who wrote the text"
+    assert seen[0].slot("context") == "Text of p1."
+    assert seen[0].labels == ("No", "Yes")
+
+
+def test_the_query_text_comes_from_the_bank(tiny_passages: Path, tiny_bank: Path) -> None:
+    llm = FakeLLM(lambda request: "Yes" if "the query q1" in request.text else "No")
+    queries, _ = run(tiny_passages, llm, "FagB", bank=read_bank(tiny_bank))
+    assert [grade.correct for grade in direct(queries)] == [True, True, False]
+
+
+def test_questions_and_direct_prompts_in_one_pass(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[FakeLLM] = []
+
+    def load(_options: object) -> FakeLLM:
+        loaded.append(FakeLLM())
+        return loaded[-1]
+
+    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", load)
+    output = tmp_path / "out.jsonl"
+    main(["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "fake",
+          "--prompt-class", RATING, "--prompt-class", "Thom", "--prompt-class", "Sun"])  # fmt: skip
+    assert len(loaded) == 1, "the model is loaded once"
+    passage = next(read_passages(output)).passages[0]
+    assert [grade.prompt_class for grade in passage.direct_grades or ()] == ["Thomas", "Sun"]
+    assert len(passage.rubric_grades or ()) == 2
+    views = list(next(read_passages_for_metrics(output)).passages[0].grade_sets())
+    assert [view.entry_ratings() for view in views] == [g.entry_ratings() for g in passage.grade_sets()]
+
+
+def test_what_the_file_answers_is_not_asked_again(tiny_passages: Path, tmp_path: Path) -> None:
+    from exam_pp.store.passages.passages import passages_writer
+
+    first = tmp_path / "first.jsonl"
+    queries, _ = run(tiny_passages, FakeLLM(lambda r: "Yes" if "p1" in r.text else "hm"), "FagB")
+    with passages_writer(first) as writer:
+        for query in queries:
+            writer.write(query)
+    llm = FakeLLM(lambda request: "No")
+    again, summary = run(first, llm, "FagB")
+    assert (llm.calls, summary.reused, summary.graded) == (2, 1, 2), "ungraded passages are asked again"
+    assert [g.entry_ratings() for g in again[0].passages[1].direct_grades or ()] == [{}, {"direct": 0}]
+    assert run(first, FakeLLM(), "FagB", regrade=True)[1].pairs == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--prompt-class", "FagB"], "Direct prompts need the texts of the queries: name --queries"),
+        (["--prompt-class", RATING], f"The prompt {RATING} grades questions: name their --bank."),
+        (["--prompt-class", "FagB", "--queries", "other.json"], "has a text in other.json."),
+        (["--prompt-class", "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2", "--bank", "bank.jsonl"],
+         "does not grade passages; `exam-pp verify-answers` uses it."),
+        (["--prompt-class", "NuggetSelfRatedPrompt", "--bank", "bank.jsonl"],
+         "The prompt NuggetSelfRatedPrompt grades nuggets, but the bank holds questions."),
+        (["--prompt-class", "QuestionCompleteConcisePromptWithAnswerKey2", "--bank", "bank.jsonl"],
+         "bank.jsonl: the question 'q1/a' has no gold_answers"),
+    ],
+)  # fmt: skip
+def test_bad_input(
+    tiny_passages: Path,
+    tiny_bank: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.json").write_text(json.dumps({"q9": "another"}))
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", "grade", str(tiny_passages), "-o", "out.jsonl", "--model", "fake", *options])
+    assert stop.value.code == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_prompt_is_needed(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", "grade", str(tiny_passages), "-o", "-", "--model", "fake"])
+    assert stop.value.code == 2
+    assert "--prompt-class or --prompt-file" in capsys.readouterr().err

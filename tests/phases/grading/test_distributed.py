@@ -1,0 +1,288 @@
+"""Two processes as one, one of them dying, SIGTERM: real processes, the fake model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.distributed import ALONE, team_from_environment
+from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
+from exam_pp.store.passages.passages import read_passages
+from tests.conftest import REPOSITORY
+
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+ACCELERATE = [sys.executable, "-m", "accelerate.commands.accelerate_cli"]
+WriteLines = Callable[[str, list[Any]], Path]
+
+# The fake, with its time taken; a file tells that the first batch (of 16) is in the journal.
+SLOW = """
+import os, sys, time
+from pathlib import Path
+from exam_pp.cli.main import main
+from exam_pp.llm import fake
+
+quick, replies = fake.lexical_reply, []
+
+def reply(request):
+    time.sleep(0.02)
+    replies.append(request)
+    if len(replies) == 20:
+        Path(os.environ["MARK"] + os.environ.get("RANK", "0")).touch()
+    return quick(request)
+
+fake.lexical_reply = reply
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def many(write_jsonl: WriteLines) -> Path:
+    texts = [
+        {"paragraph_id": f"p{i}", "text": f"This text number {i % 70} was " + "written " * (i % 9)}
+        for i in range(80)
+    ]
+    return write_jsonl("many.jsonl", [["q1", texts[:50]], ["007", texts[50:]], ["q1", texts[30:]]])
+
+
+@pytest.fixture
+def whole(many: Path, tiny_bank: Path, tmp_path: Path) -> bytes:
+    output = tmp_path / "whole.jsonl.gz"
+    main(["-q", *command(many, tiny_bank, output)])
+    return output.read_bytes()
+
+
+def command(passages: Path, bank: Path, output: Path, *more: str) -> list[str]:
+    return ["grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", "fake",
+            "--prompt-class", RATING, *more]  # fmt: skip
+
+
+def free_port() -> str:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return str(server.getsockname()[1])
+
+
+def start(arguments: list[str], mark: Path, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, *arguments],
+        env={**os.environ, "MARK": str(mark), **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(*files: Path) -> None:
+    deadline = time.monotonic() + 120
+    while not all(file.exists() for file in files):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_accelerate_launch_writes_what_one_process_writes(
+    many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
+) -> None:
+    pytest.importorskip("accelerate")
+    output, status = tmp_path / "team.jsonl.gz", tmp_path / "status.json"
+    # --multi_gpu only means "several processes": without a GPU they work on the CPU.
+    launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", free_port()]
+    arguments = command(many, tiny_bank, output, "--status", str(status))
+    done = subprocess.run(
+        [*ACCELERATE, *launch, "-m", "exam_pp", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == whole
+    assert done.stderr.count("230 pairs graded") == 1  # one process talks
+    assert json.loads(status.read_text())["done"] == 230
+    assert not list(tmp_path.glob("*.journal*"))
+
+
+# A real model; the second process dies once, when two of its batches are in the journal.
+MORTAL = """
+import os, signal, sys
+from pathlib import Path
+from exam_pp.cli.main import main
+from exam_pp.llm.batched import BatchedLLM
+
+finish, batches = BatchedLLM._finish, []
+
+def mortal(self, *arguments):
+    batches.append(arguments)
+    mark = Path(os.environ["MARK"])
+    if os.environ["RANK"] == "1" and len(batches) == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return finish(self, *arguments)
+
+BatchedLLM._finish = mortal
+main(sys.argv[1:])
+"""
+
+
+def test_two_processes_with_a_real_model_of_which_one_dies(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("accelerate")
+    texts = [
+        {
+            "paragraph_id": f"p{i}",
+            "text": f"Text number {i} was written by " + f"a clerk of year {i}. " * (i % 9),
+        }
+        for i in range(30)
+    ]
+    passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
+    alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "team.jsonl.gz", tmp_path / "mortal.py"
+    options = ["--model", "bundled", "--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
+    main(["-q", *command(passages, tiny_bank, alone, *options)])
+
+    script.write_text(MORTAL, "utf-8")
+    launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"]
+    runs = [
+        subprocess.run(
+            [*ACCELERATE, *launch, free_port(), str(script),
+             *command(passages, tiny_bank, output, *options)],
+            env={**os.environ, "MARK": str(tmp_path / "mark"), "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True, text=True, check=False,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    assert runs[0].returncode != 0
+    assert (tmp_path / "mark").exists()
+    assert runs[1].returncode == 0, runs[1].stderr
+    assert "Continuing: " in runs[1].stderr
+    assert not list(tmp_path.glob("*.journal*"))
+    found, expected = read_ratings(output), read_ratings(alone)
+    assert len(set(expected.values())) > 2
+    assert found.keys() == expected.keys()
+    for key, (text, rating, soft) in found.items():
+        assert (text, rating) == expected[key][:2]
+        assert soft == pytest.approx(expected[key][2], abs=1e-3)
+
+
+def read_ratings(path: Path) -> dict[tuple[str, str, str], tuple[str, int, float | None]]:
+    """Reply, rating and expected rating by query, passage and question."""
+    return {
+        (query.query_id, passage.passage_id, rating.entry_id): (
+            dict(grades.answers)[rating.entry_id],
+            rating.self_rating,
+            rating.expected,
+        )
+        for query in read_passages(path)
+        for passage in query.passages
+        for grades in passage.rubric_grades or ()
+        for rating in grades.self_ratings or ()
+    }
+
+
+def test_a_launch_that_starts_one_process_only_says_so(
+    many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
+) -> None:
+    """Without GPUs that is what accelerate does."""
+    pytest.importorskip("accelerate")
+    output = tmp_path / "alone.jsonl.gz"
+    done = subprocess.run(
+        [*ACCELERATE, "launch", "--cpu", "--num_processes", "2", "-m", "exam_pp",
+         *command(many, tiny_bank, output)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == whole
+    assert "has started this process alone, not 2: add --multi_gpu" in done.stderr
+
+
+def test_a_rank_that_dies_loses_nothing(
+    many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    output, mark = tmp_path / "team.jsonl.gz", tmp_path / "mark"
+    team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    first, second = (start(command(many, tiny_bank, output), mark, RANK=str(i), **team) for i in (0, 1))
+    wait_for(tmp_path / "mark0", tmp_path / "mark1")
+    second.kill()
+    second.communicate()
+    _, stderr = first.communicate(timeout=60)
+    assert first.returncode == 1
+    assert "start the same command again to continue" in stderr
+    assert "Traceback" not in stderr
+    assert not output.exists()
+    (left,) = rank_journals(journal_path(output))
+    with Journal(left) as journal:
+        assert len(journal) >= 16
+    main(command(many, tiny_bank, output))  # one process finishes what two began
+    assert output.read_bytes() == whole
+    assert "Continuing: " in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.journal*"))
+
+
+def test_sigterm_finishes_the_batch_and_the_same_command_continues(
+    many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
+) -> None:
+    output, status = tmp_path / "out.jsonl.gz", tmp_path / "status.json"
+    arguments = command(many, tiny_bank, output, "--status", str(status))
+    process = start(arguments, tmp_path / "mark")
+    wait_for(tmp_path / "mark0")
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert stderr.strip().splitlines()[-1].startswith("exam-pp: stopped by SIGTERM")
+    assert json.loads(status.read_text())["state"] == "stopped"
+    with Journal(journal_path(output)) as journal:
+        assert len(journal) == 32  # the second batch, in which the signal came, was finished
+    main(["-q", *arguments])
+    assert output.read_bytes() == whole
+    assert json.loads(status.read_text())["state"] == "done"
+
+
+def test_journals_of_other_processes_are_told_by_their_names(tmp_path: Path) -> None:
+    main_journal = journal_path(tmp_path / "out.jsonl")
+    assert rank_journal(main_journal, 0) == main_journal
+    for name in (rank_journal(main_journal, 12).name, "out.jsonl.journal.rank", "else.journal.rank1"):
+        (tmp_path / name).touch()
+    assert [path.name for path in rank_journals(main_journal)] == ["out.jsonl.journal.rank12"]
+
+
+def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with team_from_environment() as team:
+        assert team is ALONE
+        assert (team.gather("a"), team.broadcast("b"), team.leads) == (["a"], "b", True)
+        assert team.place(ModelOptions("m")) == ModelOptions("m")
+
+
+@pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])
+def test_only_grade_is_for_teams(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "1"), ("MASTER_ADDR", "localhost")):
+        monkeypatch.setenv(name, value)
+    queries = tmp_path / "q.tsv"
+    queries.write_text("q\tWhat?\n")
+    arguments = [*command.split(), str(queries), "--model", "fake", "-o", str(tmp_path / "bank.jsonl")]
+    with pytest.raises(SystemExit, match="1"):
+        main(arguments)
+    assert "Only `exam-pp grade` shares its work" in capsys.readouterr().err
+    assert not (tmp_path / "bank.jsonl").exists()
+
+
+def test_a_broken_run_says_so_in_its_status(tiny_passages: Path, tmp_path: Path) -> None:
+    status, bank = tmp_path / "status.json", tmp_path / "bank.jsonl"
+    bank.write_text("{\n")
+    with pytest.raises(SystemExit):
+        main(["-q", *command(tiny_passages, bank, tmp_path / "out", "--status", str(status))])
+    values = json.loads(status.read_text())
+    assert values["state"] == "failed"
+    assert "bank.jsonl" in values["error"]

@@ -1,0 +1,116 @@
+"""The doctor: finds replies that depend on the batch, and says when none do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.messages import Completion, Request
+from exam_pp.phases.grading.doctor import doctor, probe_requests
+from exam_pp.reports.document import Paragraph, Table
+
+
+class Careless(FakeLLM):
+    """Answers differently beside other prompts, as a model with a padding error does."""
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[list[int]] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        for batch in self.batches(requests) if batches is None else batches:
+            for index in batch:
+                text = "4" if len(batch) == 1 else "2"
+                yield index, Completion(text, label_logprobs=(-1.0, -0.5 * len(batch)))
+
+
+def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    *_, probe, conclusion = doctor(ModelOptions("fake")).report.blocks
+    assert isinstance(probe, Table)
+    assert isinstance(conclusion, Paragraph)
+    return probe, conclusion.text
+
+
+def test_a_careful_model_has_no_flips(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe, conclusion = examine(monkeypatch, FakeLLM())
+    assert [(row[0], row[1], row[2]) for row in probe.rows] == [
+        ("all in one batch", len(probe_requests()), 0),
+        ("beside a long prompt", len(probe_requests()), 0),
+    ]
+    assert conclusion.startswith("No reply changed")
+
+
+def test_replies_that_depend_on_the_batch_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe, conclusion = examine(monkeypatch, Careless())
+    assert [row[2] for row in probe.rows] == [len(probe_requests())] * 2
+    assert all(isinstance(row[3], float) and row[3] > 0.2 for row in probe.rows)
+    assert conclusion.startswith(f"{2 * len(probe_requests())} replies changed")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "code", "words"), [("float32", 1, "is a fault"), ("bfloat16", 0, "nearly tie")]
+)
+def test_a_change_in_float32_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[Any], dtype: str, code: int, words: str
+) -> None:
+    llm = Careless()
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": dtype})
+    try:
+        main(["doctor", "--model", "fake"])
+        ended = 0
+    except SystemExit as stop:
+        ended = int(stop.code or 0)
+    assert ended == code
+    assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_that_only_extracts_is_asked_to_extract(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm = FakeLLM(lambda request: "no" if request.labels else "a span")
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    *_, probe, _ = doctor(ModelOptions("m", pipeline="question-answering")).report.blocks
+    assert isinstance(probe, Table)
+    assert [(row[1], row[2]) for row in probe.rows] == [(len(probe_requests()) // 2, 0)] * 2
+
+
+def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm = FakeLLM()
+    monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})
+
+    def load(options: ModelOptions) -> FakeLLM:
+        if options.dtype == "float32":
+            raise ModelError("The model 'm' cannot be loaded: CUDA out of memory.")
+        return llm
+
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", load)
+    findings = doctor(ModelOptions("m"))
+    *_, probe, conclusion = findings.report.blocks
+    assert isinstance(probe, Table)
+    assert isinstance(conclusion, Paragraph)
+    assert len(probe.rows) == 2
+    assert findings.sound
+    assert "could not be asked: The model 'm' cannot be loaded: CUDA out of memory." in conclusion.text
+
+
+def test_the_memory_of_a_gpu_is_told_whoever_allocated_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
+    monkeypatch.setattr("exam_pp.phases.grading.doctor._gpus", lambda: iter(()))
+    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: FakeLLM())
+    _, facts, *_ = doctor(ModelOptions("fake")).report.blocks
+    assert isinstance(facts, Table)
+    assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
+
+
+def test_the_command_shows_the_machine(capsys: pytest.CaptureFixture[Any]) -> None:
+    main(["doctor"])
+    shown = capsys.readouterr().out
+    assert "CPU cores" in shown
+    assert "exam_pp" in shown

@@ -1,0 +1,106 @@
+"""The plan counts what the grading then asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grade_file import GradeFiles
+from exam_pp.phases.grading.plan import plan_grading
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.passages.journal import Journal, journal_path
+
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def plan(
+    capsys: pytest.CaptureFixture[str], *arguments: object
+) -> tuple[int, dict[str, Any], dict[str, Any]]:
+    """Exit code, counts, timing."""
+    code = 0
+    try:
+        main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--plan", "--format", "json"])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    tables = {table["title"]: table["rows"] for table in json.loads(capsys.readouterr().out)["tables"]}
+    counts = {row["what"]: row["count"] for row in tables["Work"]}
+    timing = {row["what"]: row["value"] for row in tables.get("Timed probe", [])}
+    return code, counts, timing
+
+
+def test_counts_are_those_of_the_grading(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [{"paragraph_id": f"p{i}", "text": f"Text number {i % 3}"} for i in range(5)]
+    passages, output = write_jsonl("in.jsonl", [["q1", texts], ["007", texts[:1]]]), tmp_path / "out.jsonl"
+    arguments = [passages, "-o", output, "--bank", tiny_bank, "--model", "fake"]
+    before = sorted(tmp_path.iterdir())
+    code, counts, timing = plan(capsys, *arguments)
+    assert sorted(tmp_path.iterdir()) == before
+    assert code == 0
+    assert counts["pairs to grade"] == counts["pairs in all"] == 11
+    assert counts["distinct requests"] == counts["requests to ask"] == 7
+    assert timing["requests in the probe"] == 7
+    assert timing["seconds for all"] >= timing["seconds to load the model"]
+
+    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING])
+    code, counts, _ = plan(capsys, output, "-o", tmp_path / "again.jsonl", *arguments[3:])
+    assert code == 3  # nothing to ask
+    assert (counts["pairs answered by grades in the file"], counts["pairs to grade"]) == (11, 0)
+
+
+def test_the_journal_of_an_interrupted_run_counts(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.jsonl"
+    arguments = [tiny_passages, "-o", output, "--bank", tiny_bank, "--model", "fake"]
+    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--keep-journal"])
+    with Journal(journal_path(output)) as journal:
+        assert len(journal) == 5
+    code, counts, timing = plan(capsys, *arguments)
+    assert (code, counts["requests answered by the journal"], counts["requests to ask"]) == (3, 5, 0)
+    assert timing == {}
+    with Journal(journal_path(output)) as journal:
+        assert len(journal) == 5
+    with pytest.raises(SystemExit):
+        main(["grade", *map(str, arguments), "--prompt-class", RATING, "--plan"])
+    assert "Continuing" not in capsys.readouterr().err  # which a plan does not
+
+
+def test_a_plan_of_the_passage_stream_is_refused(tiny_bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "grade",
+                "-",
+                "-o",
+                "x",
+                "--bank",
+                str(tiny_bank),
+                "--model",
+                "fake",
+                "--prompt-class",
+                RATING,
+                "--plan",
+            ]
+        )
+    assert "name a file" in capsys.readouterr().err
+
+
+def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "dl19-gpt4"
+    files = GradeFiles(
+        folder / "dl19-graded.jsonl.gz", tmp_path / "out.jsonl", folder / "dl19-gpt4-questions.jsonl.gz"
+    )
+    options = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    found = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
+    assert (found.summary.queries, found.summary.passages, found.summary.pairs) == (43, 9260, 92600)
+    assert sum(row[1] for row in found._histogram()) == found.requests

@@ -1,0 +1,99 @@
+"""Run files from a passages file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import DataError, OutputError
+from exam_pp.phases.interchange.export_runs import export_runs, run_file_name
+from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.results import RunLine
+from exam_pp.store.trec.runs import method_of, read_run
+
+Write = Callable[[str, list[Any]], Path]
+
+
+def ranked(passage_id: str, *entries: tuple[str, int, float]) -> dict[str, Any]:
+    rankings = [
+        {"method": method, "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": score}
+        for method, rank, score in entries
+    ]
+    data = {"judgments": [], "rankings": rankings}
+    return {"paragraph_id": passage_id, "text": "Text.", "paragraph_data": data}
+
+
+def test_runs(write_jsonl: Write, tmp_path: Path) -> None:
+    passages = write_jsonl(
+        "passages.jsonl",
+        [
+            ["q2", [ranked("a", ("s", 2, 0.1)), ranked("d#1/x", ("s", 1, 1 / 3), ("t", 0, -5.0))]],
+            ["007", [ranked("a", ("s", 4, 2.0), ("s", 3, 2.5), ("s", 5, 1.0))]],
+            ["q2", [ranked("b", ("s", 2, 0.2))]],
+        ],
+    )
+    files = export_runs(passages, tmp_path / "new" / "runs")
+    assert [file.name for file in files] == ["s.run", "t.run"]
+    assert list(read_run(files[0])) == [
+        RunLine("q2", "d#1/x", 1, 1 / 3, "s"),
+        RunLine("q2", "b", 2, 0.2, "s"),
+        RunLine("q2", "a", 2, 0.1, "s"),
+        RunLine("007", "a", 3, 2.5, "s"),
+    ]
+
+
+def test_names_cannot_leave_the_folder(write_jsonl: Write, tmp_path: Path) -> None:
+    systems = ["../evil", "/etc/x", "..", ".hidden", "a b", "a%2Fb", "BM25+RM3@20", "naïve\\run"]
+    passages = write_jsonl("p.jsonl", [["q", [ranked("a", *((name, 1, 1.0) for name in systems))]]])
+    files = export_runs(passages, tmp_path / "runs")
+    assert {file.parent for file in files} == {tmp_path / "runs"}
+    assert len(list((tmp_path / "runs").iterdir())) == len(systems)
+    assert (tmp_path / "runs" / "BM25+RM3@20.run").exists()
+    assert sorted(method_of(file) for file in files) == sorted(systems)
+    tags = {line.system for file in files for line in read_run(file, method="tag")}
+    assert {"../evil", "a_b", "a%2Fb"} <= tags
+
+
+@given(st.text(min_size=1, max_size=30).filter(lambda name: name.isprintable()))
+def test_file_names_are_safe_and_reversible(system: str) -> None:
+    name = run_file_name(system)
+    assert not set(name) & set('/\\\0 :*?"<>|')
+    assert not name.startswith(".")
+    assert unquote(name.removesuffix(".run")) == system
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([["q", [ranked("a")]]], "holds no rankings"),
+        ([["q", [ranked("a b", ("s", 1, 1.0))]]], "the id 'a b' is empty or holds white space"),
+        ([["q 1", [ranked("a", ("s", 1, 1.0))]]], "the id 'q 1' is empty or holds white space"),
+    ],
+)
+def test_what_a_run_file_cannot_hold(
+    write_jsonl: Write, tmp_path: Path, lines: list[Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        export_runs(write_jsonl("p.jsonl", lines), tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_that_cannot_be_made(write_jsonl: Write, tmp_path: Path) -> None:
+    passages = write_jsonl("p.jsonl", [["q", [ranked("a", ("s", 1, 1.0))]]])
+    with pytest.raises(OutputError, match="cannot be made"):
+        export_runs(passages, passages / "runs")
+
+
+def test_import_and_export_give_the_runs_back(demo_data: Path, tmp_path: Path) -> None:
+    sources = ImportSources(runs=[demo_data / "runs"], texts=demo_data / "passages.tsv", top=1000)
+    import_passages(sources, tmp_path / "all.jsonl.gz")
+    files = export_runs(tmp_path / "all.jsonl.gz", tmp_path / "runs")
+    assert sorted(file.name for file in files) == sorted(file.name for file in (demo_data / "runs").iterdir())
+    for file in files:
+        assert sorted(read_run(file)) == sorted(read_run(demo_data / "runs" / file.name))

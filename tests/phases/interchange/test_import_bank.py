@@ -1,0 +1,159 @@
+"""`bank import`: TQA lessons and SQuAD2-style files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.phases.interchange.import_bank import import_bank
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.passages import read_passages
+
+
+def choices(*texts: str) -> dict[str, Any]:
+    return {chr(97 + n): {"processedText": text} for n, text in enumerate(texts)}
+
+
+def ask(text: str, key: str, answers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "beingAsked": {"processedText": text},
+        "correctAnswer": {"processedText": key},
+        "answerChoices": answers,
+    }
+
+
+LESSON = {
+    "globalID": "L_1",
+    "lessonName": "the moon",
+    "questions": {
+        "diagramQuestions": {"DQ_1": {}},
+        "nonDiagramQuestions": {
+            "NDQ_1": ask("The moon is", "b", choices("a star.", "a satellite.")),
+            "NDQ_2": ask("The moon shines", "a", choices("true", "false")),
+            "NDQ_3": ask("It is made of", "d", choices("rock", "dust", "metal", "all of the above")),
+            "NDQ_4": ask("It has no key", "e", choices("rock", "dust")),
+        },
+    },
+}
+SQUAD = {
+    "data": [
+        {
+            "title": "The_Moon",
+            "paragraphs": [
+                {
+                    "context": "The Moon is a satellite.",
+                    "qas": [
+                        {"id": "a", "question": " What is it? ", "is_impossible": False,
+                         "answers": [{"text": t} for t in ("a satellite", "satellite", "a satellite")]},
+                        {"id": "b", "question": "Who is it?", "is_impossible": True, "answers": [],
+                         "plausible_answers": [{"text": "The Moon"}]},
+                    ],
+                },
+                {"context": "It shines.", "qas": [{"id": "c", "question": "Does it?"}]},
+            ],
+        }
+    ]
+}  # fmt: skip
+
+
+def write(tmp_path: Path, value: Any) -> Path:
+    path = tmp_path / "source.json"
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+    return path
+
+
+def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    output = tmp_path / "bank.jsonl"
+    empty = {"globalID": "L_2", "lessonName": "empty", "questions": {"nonDiagramQuestions": {}}}
+    counts = import_bank("tqa", [write(tmp_path, [LESSON, empty])], output)
+    (query,) = read_bank(output)
+    assert (query.query_id, query.query_text) == ("tqa2:L_1", "the moon")
+    golds = {key: entry.gold_answers for key, entry in query.entries.items()}
+    assert golds == {
+        "NDQ_1": ["a satellite."], "NDQ_2": ["true"], "NDQ_3": ["all of the above"], "NDQ_4": None,
+    }  # fmt: skip
+    assert (counts.queries, counts.entries, counts.not_checkable) == (1, 4, 1)
+    assert any("names no choice" in message and "NDQ_4" in message for message in caplog.messages)
+
+
+def test_squad(tmp_path: Path) -> None:
+    output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
+    source = write(tmp_path, SQUAD)
+    main(["-q", "bank", "import", "--format", "squad2", str(source), "-o", str(output),
+          "--passages-output", str(passages)])  # fmt: skip
+    first, second = read_bank(output)
+    assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
+    golds = {key: entry.gold_answers for key, entry in first.entries.items()}
+    assert golds == {"a": ["a satellite", "satellite"], "b": []}
+    assert first.entries["a"].text == "What is it?"
+    texts = {q.query_id: [(p.passage_id, p.text) for p in q.passages] for q in read_passages(passages)}
+    assert texts == {
+        "The_Moon:1": [("The_Moon:1", "The Moon is a satellite.")],
+        "The_Moon:2": [("The_Moon:2", "It shines.")],
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "message"),
+    [
+        ("squad2", [LESSON], 'is not a SQuAD2-style file: a JSON object with "data".'),
+        ("squad2", {"data": []}, "holds no questions."),
+        ("squad2", {"data": [{"paragraphs": [{"qas": []}]}]}, "data.1.paragraphs.1.context: is missing."),
+        ("tqa", SQUAD, "lesson 1 globalID: is missing."),
+        ("tqa", [1], "lesson 1: is not a lesson of Textbook Question Answering."),
+        ("tqa", [LESSON, LESSON], "the question id 'NDQ_1' occurs twice in a query."),
+        (
+            "tqa",
+            [LESSON, LESSON | {"questions": {"nonDiagramQuestions": {"NDQ_9": ask("It is", "round", {})}}}],
+            "the query 'tqa2:L_1' occurs twice; is a file named twice?",
+        ),
+        ("tqa", [], "holds no questions."),
+    ],
+)
+def test_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, value: Any, message: str
+) -> None:
+    source = write(tmp_path, value)
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", "bank", "import", "--format", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
+    assert stop.value.code == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert "source.json" in error
+    assert not (tmp_path / "bank.jsonl").exists()
+
+
+def test_answers_that_are_held_back_are_told(tmp_path: Path) -> None:
+    """As in the test set of SQuAD2."""
+    qas = [{"id": "a", "question": "What?", "answers": []}, {"id": "b", "question": "Who?"}]
+    data = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": qas}]}]}
+    told = list(import_bank("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
+    assert told == [
+        "1 query, 2 questions imported.",
+        "2 questions have no gold_answers, as the file gives none: answer-key prompts refuse the bank.",
+    ]
+
+
+def test_tqa_has_no_passages(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="TQA files hold no passages"):
+        import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
+
+
+def test_outputs_must_differ(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="name the same file"):
+        import_bank("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
+
+
+def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
+    """The counts are those of the files: 532 questions in 48 paragraphs, 289 of them unanswerable."""
+    folder = shared_data / "importers"
+    squad = import_bank("squad2", [folder / "dev-sample.json"], tmp_path / "b.gz", tmp_path / "p.gz")
+    assert (squad.queries, squad.entries, squad.unanswerable, squad.passages) == (48, 532, 289, 48)
+    tqa = import_bank("tqa", [folder / "tqa_L_0002_sample.json"], tmp_path / "t")
+    assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
+    (query,) = read_bank(tmp_path / "t")
+    assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]

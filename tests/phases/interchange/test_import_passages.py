@@ -1,0 +1,342 @@
+"""Runs, texts, judgments and answers become a passages file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.data_model import QueryPassages
+from exam_pp.errors import DataError, OutputError
+from exam_pp.phases.interchange.answer_units import Unit
+from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
+from exam_pp.store.passages.passages import read_passages
+
+Write = Callable[[str, list[Any]], Path]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Two systems, three queries (one of them in no queries file), texts and judgments."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "first.run").write_text(
+        "q1 Q0 d1 0 9 tagA\nq1 Q0 d2 1 8 tagA\nq1 Q0 d3 2 7 tagA\n"
+        "007 Q0 d#1/x 0 5 tagA\nother Q0 d9 0 5 tagA\n"
+    )
+    (tmp_path / "runs" / "second.run").write_text(
+        "q1 Q0 d3 1 3 tagB\nq1 Q0 d1 2 2 tagB\nq1 Q0 d4 2 2.5 tagB\n"
+    )
+    (tmp_path / "texts.tsv").write_text(
+        "".join(f"{d}\tText of {d}.\n" for d in ("d1", "d2", "d3", "d4", "d5"))
+    )
+    with (tmp_path / "texts.tsv").open("a") as texts:
+        texts.write("d#1/x\tText of the odd one.\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 2\nq1 0 d5 -1\nq1 0 d4 0\nnowhere 0 d1 3\n")
+    (tmp_path / "queries.json").write_text('{"007": "second", "q1": "first", "unseen": "third"}')
+    return tmp_path
+
+
+def built(folder: Path, **options: Any) -> tuple[ImportSummary, dict[str, QueryPassages]]:
+    sources = {"runs": [folder / "runs"], "texts": folder / "texts.tsv", "queries": folder / "queries.json"}
+    summary = import_passages(ImportSources(**{**sources, **options}), folder / "out.jsonl.gz")
+    return summary, {query.query_id: query for query in read_passages(folder / "out.jsonl.gz")}
+
+
+def ids(query: QueryPassages) -> list[str]:
+    return [passage.passage_id for passage in query.passages]
+
+
+def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    summary, queries = built(collection, top=2, qrels=collection / "qrels.txt")
+    assert list(queries) == ["007", "q1"], "the order of the queries file"
+    # Rank 2 occurs twice in the second run: the higher score comes first.
+    assert ids(queries["q1"]) == ["d1", "d2", "d3", "d4"]
+    assert ids(queries["007"]) == ["d#1/x"]
+    assert queries["007"].passages[0].text == "Text of the odd one."
+    assert summary == ImportSummary(queries=2, passages=5, judged=2, systems=2)
+    assert "1 query of the runs is not in the queries file" in caplog.text
+    assert "1 query has no passages and is left out (first: unseen)" in caplog.text
+
+
+def test_ranks_beyond_the_pool_are_recorded(collection: Path) -> None:
+    _, queries = built(collection, top=1)
+    assert ids(queries["q1"]) == ["d1", "d3"]
+    ranks = [[(e.method, e.rank, e.score) for e in p.rankings] for p in queries["q1"].passages]
+    assert ranks == [[("first", 0, 9.0), ("second", 2, 2.0)], [("first", 2, 7.0), ("second", 1, 3.0)]]
+
+
+def test_the_written_line_has_the_published_keys(collection: Path) -> None:
+    output = collection / "out.jsonl"
+    sources = ImportSources(
+        runs=[collection / "runs" / "second.run"],
+        texts=collection / "texts.tsv",
+        qrels=collection / "qrels.txt",
+        top=1,
+    )
+    import_passages(sources, output)
+    assert json.loads(output.read_text()) == [
+        "q1",
+        [
+            {
+                "paragraph_id": "d3",
+                "text": "Text of d3.",
+                "paragraph_data": {
+                    "judgments": [],
+                    "rankings": [
+                        {"method": "second", "paragraphId": "d3", "queryId": "q1", "rank": 1, "score": 3.0}
+                    ],
+                },
+            }
+        ],
+    ]
+
+
+def test_judged_passages_are_pooled_too(collection: Path) -> None:
+    summary, queries = built(collection, top=1, qrels=collection / "qrels.txt", judged=True)
+    assert ids(queries["q1"]) == ["d1", "d3", "d5", "d4"]
+    judgments = {p.passage_id: [j.relevance for j in p.judgments] for p in queries["q1"].passages}
+    assert judgments == {"d1": [2], "d3": [], "d5": [-1], "d4": [0]}
+    assert [e.method for e in queries["q1"].passages[3].rankings] == ["second"], "its rank is known"
+    assert summary.judged == 3
+
+
+def test_without_a_queries_file_queries_come_in_order_of_appearance(collection: Path) -> None:
+    (collection / "texts.tsv").write_text(
+        "".join(f"{d}\tText.\n" for d in ("d1", "d2", "d3", "d4", "d#1/x", "d9"))
+    )
+    _, queries = built(collection, queries=None)
+    assert list(queries) == ["q1", "007", "other"]
+
+
+def test_judgments_of_facets_belong_to_the_query(collection: Path) -> None:
+    (collection / "qrels.txt").write_text("q1/f/1 0 d1 2\nq1/f2 0 d1 1\n")
+    _, queries = built(collection, qrels=collection / "qrels.txt")
+    judgments = queries["q1"].passages[0].judgments
+    assert [(j.query_id, j.title_query, j.relevance) for j in judgments] == [
+        ("q1/f/1", "q1", 2),
+        ("q1/f2", "q1", 1),
+    ]
+
+
+def test_methods_by_tag(collection: Path) -> None:
+    _, queries = built(collection, method_name="tag")
+    assert {e.method for p in queries["q1"].passages for e in p.rankings} == {"tagA", "tagB"}
+
+
+def test_the_best_of_every_system_of_a_file_are_pooled(collection: Path) -> None:
+    for run in (collection / "runs").iterdir():
+        run.unlink()
+    (collection / "runs" / "all.run").write_text(
+        "q1 Q0 d1 1 9 tagA\nq1 Q0 d2 2 8 tagA\nq1 Q0 d3 1 70 tagB\nq1 Q0 d1 2 60 tagB\n"
+    )
+    _, queries = built(collection, method_name="tag", top=1)
+    assert {p.passage_id: {(e.method, e.rank) for e in p.rankings} for p in queries["q1"].passages} == {
+        "d1": {("tagA", 1), ("tagB", 2)},
+        "d3": {("tagB", 1)},
+    }
+
+
+def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (collection / "texts.tsv").write_text("d1\tOne.\nd4\tFour.\n")
+    with pytest.raises(DataError, match=r"texts.tsv: 3 of 5 pooled passages have no text \(d#1/x, d2, d3\)"):
+        built(collection)
+    assert not (collection / "out.jsonl.gz").exists()
+    summary, queries = built(collection, skip_missing_texts=True)
+    assert list(queries) == ["q1"]
+    assert summary.passages == 2
+    assert "they are dropped" in caplog.text
+
+
+def test_judgments_that_are_left_out_are_told(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    qrels = collection / "qrels.txt"
+    built(collection, qrels=qrels)
+    assert "1 judgment is of a passage not pooled: left out (--judged pools" in caplog.text
+    caplog.clear()
+    built(collection, qrels=qrels, judged=True)
+    assert "not pooled" not in caplog.text
+    qrels.write_text("q1 0 D1 1\nq1 0 D2 1\n")
+    summary, _ = built(collection, qrels=qrels)
+    assert summary.judged == 0
+    assert "2 judgments are of passages not pooled" in caplog.text
+    assert "No judgment is of a pooled passage: do the judgments have the ids of the runs?" in caplog.text
+
+
+def test_a_run_without_results_is_refused(collection: Path) -> None:
+    (collection / "runs" / "third.run").write_text("\n")
+    with pytest.raises(DataError, match=r"third.run: holds no results; remove the file"):
+        built(collection)
+
+
+@pytest.mark.parametrize(
+    ("unit", "words", "passages"),
+    [("sentence", "2 answers have no text and give no passage.", 1),
+     ("whole", "2 answers have no text and give an empty passage.", 3)],
+)  # fmt: skip
+def test_answers_without_text_are_counted(
+    tmp_path: Path,
+    write_jsonl: Write,
+    caplog: pytest.LogCaptureFixture,
+    unit: Unit,
+    words: str,
+    passages: int,
+) -> None:
+    texts = {"a": "One.", "b": "", "c": " "}
+    lines = [{"query_id": "q1", "system": system, "text": text} for system, text in texts.items()]
+    sources = ImportSources(answers=[write_jsonl("answers.jsonl", lines)], unit=unit)
+    assert import_passages(sources, tmp_path / "out.jsonl").passages == passages
+    assert words in caplog.messages
+
+
+def test_where_no_text_is_found_the_ids_are_suspected(collection: Path) -> None:
+    (collection / "texts.tsv").write_text("D1\tText.\n")
+    with pytest.raises(DataError, match="None of the pooled passages has a text: do the texts have the ids"):
+        built(collection, skip_missing_texts=True)
+
+
+def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) -> None:
+    answer = {
+        "run_id": "team/gen",
+        "topic_id": "q1",
+        "references": ["d#1", "d2"],
+        "answer": [{"text": "One.", "citations": [1]}, {"text": "Two.", "citations": [0, 1]}],
+    }
+    empty = {"query_id": "q1", "system": "silent", "text": ""}
+    path = write_jsonl("answers.jsonl", [answer, empty])
+    summary, queries = built(collection, runs=[], answers=[path], unit="sentence")
+    assert ids(queries["q1"]) == ["team/gen/q1#1", "team/gen/q1#2"]
+    entries = [p.rankings[0] for p in queries["q1"].passages]
+    assert [(e.method, e.rank, e.score, e.citations) for e in entries] == [
+        ("team/gen", 1, 2.0, ["d2"]),
+        ("team/gen", 2, 1.0, ["d#1", "d2"]),
+    ]
+    assert summary == ImportSummary(1, 2, 0, 1)
+    _, queries = built(collection, answers=[path], unit="whole")
+    assert ids(queries["q1"])[-2:] == ["team/gen/q1", "silent/q1"]
+    assert [p.text for p in queries["q1"].passages[-2:]] == ["One. Two.", ""], "no answer is an answer too"
+
+
+@pytest.mark.parametrize("unit", ["whole", "paragraph", "sentence"])
+def test_what_passages_do_not_say_of_answers_is_counted(
+    collection: Path, write_jsonl: Write, unit: Unit
+) -> None:
+    parts = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": [1]}, {"text": "Three."}]
+    answer = {
+        "run_id": "gen",
+        "topic_id": "q1",
+        "topic": "What?",
+        "references": ["a", "b", "c"],
+        "answer": parts,
+    }
+    path = write_jsonl("answers.jsonl", [answer])
+    summary, _ = built(collection, runs=[], answers=[path], unit=unit)
+    always = {"query texts": 1, "references that are not cited": 1}
+    together = {"boundaries of parts": 2, "parts with citations of their own": 2}
+    assert summary.losses.counts == (always if unit == "sentence" else always | together)
+    assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
+        summary.losses.counts
+    )
+
+
+def test_what_is_no_part_of_an_answer_is_told(collection: Path, write_jsonl: Write) -> None:
+    answer = {
+        "metadata": {"run_id": "gen", "topic_id": "q1", "kind": "RAG"},
+        "responses": [{"text": "One.", "citations": {"a": 0.5, "b": 0.9}, "score": 3}],
+        "references": ["a", "b"],
+        "documents": {"a": "x"},
+    }
+    summary, _ = built(collection, runs=[], answers=[write_jsonl("answers.jsonl", [answer])], unit="whole")
+    assert summary.losses.counts == {
+        "confidences of citations": 2, "values of 'documents'": 1, "values of 'metadata.kind'": 1,
+        "values of 'responses.score'": 1,
+    }  # fmt: skip
+
+
+def _answers(write: Write, **keys: str) -> Path:
+    return write("answers.jsonl", [{"query_id": "q1", "system": "s", "text": "Words.", **keys}])
+
+
+def test_what_occurs_twice_is_refused(collection: Path, write_jsonl: Write) -> None:
+    copy = collection / "first.txt"
+    copy.write_text((collection / "runs" / "first.run").read_text())
+    with pytest.raises(DataError, match=r"the system 'first' is also in .*first\.run"):
+        built(collection, runs=[collection / "runs", copy])
+    answers = _answers(write_jsonl)
+    with pytest.raises(DataError, match="'s' answers the query 'q1' also in"):
+        built(collection, answers=[answers, answers])
+    with pytest.raises(DataError, match="the run 'first' has the name of the system in"):
+        built(collection, answers=[_answers(write_jsonl, system="first")])
+    (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
+    with pytest.raises(DataError, match="the passage id 's/q1' is also in a run"):
+        built(collection, answers=[_answers(write_jsonl)], unit="whole")
+
+
+def test_a_run_that_is_named_twice_is_read_once(collection: Path) -> None:
+    runs = [collection / "runs", collection / "runs" / "first.run"]
+    _, queries = built(collection, runs=runs)
+    assert [e.method for e in queries["q1"].passages[0].rankings] == ["first", "second"]
+
+
+def test_queries_that_nobody_answered(collection: Path) -> None:
+    (collection / "queries.json").write_text('{"x": "unknown"}')
+    with pytest.raises(DataError, match="No passages were pooled"):
+        built(collection)
+
+
+def test_inputs_are_never_overwritten(collection: Path) -> None:
+    run = collection / "runs" / "first.run"
+    before = run.read_bytes()
+    with pytest.raises(OutputError, match="is also an input"):
+        import_passages(ImportSources(runs=[collection / "runs"], texts=collection / "texts.tsv"), run)
+    assert run.read_bytes() == before
+
+
+def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
+    """The rankings of the published file are those of the runs; so are the judgments' title queries."""
+    folder = shared_data / "dl19-gpt4"
+    wanted = ("19335", "47923", "87181")
+    published = {
+        query.query_id: {passage.passage_id: passage for passage in query.passages}
+        for query in read_passages(folder / "dl19-graded.jsonl.gz")
+        if query.query_id in wanted
+    }
+    texts = tmp_path / "texts.tsv"
+    texts.write_text(
+        "".join(
+            f"{i}\t{' '.join(p.text.split())}\n"
+            for i, p in {i: p for passages in published.values() for i, p in passages.items()}.items()
+        )
+    )
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(
+        "".join(
+            f"{j.query_id} 0 {j.passage_id} {j.relevance}\n"
+            for passages in published.values()
+            for p in passages.values()
+            for j in p.judgments
+        )
+    )
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("".join(f"{query_id}\twords\n" for query_id in wanted))
+    sources = ImportSources([folder / "runs"], texts, qrels, queries, judged=True, skip_missing_texts=True)
+    summary = import_passages(sources, tmp_path / "out.jsonl")
+    assert summary.systems == 6
+    assert summary.passages == summary.judged == sum(len(passages) for passages in published.values())
+    for query in read_passages(tmp_path / "out.jsonl"):
+        for passage in query.passages:
+            original = published[query.query_id][passage.passage_id]
+            assert passage.judgments == original.judgments
+            assert {e.method: e.rank for e in passage.rankings} == {
+                e.method: e.rank for e in original.rankings
+            }
+
+
+def test_real_rag24_answers(shared_data: Path, tmp_path: Path) -> None:
+    """Ten of the 301 answers have more than 400 words (at most 503), so they are two paragraphs."""
+    sources = ImportSources(answers=[shared_data / "rag24" / "answers.command-r-plus.jsonl"])
+    assert import_passages(sources, tmp_path / "out.jsonl.gz") == ImportSummary(301, 311, 0, 1)

@@ -1,0 +1,577 @@
+"""Answers, assignments, judge rows and segments, from and to the files of other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
+from exam_pp.phases.interchange.candidate_segments import export_candidates, import_candidates
+from exam_pp.phases.interchange.export_answers import AnswerFormat, export_answers
+from exam_pp.phases.interchange.export_assignments import export_assignments
+from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
+from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.phases.interchange.umbrela_rows import export_judge_rows, import_judge_rows
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.trec.answers import read_answers
+from tests.conftest import passage
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+Lines = list[dict[str, Any]]
+
+
+def read_json(path: Path) -> Lines:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def assignment(run: str, query_id: str, labels: str | list[str], **keys: Any) -> dict[str, Any]:
+    """A line of AutoNuggetizer; labels S, P, N or anything else, importance vital then okay."""
+    names = {"S": "support", "P": "partial_support", "N": "not_support"}
+    return {
+        "query": f"text of {query_id}",
+        "qid": query_id,
+        "answer_text": f"What {run} says.",
+        "response_length": 3,
+        "run_id": run,
+        "nuggets": [
+            {"text": f"nugget {n}", "importance": "okay" if n else "vital", "assignment": names.get(x, x)}
+            for n, x in enumerate(labels)
+        ],
+        **keys,
+    }
+
+
+def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [assignment("r", "007", "SP?N"), assignment("s", "007", "NNNN")])
+    sources = AssignmentSources(
+        [source],
+        tmp_path / "g.jsonl.gz",
+        bank_output=tmp_path / "b.jsonl",
+        queries_output=tmp_path / "q.json",
+    )
+    told = " ".join(import_assignments(sources).lines())
+    (query,) = read_passages(sources.output)
+    found = query.passages[0]
+    (grades,) = found.rubric_grades or ()
+
+    assert [p.passage_id for p in query.passages] == ["r/007", "s/007"]
+    assert (found.text, found.rankings[0].method, found.rankings[0].rank) == ("What r says.", "r", 1)
+    assert (grades.model, grades.prompt_class) == ("nuggetizer", "NuggetAssignment")
+    assert [label for _, label in grades.nugget_labels() or ()] == [
+        "support",
+        "partial_support",
+        "not_support",
+    ]
+    assert list(grades.entry_ratings().values()) == [2, 1, 0]
+    ids = list(grades.entry_ratings())
+    assert (grades.correct, grades.wrong, grades.relevance_label) == (ids[:2], ids[2:], 2)
+    (unread,) = (grades.errors or {}).values()  # type: ignore[union-attr]
+    assert unread["response"] == "?"
+    assert "1 label is none of the three, and ungraded: '?'" in told
+    bank = read_bank(tmp_path / "b.jsonl")
+    assert [entry.importance for entry in bank.entries("007").values()] == ["vital", "okay", "okay", "okay"]
+    assert json.loads((tmp_path / "q.json").read_text()) == {"007": "text of 007"}
+
+
+def test_labels_that_people_write(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """As the paper's tables spell them."""
+    source = write_jsonl(
+        "a.jsonl", [assignment("r", "1", ["Support", "Partial Support", "not-support", "partly"])]
+    )
+    told = " ".join(import_assignments(AssignmentSources([source], tmp_path / "g.jsonl")).lines())
+    ((found,),) = (query.passages for query in read_passages(tmp_path / "g.jsonl"))
+    (grades,) = found.rubric_grades or ()
+    assert [label for _, label in grades.nugget_labels() or ()] == [
+        "support", "partial_support", "not_support"
+    ]  # fmt: skip
+    assert "1 label is none of the three, and ungraded: 'partly'" in told
+
+
+def test_a_nugget_that_repeats_has_each_label_in_its_place(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """The support of one is not that of the other, whose label is unknown."""
+    line = assignment("r", "1", ["?", "S", "N"])
+    for nugget in line["nuggets"][:2]:
+        nugget |= {"text": "the same", "importance": "vital"}
+    sources = AssignmentSources(
+        [write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl"
+    )
+    import_assignments(sources)
+    (scores,) = nugget_evaluations(sources.output, tmp_path / "b.jsonl").values()
+    assert {row.metric: row.value for row in scores.scores}["V_strict"] == 0.5
+    assert {row.metric: row.value for row in scores.best_case}["V_strict"] == 1.0
+    export_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
+    assert read_json(tmp_path / "o.jsonl") == [line]
+
+
+def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """ManualAssign: labels of people, beside those of a model, for answers that were imported before."""
+    automatic = write_jsonl("auto.jsonl", [assignment("r", "q", "SN")])
+    manual = write_jsonl("manual.jsonl", [assignment("r", "q", "NS"), assignment("new", "q", "SS")])
+    first, both = tmp_path / "auto.jsonl.gz", tmp_path / "both.jsonl.gz"
+    import_assignments(AssignmentSources([automatic], first))
+    import_assignments(AssignmentSources([manual], both, grader="human:alice", passages=first))
+    (query,) = read_passages(both)
+
+    assert [p.passage_id for p in query.passages] == ["r/q", "new/q"]
+    graders = [
+        (g.model, [r.source for r in g.self_ratings or ()]) for g in query.passages[0].rubric_grades or ()
+    ]
+    assert graders == [("nuggetizer", [None, None]), ("human:alice", ["human", "human"])]
+
+
+def test_other_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [assignment("r", "q", "SN"), assignment("s", "q", "SNN")])
+    sources = AssignmentSources([source], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl")
+    summary = import_assignments(sources)
+
+    assert len(read_bank(tmp_path / "b.jsonl").entries("q")) == 3
+    assert summary.unlike == ["q"]
+
+
+def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """By query and text: a bank may have ids with facets, or of its own; one text may be in two facets."""
+    items = [
+        {"query_id": "q", "facet_id": facet, "nugget_id": f"q/{facet}/{n}", "nugget_text": f" nugget {n} "}
+        for facet, n in (("f", 0), ("g", 1), ("h", 0))
+    ]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": items}])
+    line = assignment("r", "q", "SPNN")
+    line["nuggets"][2]["text"] = "nugget 0"
+    sources = AssignmentSources([write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank=bank)
+    told = " ".join(import_assignments(sources).lines())
+    (query,) = read_passages(sources.output)
+    (grades,) = query.passages[0].rubric_grades or ()
+
+    assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
+        ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
+    ]  # fmt: skip
+    assert "1 nugget is not in the bank" in told
+    export_assignments(sources.output, bank, tmp_path / "again.jsonl")
+    again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
+    assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
+    other = AssignmentSources(
+        [write_jsonl("b.jsonl", [assignment("r", "else", "S")])], tmp_path / "x.jsonl", bank=bank
+    )
+    with pytest.raises(SelectionError, match="None of the nuggets is in"):
+        import_assignments(other)
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
+    """Its bank has facets: what is exported for a person comes back with the ids that the bank has."""
+    bank, passages = demo_data / "nuggets.jsonl", tmp_path / "p.jsonl"
+    lines = [
+        {
+            "query": query.query_text, "qid": query.query_id, "answer_text": "Words.", "run_id": "r",
+            "nuggets": [{"text": e.text, "assignment": "support"} for e in query.entries.values()],
+        }
+        for query in read_bank(bank)
+    ]  # fmt: skip
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    main(["import", "--assignments", str(source), "--bank", str(bank), "-o", str(passages)])
+    found = {
+        key
+        for query in read_passages(passages)
+        for grades in query.passages[0].rubric_grades or ()
+        for key in grades.entry_ratings()
+    }
+    assert found == {key for query in read_bank(bank) for key in query.entries}
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        ([assignment("r", "q", "S"), assignment("r", "q", "S")], "line 2: .* answers the query 'q' twice"),
+        ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* holds another text"),
+        ([{"qid": "q"}], "line 1, answer_text: is missing"),
+        ([], "holds no assignments"),
+    ],
+)
+def test_assignments_that_do_not_fit(
+    write_jsonl: WriteJsonl, tmp_path: Path, lines: Lines, error: str
+) -> None:
+    before = tmp_path / "before.jsonl"
+    import_assignments(AssignmentSources([write_jsonl("b.jsonl", [assignment("r", "q", "S")])], before))
+    source = write_jsonl("a.jsonl", lines)
+    with pytest.raises(DataError, match=error):
+        import_assignments(AssignmentSources([source], tmp_path / "o.jsonl", passages=before))
+    assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
+    """301 real answers: what goes in comes out, strange labels and repeated nuggets included."""
+    source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
+    graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
+    summary = import_assignments(AssignmentSources([source], graded, bank_output=bank))
+    export_assignments(graded, bank, out)
+    before, after = read_json(source), read_json(out)
+
+    lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
+    assert all(length == words for length, words in lengths), "L is counted anew"
+    given_lengths = [line.pop("response_length") for line in before]
+    other = sum(given != words for given, (_, words) in zip(given_lengths, lengths, strict=True))
+    assert summary.losses.counts == {"response lengths other than the words": other}
+    assert after == before
+    assert [list(line) for line in after] == [list(line) for line in before]
+
+
+def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    from tests.phases.nugget_material import answer, bank_line
+
+    parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
+    graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
+    told = export_assignments(graded, bank, tmp_path / "a.jsonl")
+    (line,) = read_json(tmp_path / "a.jsonl")
+
+    assert line["answer_text"] == "One. Two."
+    assert [nugget["assignment"] for nugget in line["nuggets"]] == ["partial_support", "support"]
+    assert "The grader is not written" in " ".join(told)
+
+
+def test_export_of_one_grader_alone(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    from tests.phases.nugget_material import answer, bank_line
+
+    graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
+    bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
+    with pytest.raises(SelectionError, match=r"one grader; the filter leaves: .*human:ann"):
+        export_assignments(graded, bank, tmp_path / "a.jsonl")
+    main(
+        ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
+         "-o", str(tmp_path / "a.jsonl")]
+    )  # fmt: skip
+    assert read_json(tmp_path / "a.jsonl")[0]["nuggets"][0]["assignment"] == "not_support"
+
+
+ROW = {
+    "model": "gpt-4o", "query": "where is it from", "passage": "Text of  p3.", "prompt": "Judge!",
+    "prediction": "##final score: 2", "reasoning": None, "judgment": 2, "result_status": 1,
+}  # fmt: skip
+
+
+def test_judge_rows_are_joined_by_their_texts(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """White space aside; what UMBRELA could not read is no 0; rows about other texts are told."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is  it from\n")
+    failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "judgment": 0, "result_status": 0}
+    rows = write_jsonl("rows.jsonl", [ROW, failed, ROW | {"passage": "Another text."}])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
+
+    (grade,) = passages["p3"].direct_grades or ()
+    assert (grade.model, grade.prompt_class, grade.self_ratings) == ("gpt-4o", "Umbrela", 2)
+    (unread,) = passages["p1"].direct_grades or ()
+    assert unread.entry_ratings() == {}
+    assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])
+    strange = write_jsonl("strange.jsonl", [ROW | {"query": "else"}])
+    with pytest.raises(SelectionError, match="No row has the query text"):
+        import_judge_rows([strange], tiny_passages, queries, tmp_path / "x.jsonl")
+    wrong = write_jsonl("wrong.jsonl", [ROW | {"judgment": 7}])
+    with pytest.raises(DataError, match="line 1, judgment: 7 is no label"):
+        import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
+
+
+def test_a_judge_row_without_a_label_is_ungraded(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("007\twhere is it from\n")
+    rows = write_jsonl("rows.jsonl", [ROW | {"judgment": None}])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    assert (summary.graded, summary.ungraded) == (0, 1)
+
+
+def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    row = ROW | {"passage": "Text of p3."}
+    rows = write_jsonl("rows.jsonl", [row])
+    graded = tmp_path / "labelled.jsonl"
+    main(
+        ["import", "--umbrela", str(rows), "--passages", str(tiny_passages), "--queries", str(queries),
+         "-o", str(graded)]
+    )  # fmt: skip
+    told = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
+
+    assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
+    assert "passage ids (1)" in " ".join(told)
+
+
+def test_yes_and_no_are_no_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Rows without labels would be read back as replies that no label was read from."""
+    grade = {
+        "correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading", "relevance_label": 1,
+    }  # fmt: skip
+    graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", grades=[grade])]]])
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n")
+    with pytest.raises(SelectionError, match="are yes or no, not 0 to 3"):
+        export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+def test_parts_of_an_answer_are_in_the_order_of_their_ranks(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """A file may hold its passages in any order."""
+    parts = []
+    for rank, text in ((10, "Last."), (2, "Second."), (1, "First.")):
+        ranking = {"method": "s", "paragraphId": f"s/q#{rank}", "queryId": "q", "rank": rank, "score": 0.0}
+        data = {"judgments": [], "rankings": [ranking]}
+        parts.append(passage(f"s/q#{rank}", text=text, paragraph_data=data))
+    export_answers(write_jsonl("p.jsonl", [["q", parts]]), tmp_path / "a.jsonl", form="plain")
+    assert [row["text"] for row in read_json(tmp_path / "a.jsonl")] == ["First. Second. Last."]
+
+
+def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """The prompt of a label has no place in grades; that of a reply that could not be read is kept."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "result_status": 0}
+    rows = write_jsonl("rows.jsonl", [ROW | {"reasoning": "since", "cost": 1}, failed])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+
+    assert summary.losses.counts == {"prompts": 1, "reasonings": 1, "values of 'cost'": 1}
+    assert "prompts (1)" in " ".join(summary.lines())
+
+
+def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Runs share passages: a label that repeats is one grade, another one is told, no reply beats a label."""
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
+    failed, other = ROW | {"judgment": 0, "result_status": 0}, ROW | {"model": "else", "judgment": 0}
+    rows = write_jsonl("rows.jsonl", [failed, ROW, ROW, ROW | {"judgment": 1}, failed, other])
+    summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
+    passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
+
+    grades = passages["p3"].direct_grades or ()
+    assert [(grade.model, grade.self_ratings) for grade in grades] == [("gpt-4o", 1), ("else", 0)]
+    assert (summary.rows, summary.graded, summary.ungraded) == (6, 2, 0)
+    told = " ".join(summary.lines())
+    assert "3 judgments repeat another one" in told
+    assert "1 judgment contradicts an earlier one of the same judge: the last one is used (line 4)" in told
+
+
+CANDIDATES = {
+    "query": {"text": "a query", "qid": "007"},
+    "candidates": [
+        {"docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"title": "T", "segment": "Two."}},
+        {"docid": "d#1", "score": 9.0, "doc": {"contents": "One."}},
+    ],
+}
+
+
+def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("retrieve.jsonl", [CANDIDATES])
+    told = import_candidates([source], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
+    (query,) = read_passages(tmp_path / "p.jsonl")
+
+    assert [(p.passage_id, p.text) for p in query.passages] == [("d#2", "Two."), ("d#1", "One.")]
+    assert [[(e.method, e.rank, e.score) for e in p.rankings] for p in query.passages] == [
+        [("retrieve", 1, 9.5)],
+        [("retrieve", 2, 9.0)],
+    ]
+    assert [[j.relevance for j in p.judgments] for p in query.passages] == [[2], []]
+    assert "values of 'title' (1)" in " ".join(told)
+    export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "retrieve", tmp_path / "again.jsonl")
+    (again,) = read_json(tmp_path / "again.jsonl")
+    assert again["query"] == {"qid": "007", "text": "a query"}
+    assert again["candidates"][0] == {
+        "docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"segment": "Two."},
+    }  # fmt: skip
+    with pytest.raises(SelectionError, match="no system 'x'; it has: retrieve"):
+        export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
+    (tmp_path / "other.json").write_text('{"q9": "else"}')
+    with pytest.raises(SelectionError, match="has no text for the query '007'"):
+        export_candidates(tmp_path / "p.jsonl", tmp_path / "other.json", "retrieve", tmp_path / "x.jsonl")
+
+
+def test_candidates_are_written_best_first_with_their_highest_judgment(
+    write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    passages = []
+    for rank, name in ((2, "second"), (10, "last"), (1, "first")):
+        ranking = {"method": "s", "paragraphId": name, "queryId": "q", "rank": rank, "score": 0.0}
+        judgments = [
+            {"paragraphId": name, "query": "q", "relevance": relevance, "titleQuery": "q"}
+            for relevance in (1, 3, 0)
+        ]
+        data = {"judgments": judgments, "rankings": [ranking]}
+        passages.append(passage(name, paragraph_data=data))
+    (tmp_path / "q.json").write_text('{"q": "a query"}')
+    told = export_candidates(
+        write_jsonl("p.jsonl", [["q", passages]]), tmp_path / "q.json", "s", tmp_path / "c.jsonl"
+    )
+    (line,) = read_json(tmp_path / "c.jsonl")
+    assert [(c["docid"], c["judgment"]) for c in line["candidates"]] == [
+        ("first", 3), ("second", 3), ("last", 3),
+    ]  # fmt: skip
+    assert "further judgments (6)" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "error"),
+    [
+        ({"docid": "d#2", "doc": {"segment": "Two."}}, "occurs twice"),
+        ({"docid": "d#2", "doc": {"segment": "Else."}}, "another text"),
+        ({"docid": "d#3", "doc": {}}, "doc has none of the keys"),
+        ({"doc": {"segment": "Two."}}, "docid: is missing"),
+    ],
+)
+def test_candidates_that_do_not_fit(
+    write_jsonl: WriteJsonl, tmp_path: Path, candidate: Any, error: str
+) -> None:
+    line = CANDIDATES | {"candidates": [*CANDIDATES["candidates"], candidate]}  # type: ignore[misc]
+    with pytest.raises(DataError, match=f"line 1, candidates.*{error}"):
+        import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
+
+
+def test_a_query_in_two_pieces_has_no_ranking(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Both pieces would begin at rank 1."""
+    pieces = [
+        {"query": {"qid": "q", "text": "?"}, "candidates": [{"docid": name, "doc": {"segment": "Words."}}]}
+        for name in ("d1", "d2")
+    ]
+    with pytest.raises(DataError, match="line 2, query: the query 'q' is also on line 1"):
+        import_candidates([write_jsonl("r.jsonl", pieces)], tmp_path / "p.jsonl")
+    assert not (tmp_path / "p.jsonl").exists()
+
+
+@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
+def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) -> None:
+    """The demo's generative systems: elements and citations survive in every shape that has them."""
+    sources = [demo_data / "answers" / name for name in ("gen-long.jsonl", "gen-short.jsonl")]
+    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
+    import_passages(ImportSources(answers=sources, unit="sentence"), passages)
+    told = export_answers(passages, out, form=form, queries=demo_data / "queries.jsonl")
+    before = {(a.system, a.query_id): a.parts for source in sources for a in read_answers(source)}
+
+    assert {(a.system, a.query_id): a.parts for a in read_answers(out)} == before
+    assert told[0] == "Wrote 16 answers (systems: 2)."
+
+
+def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
+    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
+    source = demo_data / "answers" / "gen-short.jsonl"
+    import_passages(ImportSources(answers=[source], unit="whole"), passages)
+    told = export_answers(passages, out, form="plain", systems=["gen-short"])
+
+    (first, *_) = read_answers(source)
+    assert read_json(out)[0] == {
+        "query_id": first.query_id,
+        "system": "gen-short",
+        "text": " ".join(part.text for part in first.parts),
+    }
+    assert "cited documents" in told[1]
+    with pytest.raises(SelectionError, match="no answer of 'x'"):
+        export_answers(passages, out, form="plain", systems=["x"])
+
+
+def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="holds no answers"):
+        export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
+
+
+def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
+    import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
+    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
+    assert "No text of 1 query, left empty: name a file that has it with --queries." in told
+    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
+    assert not any("No text" in line for line in told), "RAGTIME has no place for it"
+    assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--assignments", "a.jsonl", "--umbrela", "a.jsonl"],
+        ["--umbrela", "a.jsonl"],
+        ["--candidates", "a.jsonl", "--grader", "x"],
+        ["--assignments", "a.jsonl", "--texts", "a.jsonl"],
+        ["--assignments", "a.jsonl", "--bank", "a.jsonl", "--bank-output", "b.jsonl"],
+        ["--passages", "a.jsonl"],
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: list[str], write_jsonl: WriteJsonl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl("a.jsonl", [])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["import", *options, "-o", "out.jsonl"])
+    assert stop.value.code == 2
+
+
+LABELS = st.sampled_from(["support", "partial_support", "not_support", "historical", ""])
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["1", "02"])),
+        st.tuples(TEXTS, st.lists(LABELS, min_size=1, max_size=4)),
+        min_size=1,
+    ),
+)
+def test_any_assignments_survive_both_ways(
+    tmp_path_factory: pytest.TempPathFactory, answers: dict[tuple[str, str], tuple[str, list[str]]]
+) -> None:
+    """Nuggets that an answer lacks, but another answer to the query has, come back without a label."""
+    folder = tmp_path_factory.mktemp("both")
+    lines = [
+        {
+            "query": "text",
+            "qid": query_id,
+            "answer_text": text,
+            "response_length": len(text.split()),
+            "run_id": run,
+            "nuggets": [
+                {"text": f"nugget {n}", "importance": "vital", "assignment": label}
+                for n, label in enumerate(labels)
+            ],
+        }
+        for (run, query_id), (text, labels) in answers.items()
+    ]
+    source = folder / "a.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    import_assignments(AssignmentSources([source], folder / "g.jsonl", bank_output=folder / "b.jsonl"))
+    export_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
+    after = {(line["run_id"], line["qid"]): line for line in read_json(folder / "o.jsonl")}
+
+    assert after.keys() == answers.keys()
+    for line in lines:
+        found = after[line["run_id"], line["qid"]]  # type: ignore[index]
+        given_nuggets = found.pop("nuggets")
+        nuggets = line.pop("nuggets")
+        assert found == line
+        assert given_nuggets[: len(nuggets)] == nuggets
+        assert all(nugget["assignment"] == "" for nugget in given_nuggets[len(nuggets) :])
+
+
+def test_two_passages_of_one_text_are_both_labelled(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    passages = write_jsonl("p.jsonl", [["q", [passage("p1", text="Same."), passage("p2", text="Same.")]]])
+    queries = tmp_path / "q.tsv"
+    queries.write_text("q\ttext\n")
+    rows = write_jsonl("rows.jsonl", [ROW | {"query": "text", "passage": "Same."}])
+    import_judge_rows([rows], passages, queries, tmp_path / "o.jsonl")
+    (query,) = read_passages(tmp_path / "o.jsonl")
+
+    assert isinstance(query, QueryPassages)
+    assert [_label(p) for p in query.passages] == [2, 2]
+
+
+def _label(found: Passage) -> int | None:
+    return (found.direct_grades or [])[0].self_ratings

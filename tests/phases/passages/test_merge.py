@@ -1,0 +1,347 @@
+"""Shards of a grading, united again; files with different grades of the same passages."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.phases.grading.sharding import Shard, share_out
+from tests.conftest import passage, rubric
+
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+WriteLines = Callable[[str, list[Any]], Path]
+
+
+def merge(output: Path, *arguments: object) -> list[Any]:
+    main(["-q", "merge", *map(str, arguments), "-o", str(output)])
+    return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+@given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 9))
+def test_shares_are_a_balanced_partition(weights: list[int], shares: int) -> None:
+    lists = share_out(weights, shares)
+    assert sorted(index for indices in lists for index in indices) == list(range(len(weights)))
+    loads = [sum(weights[index] for index in indices) for indices in lists]
+    assert max(loads) - min(loads) <= max(weights, default=0)
+
+
+@pytest.mark.parametrize("shards", [1, 3, 7])
+def test_shards_and_merge_equal_the_whole(
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, shards: int
+) -> None:
+    bank = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
+    ids = ["q1", "007", "x", "y", "z"]
+    file = write_jsonl(
+        "in.jsonl",
+        [
+            [q, [passage(f"{q}-{i}", text=f"Text {i} " * (i + 3)) for i in range(n + 1)]]
+            for n, q in enumerate(ids)
+        ],
+    )
+    more = [
+        {**bank[1], "query_id": q, "items": [item | {"query_id": q} for item in bank[1]["items"]]}
+        for q in "xyz"
+    ]
+    bank_file = write_jsonl("bank.jsonl", [*bank, *more])
+    options = ["--bank", str(bank_file), "--model", "fake", "--prompt-class", RATING]
+    whole, united = tmp_path / "whole.jsonl", tmp_path / "united.jsonl"
+    main(["-q", "grade", str(file), "-o", str(whole), *options])
+    parts = [tmp_path / f"part-{i}.jsonl" for i in range(1, shards + 1)]
+    for index, part in enumerate(parts, 1):
+        main(["-q", "grade", str(file), "-o", str(part), *options, "--shard", f"{index}/{shards}"])
+    merge(united, *reversed(parts), "--like", file)
+    assert united.read_bytes() == whole.read_bytes()
+
+
+def test_a_missing_shard_is_noticed(
+    tiny_passages: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = write_jsonl("part.jsonl", [["007", [passage("p3")]]])
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", part, "--like", tiny_passages)
+    assert "1 of its queries is in none of the files" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
+    like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
+    ((_, united),) = merge(tmp_path / "out.jsonl", file, "--like", like)
+    assert [one["paragraph_id"] for one in united] == ["a", "b", "new"]
+
+
+def test_grades_rankings_and_judgments_are_united(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    def ranking(method: str) -> dict[str, Any]:
+        return {"method": method, "paragraphId": "p", "queryId": "q", "rank": 1, "score": 2.0}
+
+    judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
+    old, new, other = rubric({"q/a": 1}), rubric({"q/b": 2}), rubric({"q/a": 3}, llm="another")
+
+    def file(name: str, grades: list[Any], methods: str, **keys: Any) -> Path:
+        data = {"judgments": [judgment], "rankings": [ranking(m) for m in methods]}
+        return write_jsonl(name, [["q", [passage("p", paragraph_data=data, exam_grades=grades, **keys)]]])
+
+    first = file("a.jsonl", [old, new], "xy", mine=1)
+    second = file("b.jsonl", [old, other], "yz", mine=2, yours=[3])
+    late = write_jsonl(
+        "c.jsonl", [["r", [passage("s")]], ["q", [passage("t"), {"paragraph_id": "p", "text": "Text of p."}]]]
+    )
+    lines = merge(tmp_path / "out.jsonl", first, second, late)
+    assert [query for query, _ in lines] == ["q", "r"]
+    united, added = lines[0][1]
+    assert united["exam_grades"] == [old, new, other]
+    assert [r["method"] for r in united["paragraph_data"]["rankings"]] == ["x", "y", "z"]
+    assert united["paragraph_data"]["judgments"] == [judgment]
+    assert (united["mine"], united["yours"]) == (1, [3])
+    assert added["paragraph_id"] == "t"
+    assert "exam_grades" not in added
+
+
+def test_merging_a_file_with_itself_changes_nothing(tiny_passages: Path, tmp_path: Path) -> None:
+    lines = merge(tmp_path / "out.jsonl", tiny_passages, tiny_passages)
+    assert lines == [json.loads(line) for line in tiny_passages.read_text().splitlines()]
+
+
+def test_two_texts_of_one_passage_are_refused(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = write_jsonl("a.jsonl", [["q", [passage("p")]]])
+    second = write_jsonl("b.jsonl", [["q", [passage("p", text="Something else.")]]])
+    with pytest.raises(SystemExit) as stop:
+        merge(tmp_path / "out.jsonl", first, second)
+    assert stop.value.code == 1
+    message = capsys.readouterr().err
+    assert "b.jsonl: the passage 'p' of query 'q' has another text than in" in message
+    assert len(message.splitlines()) == 1
+
+
+def conflicting(write_jsonl: WriteLines) -> list[Path]:
+    def file(name: str, rating: int, rank: int, relevance: int, note: str) -> Path:
+        ranking = {"method": "x", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}
+        judgment = {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
+        data = {"judgments": [judgment], "rankings": [ranking]}
+        grades = [rubric({"q/a": rating, "q/b": 1})]
+        return write_jsonl(name, [["q", [passage("p", paragraph_data=data, exam_grades=grades, note=note)]]])
+
+    return [file("a.jsonl", 5, 1, 2, "mine"), file("b.jsonl", 4, 3, 0, "yours")]
+
+
+def test_what_differs_is_reported(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
+    where = "(first: query 'q', passage 'p': "
+    assert capsys.readouterr().err.splitlines() == [
+        "1 rating differs between the files; both are kept, and the later file's counts "
+        f"{where}'q/a', 5 and 4 by google/flan-t5-large).",
+        f"1 ranking differs between the files; both are kept {where}ranks 1 and 3 by 'x').",
+        f"1 judgment differs between the files; both are kept {where}2 and 0).",
+        f"1 other value differs between the files; the first file's is kept {where}note).",
+    ]
+    (united,) = lines[0][1]
+    assert [grades["self_ratings"][0]["self_rating"] for grades in united["exam_grades"]] == [5, 4]
+    assert united["note"] == "mine"
+
+
+def with_data(write_jsonl: WriteLines, name: str, grades: list[Any], **data: list[Any]) -> Path:
+    return write_jsonl(name, [["q", [passage("p", exam_grades=grades, paragraph_data=data)]]])
+
+
+def ranked(rank: int, query_id: str = "q") -> dict[str, Any]:
+    return {"method": "x", "paragraphId": "p", "queryId": query_id, "rank": rank, "score": 1.0 / rank}
+
+
+def judged(relevance: int) -> dict[str, Any]:
+    return {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
+
+
+def test_what_one_file_says_twice_hides_nothing_of_the_next(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """A list with equal members is as long as the union of it with one new member."""
+    mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
+    first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
+    second = with_data(write_jsonl, "b.jsonl", [yours], rankings=[ranked(1, "q/facet")])
+    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert united["exam_grades"] == [mine, yours]
+    assert united["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
+
+
+def test_what_one_file_says_differently_is_no_conflict_between_files(
+    write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    """A passage that was graded anew, judged twice, and returned at two ranks, as real files have it."""
+    file = with_data(
+        write_jsonl,
+        "a.jsonl",
+        [rubric({"q/a": 5}), rubric({"q/a": 3})],
+        rankings=[ranked(1), ranked(4), ranked(2, "q/facet")],
+        judgments=[judged(1), judged(2)],
+    )
+    assert merge(tmp_path / "out.jsonl", file, file, "--strict") == [json.loads(file.read_text())]
+
+
+def test_the_later_file_counts_also_where_the_first_has_its_grades_already(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, other = rubric({"q/a": 5}), rubric({"q/a": 3}), rubric({"q/b": 1}, llm="another")
+    first = with_data(write_jsonl, "a.jsonl", [old, new, other])
+    second = with_data(write_jsonl, "b.jsonl", [old])
+    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert united["exam_grades"] == [new, other, old]
+    assert "1 rating differs between the files" in capsys.readouterr().err
+    direct = [{"correctAnswered": level > 1, "llm": "m", "self_ratings": level} for level in (3, 0)]
+    parts = [
+        write_jsonl(f"{number}.jsonl", [["q", [passage("p", grades=grades)]]])
+        for number, grades in enumerate((direct, direct[:1]))
+    ]
+    ((_, [united]),) = merge(tmp_path / "out.jsonl", *parts)
+    assert united["grades"] == direct[::-1]
+
+
+@pytest.mark.parametrize(("hashes", "conflict"), [((None, "h"), True), (("h", "i"), False)])
+def test_versions_of_a_prompt_differ_but_a_missing_hash_is_any(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    hashes: tuple[str | None, str | None], conflict: bool,
+) -> None:  # fmt: skip
+    """As readers unite them: files of the published tool record no hash."""
+    files = []
+    for name, rating, prompt_hash in zip("ab", (5, 3), hashes, strict=True):
+        info = {"prompt_class": RATING, **({"prompt_hash": prompt_hash} if prompt_hash else {})}
+        grades = [rubric({"q/a": rating}, prompt_info=info)]
+        files.append(with_data(write_jsonl, f"{name}.jsonl", grades))
+    merge(tmp_path / "out.jsonl", *files)
+    assert ("1 rating differs" in capsys.readouterr().err) == conflict
+
+
+def test_strict_refuses_what_differs(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *conflicting(write_jsonl), "--strict")
+    assert "1 rating differs between the files" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking differs"),
+        ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment differs"),
+        ({"by": "ana"}, {"by": "bob"}, "1 other value differs"),
+    ],
+)
+def test_strict_refuses_whatever_differs(
+    one: Any,
+    other: Any,
+    words: str,
+    write_jsonl: WriteLines,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((one, other))]
+    with pytest.raises(SystemExit):
+        merge(tmp_path / "out.jsonl", *files, "--strict")
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    shared = write_jsonl("a.jsonl", [["q", [passage("p", text="", exam_grades=[rubric({"q/a": 1})])]]])
+    texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
+    for order in ([shared, texts], [texts, shared]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *order)
+        assert united["text"] == "Text of p."
+        assert united["exam_grades"] == [rubric({"q/a": 1})]
+
+
+def test_spelling_makes_no_difference(tmp_path: Path) -> None:
+    """Equal records are one, whatever their blanks and the order of their keys; the first stays as it is."""
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    grades = '{"correctAnswered":["a"],"wrongAnswered":[]}'
+    swapped = '{ "wrongAnswered" : [] , "correctAnswered" : ["\\u0061"] }'
+    for path, written in ((first, grades), (second, swapped)):
+        path.write_text(f'["q", [{{"paragraph_id": "p", "text": "t", "exam_grades": [{written}]}}]]\n')
+    merge(tmp_path / "out.jsonl", first, second)
+    assert (tmp_path / "out.jsonl").read_bytes() == first.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "x", "1/0", "1/2/3", "-1/2"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(SelectionError, match="i from 1 to n"):
+        Shard.parse(text)
+
+
+_RATINGS = st.dictionaries(st.sampled_from(["q/a", "q/b"]), st.integers(0, 5), min_size=1)
+_SETS = st.lists(st.builds(rubric, _RATINGS, llm=st.sampled_from(["m", "n"])), max_size=4)
+
+
+@given(st.lists(_SETS, min_size=1, max_size=3))
+def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("merge")
+    paths = [folder / f"{number}.jsonl" for number, _ in enumerate(files)]
+    for path, sets in zip(paths, files, strict=True):
+        path.write_text(json.dumps(["q", [passage("p", exam_grades=sets)]]) + "\n")
+    ((_, [united]),) = merge(folder / "out.jsonl", *paths)
+
+    def counting(sets: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
+        return {
+            (one["llm"], rating["question_id"]): rating["self_rating"]
+            for one in sets
+            for rating in one["self_ratings"]
+        }
+
+    every = [one for sets in files for one in sets]
+    assert counting(united["exam_grades"]) == counting(every)
+    assert all(one in united["exam_grades"] for one in every)
+    assert all(one in every for one in united["exam_grades"])
+
+
+def test_nothing_inside_contradicts_nothing(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
+    empty = with_data(write_jsonl, "empty.jsonl", [])
+    for files in ([full, empty], [empty, full]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert united["paragraph_data"] == {"judgments": [judged(1)]}
+    assert not capsys.readouterr().err
+
+
+def test_null_is_a_value_that_is_not_there(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    known = write_jsonl("known.jsonl", [["q", [passage("p", note=1, exam_grades=[rubric({"a": 1})])]]])
+    null = write_jsonl("null.jsonl", [["q", [passage("p", note=None, exam_grades=None)]]])
+    for files in ([known, null], [null, known]):
+        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert (united["note"], len(united["exam_grades"])) == (1, 1)
+
+
+def test_a_file_of_nothing_is_told(
+    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (empty := tmp_path / "empty.jsonl").touch()
+    merge(tmp_path / "out.jsonl", tiny_passages, empty)
+    assert f"{empty} holds no queries" in capsys.readouterr().err
+    assert (tmp_path / "out.jsonl").read_bytes() == tiny_passages.read_bytes()
+
+
+def test_a_pipe_is_not_read_twice(
+    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the shell's ``<(...)``, which looks like a file."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as stream:
+        stream.write(tiny_passages.read_bytes())
+    with pytest.raises(SystemExit):
+        main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
+    os.close(read)
+    assert f"twice: name a file, not '/dev/fd/{read}'." in capsys.readouterr().err

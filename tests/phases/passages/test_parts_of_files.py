@@ -1,0 +1,454 @@
+"""split, sample, filter, rename, strip: parts of files, in which the rest keeps its bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.phases.passages.sample import allocate
+from tests.conftest import passage, rubric
+
+WriteLines = Callable[[str, list[Any]], Path]
+RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
+BIG = ["q1", "007", "../../x", "a/b", "é"]
+
+
+def data(passage_id: str, relevance: int | None, methods: str = "") -> dict[str, Any]:
+    judged = [] if relevance is None else [relevance]
+    return {
+        "judgments": [
+            {"paragraphId": passage_id, "query": "q", "relevance": level, "titleQuery": "q"}
+            for level in judged
+        ],
+        "rankings": [
+            {"method": name, "paragraphId": passage_id, "queryId": "q", "rank": 1, "score": 1.0, "x-mine": 1}
+            for name in methods
+        ],
+        "x-inner": [1.0],
+    }
+
+
+@pytest.fixture
+def file(write_jsonl: WriteLines) -> Path:
+    """Five queries with ids that are no file names, twelve passages each."""
+    lines = []
+    for number, query_id in enumerate(BIG):
+        passages = []
+        for i in range(12):
+            key = f"p{i}"
+            grades = [rubric({"a": i % 6, "b": 0}), rubric({"a": 1}, llm="human:ana")]
+            passages.append(
+                passage(
+                    key,
+                    text=f"Text {i}. " * (number + 1),
+                    paragraph_data=data(key, i % 3 if i < 9 else None, "xy" if i % 2 else "x"),
+                    exam_grades=grades if i < 10 else None,
+                    **{"x-odd": "é"},
+                )
+            )
+        lines.append([query_id, passages])
+    return write_jsonl("big.jsonl", lines)
+
+
+def run(command: str, *paths: Path) -> None:
+    main(["-q", *shlex.split(command), *map(str, paths)])
+
+
+def read(path: Path) -> list[Any]:
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        content = gzip.decompress(content)
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def fails(capsys: pytest.CaptureFixture[str], command: str, *paths: Path) -> str:
+    with pytest.raises(SystemExit) as stop:
+        run(command, *paths)
+    assert stop.value.code in {1, 2}
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+# --- split ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5])
+def test_parts_together_are_the_whole(file: Path, tmp_path: Path, parts: int) -> None:
+    run(f"split {file} -o {tmp_path / 'parts'} -n {parts}")
+    files = sorted((tmp_path / "parts").iterdir())
+    assert [path.name for path in files] == [f"big-{i}-of-{parts}.jsonl" for i in range(1, parts + 1)]
+    whole = file.read_bytes().splitlines()
+    assert sorted(line for path in files for line in path.read_bytes().splitlines()) == sorted(whole)
+    sizes = [path.stat().st_size for path in files]
+    assert max(sizes) - min(sizes) <= max(map(len, whole)) + 1
+    run(f"merge --like {file} -o {tmp_path / 'united.jsonl'}", *files)
+    assert (tmp_path / "united.jsonl").read_bytes() == file.read_bytes()
+
+
+def test_a_file_for_every_query_stays_in_the_folder(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "er"
+    run(f"split {file} -o {folder} --by-query")
+    assert sorted(unquote(path.name.removesuffix(".jsonl")) for path in folder.iterdir()) == sorted(BIG)
+    for path in folder.iterdir():
+        ((query_id, _),) = read(path)
+        assert unquote(path.name.removesuffix(".jsonl")) == query_id
+    assert {path.name for path in tmp_path.iterdir()} == {"big.jsonl", "deep"}
+
+
+def test_splits_that_cannot_be(
+    file: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = tmp_path / "parts"
+    assert "has 5 queries, too few for 6 parts" in fails(capsys, f"split {file} -o {parts} -n 6")
+    assert not parts.exists()
+    assert "Say --parts N or --by-query" in fails(capsys, f"split {file} -o {parts}")
+    twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
+    assert "the query 'q' stands on several lines" in fails(capsys, f"split {twice} -o {parts} --by-query")
+    case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
+    assert "'q' and 'Q' differ in case alone" in fails(capsys, f"split {case} -o {parts} --by-query")
+    assert "cannot be made a folder" in fails(capsys, f"split {file} -o {file}/parts -n 1")
+
+
+# --- sample --------------------------------------------------------------------------------------
+
+
+def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Path) -> None:
+    shuffled = tmp_path / "shuffled.jsonl"
+    shuffled.write_bytes(b"\n".join(reversed(file.read_bytes().splitlines())) + b"\n")
+    out, again, other = (tmp_path / f"{name}.jsonl" for name in ("out", "again", "other"))
+    for source, target, seed in ((file, out, 1), (shuffled, again, 1), (file, other, 2)):
+        run(f"sample {source} -o {target} --queries 3 --passages 4 --seed {seed}")
+    assert len(read(out)) == 3
+    assert [len(passages) for _, passages in read(out)] == [4, 4, 4]
+    assert sorted(out.read_bytes().splitlines()) == sorted(again.read_bytes().splitlines())
+    assert out.read_bytes() != other.read_bytes()
+    by_id = dict(read(file))
+    for query_id, passages in read(out):
+        assert all(one in by_id[query_id] for one in passages)
+
+
+@pytest.mark.parametrize(
+    ("how", "levels"),
+    [("proportional", {2: 2, 1: 2, 0: 2, None: 2}), ("equal", {2: 2, 1: 2, 0: 2, None: 2})],
+)
+def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[int | None, int]) -> None:
+    run(f"sample {file} -o {tmp_path / 'out.jsonl'} --passages 8 --by-judgment {how}")
+    for _, passages in read(tmp_path / "out.jsonl"):
+        found: dict[int | None, int] = {}
+        for one in passages:
+            judgments = one["paragraph_data"]["judgments"]
+            level = judgments[0]["relevance"] if judgments else None
+            found[level] = found.get(level, 0) + 1
+        assert found == levels
+
+
+def test_of_several_judgments_the_highest_is_the_level(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    def judged(key: str, *levels: int) -> dict[str, Any]:
+        one = passage(key, paragraph_data=data(key, levels[0]))
+        one["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
+        return one
+
+    source = write_jsonl("g.jsonl", [["q", [judged("a", 0, 3), judged("b", 0, 0), judged("c", 0, 0)]]])
+    for seed in range(9):
+        run(f"sample {source} -o {tmp_path / 'o'} --passages 2 --by-judgment equal --seed {seed}")
+        assert "a" in kept(tmp_path / "o")["q"]
+
+
+def test_passages_of_a_query_on_two_lines_are_not_drawn_twice(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
+    source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
+    assert "'q' stands on several lines; unite them" in fails(
+        capsys, f"sample {source} -o {out} --passages 1"
+    )
+    run(f"sample {source} -o {out} --queries 1")
+    assert read(out) == lines
+
+
+@given(st.dictionaries(st.none() | st.integers(-1, 3), st.integers(1, 50)), st.integers(1, 80))
+def test_shares_of_strata(sizes: dict[int | None, int], count: int) -> None:
+    total = min(count, sum(sizes.values()))
+    proportional, equal = allocate(sizes, count, "proportional"), allocate(sizes, count, "equal")
+    for shares in (proportional, equal):
+        assert sum(shares.values()) == total
+        assert all(0 <= shares[level] <= size for level, size in sizes.items())
+    for level, size in sizes.items():
+        assert abs(proportional[level] - size * total / sum(sizes.values())) < 1
+    free = [share for level, share in equal.items() if share < sizes[level]]
+    assert not free or max(equal.values()) - min(free) <= 1
+
+
+# --- filter --------------------------------------------------------------------------------------
+
+
+def kept(path: Path) -> dict[str, list[str]]:
+    return {query_id: [one["paragraph_id"] for one in passages] for query_id, passages in read(path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        ("--judged", [f"p{i}" for i in range(9)]),
+        ("--min-judgment 2", ["p2", "p5", "p8"]),
+        ("--graded", [f"p{i}" for i in range(10)]),
+        ("--ungraded", ["p10", "p11"]),
+        ("--min-grade 4", ["p4", "p5"]),
+        ("--min-grade 1 --model human:ana", [f"p{i}" for i in range(10)]),
+        ("--system y", [f"p{i}" for i in range(1, 12, 2)]),
+        ("--system y --judged --min-grade 3", ["p3", "p5"]),
+    ],
+)
+def test_passages_that_are_wanted(file: Path, tmp_path: Path, options: str, ids: list[str]) -> None:
+    out = tmp_path / "out.jsonl"
+    run(f"filter {file} -o {out} {options}")
+    assert kept(out) == dict.fromkeys(BIG, ids)
+    if "--system" not in options and "--model" not in options:
+        lines = dict(read(file))
+        assert all(one in lines[query_id] for query_id, passages in read(out) for one in passages)
+
+
+def test_queries_and_sets_of_grades_that_are_wanted(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    run(f"filter {file} -o {out} --query a/b --query 007")
+    assert out.read_bytes().splitlines() == [file.read_bytes().splitlines()[i] for i in (1, 3)]
+    run(f"filter {file} -o {out} --model human:ana --query q1")
+    ((_, passages),) = read(out)
+    assert len(passages) == 12
+    assert {grades["llm"] for one in passages for grades in one["exam_grades"] or ()} == {"human:ana"}
+    assert all(one["x-odd"] == "é" for one in passages)
+    run(f"filter {file} -o {out} --system y --query q1")
+    ((_, passages),) = read(out)
+    assert [[r["method"] for r in one["paragraph_data"]["rankings"]] for one in passages] == [["y"]] * 6
+    assert passages[0]["paragraph_data"]["x-inner"] == [1.0]
+
+
+def test_what_was_asked_without_success_is_not_graded(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    failed = rubric({}, llm_response_errors={"a": {"failure_reason": "time-out"}})
+    grades = {"good": [rubric({"a": 0})], "bad": [failed]}
+    source = write_jsonl("g.jsonl", [["q", [passage(key, exam_grades=sets) for key, sets in grades.items()]]])
+    for option, left in (("--graded", "good"), ("--ungraded", "bad")):
+        run(f"filter {source} -o {tmp_path / 'o'} {option}")
+        assert kept(tmp_path / "o") == {"q": [left]}
+
+
+def test_what_other_queries_have_is_in_the_file(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        ["q", [passage("a", paragraph_data=data("a", 1, "x"), exam_grades=[rubric({"a": 1}, llm="m")])]],
+        ["r", [passage("b", paragraph_data=data("b", 1, "y"), exam_grades=[rubric({"a": 1})])]],
+    ]
+    source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
+    run(f"filter {source} -o {out} --query r --model m")
+    assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
+    told = fails(capsys, f"filter {source} -o {out} --query r --system x")
+    assert f"Nothing in {source} is left by the filter." in told
+
+
+def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.jsonl"
+    assert f"{file} has no query 'z'." in fails(capsys, f"filter {file} -o {out} --query z")
+    assert f"{file} has no system 'z'." in fails(capsys, f"filter {file} -o {out} --system z")
+    assert "is left by the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
+    unknown = f"filter {file} -o {out} --model z --judged"
+    assert f"No grades in {file} match the filter; it holds:" in fails(capsys, unknown)
+    assert "Say what to keep" in fails(capsys, f"filter {file} -o {out}")
+    assert not out.exists()
+
+
+def test_filters_compose_in_pipes(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with file.open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", type("In", (), {"buffer": stream}))
+        run(f"filter - -o {tmp_path / 'out.jsonl'} --judged")
+    assert kept(tmp_path / "out.jsonl")["q1"] == [f"p{i}" for i in range(9)]
+
+
+# --- rename --------------------------------------------------------------------------------------
+
+
+def test_names_are_changed_and_nothing_else(file: Path, tmp_path: Path) -> None:
+    out, back = tmp_path / "out.jsonl", tmp_path / "back.jsonl"
+    run(
+        f"rename {file} -o {out} --model google/flan-t5-large=flan --model human:ana=human:bea "
+        f"--prompt-class {RATING}=Mine --system x=y --system y=x"
+    )
+    text = out.read_text()
+    assert "google/flan-t5-large" not in text
+    assert RATING not in text
+    first = read(out)[0][1][1]
+    assert [r["method"] for r in first["paragraph_data"]["rankings"]] == ["y", "x"]
+    assert [grades["llm"] for grades in first["exam_grades"]] == ["flan", "human:bea"]
+    run(
+        f"rename {out} -o {back} --model flan=google/flan-t5-large --model human:bea=human:ana "
+        f"--prompt-class Mine={RATING} --system x=y --system y=x"
+    )
+    assert back.read_bytes() == file.read_bytes()
+
+
+def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    grades = {"correctAnswered": ["a"], "wrongAnswered": []}
+    source = write_jsonl("old.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    run(
+        f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New "
+        "--model '(no model)=m'"
+    )
+    ((_, [one]),) = read(tmp_path / "o")
+    assert one["exam_grades"] == [{**grades, "llm": "m", "prompt_info": {"prompt_class": "New"}}]
+    run(f"rename {source} -o {tmp_path / 'o'} --prompt-class QuestionPromptWithChoices=New")
+    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [
+        {**grades, "prompt_info": {"prompt_class": "New"}}
+    ]
+    run(f"rename {source} -o {tmp_path / 'o'} --model '(no model)=m'")
+    assert read(tmp_path / "o")[0][1][0]["exam_grades"] == [{**grades, "llm": "m"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--model human:ana=google/flan-t5-large", "Two sets of grades would become one"),
+        ("--system x=y", "Two systems would become one, y: x and y"),
+        ("--model a=b", "has no model 'a'; it has: google/flan-t5-large, human:ana."),
+        ("--system z=y", "has no system 'z'; it has: x, y."),
+        ("--prompt-class a=b", f"has no prompt class 'a'; it has: {RATING}."),
+        ("--model a", "'a' is not of the form OLD=NEW"),
+        ("--model a=b --model a=c", "'a' has two new names"),
+        ("", "Say what to rename"),
+    ],
+)
+def test_names_that_collide_or_do_not_exist(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
+) -> None:
+    assert message in fails(capsys, f"rename {file} -o {tmp_path / 'out'} {options}")
+    assert not (tmp_path / "out").exists()
+
+
+# --- strip ---------------------------------------------------------------------------------------
+
+FAILED = {"response": "SECRET reply", "prompt": "SECRET prompt", "failure_reason": "time-out"}
+DIRECT = {"correctAnswered": True, "answer": "SECRET word", "llm": "d", "llm_response_error": FAILED}
+
+
+@pytest.fixture
+def secrets(write_jsonl: WriteLines) -> Path:
+    grades = [
+        rubric(
+            {"a": 4},
+            answers=[["a", "SECRET excerpt"]],
+            llm_response_errors={"b": FAILED},
+            verifications=[["a", "SECRET yes"]],
+        ),
+        rubric({"a": 1}, llm="human:SECRET", answers=[]),
+        rubric({"a": 1}, llm="old", answers=[], llm_response_errors=["SECRET of an old file"]),
+    ]
+    one = passage(
+        "p", text="SECRET text", paragraph={"html": "SECRET"}, paragraph_data=data("p", 3, "x"),
+        exam_grades=grades, grades=[DIRECT],
+    )  # fmt: skip
+    return write_jsonl("secrets.jsonl", [["q", [one, passage("s")]]])
+
+
+@pytest.mark.parametrize(
+    ("options", "dropped", "left"),
+    [
+        ("--texts", "texts (2), prompts (2), errors (1)", 6),
+        ("--prompts", "prompts (2), errors (1)", 8),
+        ("--replies", "replies (5), errors (1)", 5),
+        ("--human", "sets of grades by people (1)", 10),
+        ("--grades", "sets of grades (4)", 2),
+        ("--grades --model human:SECRET", "sets of grades (1)", 10),
+        (
+            "--texts --replies --human",
+            "texts (2), replies (5), prompts (2), sets of grades by people (1), errors (1)",
+            0,
+        ),
+        ("--judgments --rankings", "judgments (1), rankings (1)", 11),
+    ],
+)
+def test_what_is_dropped_is_said(
+    secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, dropped: str, left: int
+) -> None:
+    out = tmp_path / "out.jsonl"
+    main(["strip", str(secrets), "-o", str(out), *shlex.split(options)])
+    words = capsys.readouterr().err.strip().removeprefix("Dropped: ").removesuffix(".")
+    assert sorted(words.split(", ")) == sorted(dropped.split(", "))
+    assert out.read_text().count("SECRET") == left
+    ((_, [one, _]),) = read(out)
+    assert one["paragraph_id"] == "p"
+    assert list(one["paragraph_data"]) == ["judgments", "rankings", "x-inner"]
+    if "--grades" not in options:
+        assert one["exam_grades"][0]["self_ratings"] == [{"question_id": "a", "self_rating": 4}]
+        assert one["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
+
+
+def test_texts_come_back(secrets: Path, tmp_path: Path) -> None:
+    shared, back = tmp_path / "shared.jsonl", tmp_path / "back.jsonl"
+    run(f"strip {secrets} -o {shared} --texts")
+    run(f"merge {shared} {secrets} -o {back}")
+    assert [one["text"] for one in read(back)[0][1]] == ["SECRET text", "Text of s."]
+
+
+def test_strip_says_what_it_needs(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Say what to drop" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
+    assert "say --grades, too" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
+    slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --grades --model odl")
+    assert "No grades in" in slip
+    assert not (tmp_path / "o").exists()
+
+
+def with_errors(path: Path, errors: str) -> Path:
+    sets = (
+        '{"correctAnswered":[],"wrongAnswered":[]}',
+        (f'{{"correctAnswered":[],"wrongAnswered":[],"llm_response_errors":{errors}}}'),
+    )
+    path.write_text(f'["q",[{{"paragraph_id":"p","text":"t","exam_grades":[{",".join(sets)}]}}]]\n')
+    return path
+
+
+def test_only_what_is_dropped_is_written_anew(tmp_path: Path) -> None:
+    """Numbers keep their spelling, and sets of grades without such words all of their bytes."""
+    source = with_errors(
+        tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
+    )
+    once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
+    run(f"strip {source} -o {once} --prompts")
+    assert once.read_text().replace(" ", "") == source.read_text().replace('"prompt":"Isit?",', "")
+    assert '{"correctAnswered":[],"wrongAnswered":[]}' in once.read_text()
+    run(f"strip {once} -o {twice} --prompts")
+    assert twice.read_bytes() == once.read_bytes()
+
+
+def test_a_key_twice_in_what_is_stripped_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
+    assert "'n' stands there twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sample --passages 1", "filter --judged", "rename --system x=z", "strip --texts", "split -n 1"],
+)
+def test_the_input_is_never_the_output(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    before = file.read_bytes()
+    if command.startswith("split"):
+        (tmp_path / "big-1-of-1.jsonl").symlink_to(file)
+        output = tmp_path
+    else:
+        output = file
+    assert "is also an input" in fails(capsys, f"{command} {file} -o {output}")
+    assert file.read_bytes() == before

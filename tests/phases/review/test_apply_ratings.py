@@ -1,0 +1,358 @@
+"""The ratings of people as grades: beside those of models, all or none, the same file every time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.edits import FORMAT, Edits
+from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
+from exam_pp.phases.analysis.agreement import graders
+from exam_pp.phases.review.apply_ratings import apply_edits
+from exam_pp.reports.document import Table
+from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.passages.passages import read_passages
+from tests.conftest import PASSAGES, passage, rubric
+
+WriteLines = Callable[[str, list[Any]], Path]
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+def rating(query_id: str, passage_id: str, key: str, value: int, **more: Any) -> dict[str, Any]:
+    return {"query_id": query_id, "passage_id": passage_id, "id": key, "rating": value, **more}
+
+
+def edits_file(
+    folder: Path, graded: Path, *ratings: dict[str, Any], name: str = "edits.json", **keys: Any
+) -> Path:
+    values = {"format": FORMAT, "graded_sha256": file_sha256(graded), "reviewer": "ana", "ratings": ratings}
+    write_edits(Edits.model_validate({**values, **keys}), folder / name)
+    return folder / name
+
+
+def lines_of(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None:
+    edits = edits_file(
+        tmp_path, tiny_passages,
+        rating("q1", "p1", "q1/b", 3, comment="answered at the end"), rating("q1", "p1", "q1/a", 0),
+        rating("007", "p3", "007/a", 2),
+    )  # fmt: skip
+    output = tmp_path / "out.jsonl"
+    summary = apply_edits(tiny_passages, [edits], output)
+
+    first, second = lines_of(output)
+    assert first[1][0]["exam_grades"][1] == {
+        "correctAnswered": ["q1/b"], "wrongAnswered": ["q1/a"], "answers": [], "llm_response_errors": {},
+        "llm": "human:ana", "llm_options": {}, "exam_ratio": 0.5, "prompt_type": "question",
+        "prompt_info": {"prompt_class": RATED, "is_self_rated": True},
+        "self_ratings": [
+            {"question_id": "q1/b", "self_rating": 3, "source": "human"},
+            {"question_id": "q1/a", "self_rating": 0, "source": "human"},
+        ],
+        "relevance_label": 3, "comments": {"q1/b": "answered at the end"},
+    }  # fmt: skip
+    assert second[1][0]["exam_grades"][1]["llm"] == "human:ana"
+    assert first[1][1] == PASSAGES[0][1][1], "a passage that nobody rated stays as it is"
+    del first[1][0]["exam_grades"][1], second[1][0]["exam_grades"][1]
+    assert [first, second] == PASSAGES, "everything else stays as it is"
+    assert list(summary.lines()) == [
+        f"3 ratings added as human:ana with the prompt class {RATED}.",
+        "1 of them has a comment.",
+        "2 of 3 differ from the rating of a model.",
+    ]
+
+
+def test_applied_twice_is_applied_once(tiny_passages: Path, tmp_path: Path) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2, comment="short"))
+    once, again, twice = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "twice"))
+    apply_edits(tiny_passages, [edits], once)
+    apply_edits(tiny_passages, [edits], again)
+    apply_edits(once, [edits], twice, force=True)
+    assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
+
+
+def test_a_passage_that_the_file_has_twice_is_rated_once(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 1})])]]] * 2)
+    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
+    apply_edits(graded, [edits], tmp_path / "out.jsonl")
+    assert [len(line[1][0]["exam_grades"]) for line in lines_of(tmp_path / "out.jsonl")] == [2, 1]
+
+
+def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """Extracted answers, which explain the ratings, are of the same entries."""
+    extracted = rubric({"q/a": 1}, prompt_info={"prompt_class": "Extraction"}, self_ratings=None)
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[extracted, rubric({"q/a": 1})])]]])
+    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
+    assert apply_edits(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
+
+
+@pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
+def test_other_files_are_no_edits(tmp_path: Path, content: str) -> None:
+    (tmp_path / "other.json").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=r"other.json: is not an edits file: its \"format\" is not"):
+        read_edits(tmp_path / "other.json")
+
+
+def test_what_the_model_failed_on_is_rated(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """An entry that has only errors is an entry of the file, without a bank."""
+    failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
+    apply_edits(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
+    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert person["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
+
+
+def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """The label is the number of right answers, as in the grades of models."""
+    answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[answered])]]])
+    given = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
+    apply_edits(graded, [edits_file(tmp_path, graded, *given)], tmp_path / "out.jsonl")
+    (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
+    assert (person["correctAnswered"], person["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
+    assert person["relevance_label"] == 2
+    assert "self_ratings" not in person
+
+
+def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_path: Path) -> None:
+    one = edits_file(
+        tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
+    )
+    two = edits_file(
+        tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 4), rating("q1", "p1", "q1/b", 1), name="two.json"
+    )
+    same = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
+    summary = apply_edits(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
+    grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
+    assert [given["self_rating"] for given in grades["self_ratings"]] == [4, 1]
+    assert "2 times a person gave two ratings of a passage for one entry: the later one counts." in [
+        *summary.lines()
+    ]
+
+
+def test_later_ratings_of_the_same_person_replace_earlier_ones(tiny_passages: Path, tmp_path: Path) -> None:
+    first = edits_file(
+        tmp_path, tiny_passages,
+        rating("q1", "p1", "q1/a", 2, comment="old"), rating("q1", "p1", "q1/b", 1, comment="stays"),
+        name="first.json",
+    )  # fmt: skip
+    second = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 5), name="second.json")
+    other = edits_file(
+        tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 1), name="third.json", reviewer="bo"
+    )
+    apply_edits(tiny_passages, [first], tmp_path / "one.jsonl")
+    apply_edits(tmp_path / "one.jsonl", [second, other], tmp_path / "two.jsonl", force=True)
+
+    model, ana, bo = lines_of(tmp_path / "two.jsonl")[0][1][0]["exam_grades"]
+    assert model == PASSAGES[0][1][0]["exam_grades"][0]
+    assert (ana["llm"], bo["llm"]) == ("human:ana", "human:bo")
+    assert {r["question_id"]: r["self_rating"] for r in ana["self_ratings"]} == {"q1/a": 5, "q1/b": 1}
+    assert ana["comments"] == {"q1/b": "stays"}, "a comment goes with its rating"
+
+
+def test_edits_of_another_file_are_refused(
+    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.jsonl"
+    for known, words in (("0" * 64, "the edits are for another file"), (None, "do not say which file")):
+        edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
+        with pytest.raises(SystemExit) as stop:
+            main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])
+        assert stop.value.code == 1
+        error = capsys.readouterr().err
+        assert f"exam-pp: {edits}, graded_sha256: the edits " in error
+        assert words in error
+        assert error.count("\n") == 1
+        assert not output.exists()
+    main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output), "--force"])
+    assert output.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "keys", "words"),
+    [
+        ([rating("q1", "p9", "q1/a", 2), rating("q2", "p1", "q1/a", 2)], {},
+         "does not have 2 passages (q1/p9, q2/p1)."),
+        ([rating("q1", "p1", "q1/z", 2)], {}, "does not have 1 bank entry (q1/z); name --bank"),
+        ([rating("q1", "p1", "007/a", 2)], {}, "does not have 1 bank entry (007/a)"),
+        ([rating("q1", "p1", "q1/a", 6)], {}, f"q1/p1 for q1/a is not on the scale of {RATED} (0, 1, 2"),
+        ([rating("q1", "p1", "q1/a", -1)], {}, "the rating -1 of"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty; say with --reviewer"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty; say with --reviewer"),
+        ([], {}, "has no ratings."),
+        ([], {"bank": [{"op": "remove", "query_id": "q1", "id": "q1/a"}]},
+         "has no ratings; its edits of the bank are applied with `exam-pp bank apply`."),
+    ],
+)  # fmt: skip
+def test_edits_that_do_not_fit(
+    tiny_passages: Path, tmp_path: Path, given: list[Any], keys: dict[str, Any], words: str
+) -> None:
+    edits = edits_file(tmp_path, tiny_passages, *given, **keys)
+    with pytest.raises(ExamError) as caught:
+        apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl")
+    assert words in str(caught.value)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_inputs_stay(tiny_passages: Path, tmp_path: Path) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2))
+    for path in (tiny_passages, edits):
+        before = path.read_bytes()
+        with pytest.raises(OutputError, match="also an input"):
+            apply_edits(tiny_passages, [edits], path)
+        assert path.read_bytes() == before
+
+
+def test_the_prompt_class_must_be_clear(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
+    graded = write_jsonl(
+        "g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 1}), other])]]]
+    )
+    edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 1))
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(SelectionError, match=f"choose one with --prompt-class \\(Mine, {RATED}\\)"):
+        apply_edits(graded, [edits], output)
+    assert apply_edits(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
+    only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))
+    assert apply_edits(graded, [only_one], output).prompt_class == RATED
+    # A prompt that is not known has the scale that its grades show.
+    beyond = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
+    with pytest.raises(DataError, match=r"not on the scale of Mine \(0, 1\)"):
+        apply_edits(graded, [beyond], output, prompt_class="Mine")
+    with pytest.raises(ExamError, match="No prompt named 'Yours'"):
+        apply_edits(graded, [only_one], output, prompt_class="Yours")
+
+
+def test_ratings_from_scratch(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """Manual nugget assignment of answers that no model has graded."""
+    graded = write_jsonl("g.jsonl", [["q", [passage("run/q"), passage("other/q")]]])
+    item = {"query_id": "q", "nugget_id": "q/n", "nugget_text": "tides follow the moon"}
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": [item]}])
+    edits = edits_file(tmp_path, graded, rating("q", "run/q", "q/n", 1))
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(DataError, match="name --bank if they are not graded yet"):
+        apply_edits(graded, [edits], output, prompt_class="NuggetAssignment")
+    apply_edits(graded, [edits], output, prompt_class="NuggetAssignment", bank=bank)
+    (grades,) = lines_of(output)[0][1][0]["exam_grades"]
+    assert grades["assignments"] == [{"nugget_id": "q/n", "assignment": "partial_support"}]
+    assert grades["self_ratings"] == [{"nugget_id": "q/n", "self_rating": 1, "source": "human"}]
+    assert "exam_grades" not in lines_of(output)[0][1][1]
+
+
+def test_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    model = {
+        "correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    graded = write_jsonl("g.jsonl", [["q", [passage("p", grades=[model])]]])
+    edits = edits_file(tmp_path, graded, rating("q", "p", "direct", 0, comment="off topic"))
+    apply_edits(graded, [edits], tmp_path / "out.jsonl")
+    (query,) = read_passages(tmp_path / "out.jsonl")
+    grades = query.passages[0].direct_grades
+    assert grades is not None
+    assert [(g.model, g.correct, g.entry_ratings()) for g in grades] == [
+        ("m", True, {"direct": 1}), ("human:ana", False, {"direct": 0}),
+    ]  # fmt: skip
+    assert grades[1].comments == {"direct": "off topic"}
+
+
+def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) -> None:
+    """Pair by pair: a reviewer who rated one of ten questions is not compared with the best of ten."""
+    edits = edits_file(
+        tmp_path, tiny_passages,
+        rating("q1", "p1", "q1/b", 0), rating("q1", "p2", "q1/a", 1), rating("007", "p3", "007/a", 2),
+    )  # fmt: skip
+    output = tmp_path / "out.jsonl"
+    apply_edits(tiny_passages, [edits], output)
+    table = graders(output, per_entry=True).blocks[0]
+    assert isinstance(table, Table)
+    ((first, second, pairs, kappa, *_),) = table.rows
+    assert (first, second, pairs, kappa) == ("google/flan-t5-large", "human:ana", 3, 1.0)
+
+
+KEYS = ["q/a", "q/b", "q/c"]
+VALUES = st.dictionaries(st.sampled_from(KEYS), st.integers(0, 5), min_size=1)
+
+
+@settings(max_examples=40)
+@given(
+    model=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),
+    people=st.dictionaries(st.sampled_from(["p1", "p2", "p3"]), VALUES, min_size=1),
+    comment=st.one_of(st.none(), st.text()),
+)
+def test_round_trip(
+    tmp_path_factory: pytest.TempPathFactory,
+    model: dict[str, dict[str, int]],
+    people: dict[str, dict[str, int]],
+    comment: str | None,
+) -> None:
+    """What a reviewer rated is what the file says, and what models said is unchanged, byte for byte."""
+    folder = tmp_path_factory.mktemp("edits")
+    every = dict.fromkeys(KEYS, 0)
+    passages = [passage(p, exam_grades=[rubric(every | model.get(p, {}))]) for p in ("p1", "p2", "p3")]
+    graded = folder / "graded.jsonl"
+    graded.write_text(json.dumps(["q", passages]) + "\n", encoding="utf-8")
+    more = {} if comment is None else {"comment": comment}
+    ratings = [
+        rating("q", p, key, value, **more) for p, given in people.items() for key, value in given.items()
+    ]
+    edits = edits_file(folder, graded, *ratings)
+    assert read_edits(edits).ratings == Edits.model_validate({"format": FORMAT, "ratings": ratings}).ratings
+
+    apply_edits(graded, [edits], folder / "one.jsonl")
+    apply_edits(folder / "one.jsonl", [edits], folder / "two.jsonl", force=True)
+    assert (folder / "one.jsonl").read_bytes() == (folder / "two.jsonl").read_bytes()
+    (query,) = read_passages(folder / "one.jsonl")
+    found = {
+        (p.passage_id, key): (value, (grades.comments or {}).get(key))
+        for p in query.passages
+        for grades in p.grade_sets()
+        if isinstance(grades, RubricGrades | DirectGrade) and grades.model == "human:ana"
+        for key, value in grades.entry_ratings().items()
+    }
+    assert found == {(p, key): (v, comment) for p, given in people.items() for key, v in given.items()}
+    for before, after in zip(passages, lines_of(folder / "one.jsonl")[0][1], strict=True):
+        assert after | {"exam_grades": after["exam_grades"][:1]} == before
+
+
+@pytest.mark.parametrize(
+    ("key", "prompt_class", "words"),
+    [
+        ("q1/a", "Umbrela", "rates passages as a whole"),
+        ("direct", RATED, "rates bank entries"),
+        ("q1/a", "NuggetSelfRatedPrompt", "the ratings of questions, but"),
+    ],
+)
+def test_the_prompt_class_rates_what_was_rated(
+    tiny_passages: Path, tmp_path: Path, key: str, prompt_class: str, words: str
+) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", key, 2))
+    with pytest.raises(DataError) as caught:
+        apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl", prompt_class=prompt_class)
+    assert str(caught.value).startswith(f"{edits}, ratings: {key} of q1")
+    assert words in str(caught.value)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_rating_beside_the_scale_names_the_file_that_has_it(tiny_passages: Path, tmp_path: Path) -> None:
+    good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
+    odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
+    with pytest.raises(DataError, match=r"odd\.json, ratings: the rating 7 of"):
+        apply_edits(tiny_passages, [good, odd], tmp_path / "out.jsonl")
+
+
+def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), reviewer=" ana\nmaria ")
+    summary = apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl")
+    assert list(summary.ratings) == ["human:ana maria"]

@@ -1,0 +1,262 @@
+"""Verification reports over files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.review.verification import Shown, verify
+from exam_pp.reports.document import Heading, Paragraph, Table
+from exam_pp.reports.render import RENDERERS, render
+from exam_pp.reports.verification.base import VerificationReport
+from exam_pp.reports.verification.disagreements import Disagreements
+from exam_pp.reports.verification.grading import Grading
+from exam_pp.reports.verification.grid import Grid
+from exam_pp.reports.verification.sample import Sample
+from exam_pp.reports.verification.spurious import Spurious
+from exam_pp.reports.verification.uncovered import Uncovered
+from exam_pp.reports.verification.unparsed import Unparsed
+from exam_pp.store.passages.passages import read_passages_for_metrics
+from tests.conftest import passage, rubric
+
+Write = Callable[[str, list[Any]], Path]
+
+EVERYTHING = GradeFilter()
+
+
+@pytest.fixture
+def golden(repository: Path) -> tuple[Path, Path]:
+    """The graded file and the bank of the golden reports."""
+    folder = repository / "tests" / "golden" / "reports"
+    return folder / "graded.jsonl", folder / "bank.jsonl"
+
+
+def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> None:
+    report = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
+    assert report.title == (
+        "Verify grading: QuestionSelfRatedUnanswerablePromptWithChoices by google/flan-t5-large"
+    )
+    headings = [block.text for block in report.blocks if isinstance(block, Heading)]
+    assert headings == [
+        "q1: the query q1", "What text is this?", "Who wrote the text?",
+        "007: the query 007", "Where is the text from?",
+    ]  # fmt: skip
+    assert isinstance(report.blocks[0], Paragraph)
+    assert report.blocks[0].text.startswith("2 queries, 3 entries, 5 pairs: 0 with a reply")
+    for form in RENDERERS:
+        assert render(report, form)
+
+
+def flat(
+    graded: Path,
+    grade_filter: GradeFilter = EVERYTHING,
+    report: VerificationReport | None = None,
+    bank: Path | None = None,
+    **shown: Any,
+) -> list[dict[str, Any]]:
+    options = Shown(flat=True, **shown)
+    (table,) = verify(graded, report or Grading(), grade_filter, bank=bank, shown=options).blocks
+    assert isinstance(table, Table)
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def test_what_is_shown_can_be_narrowed(tiny_passages: Path) -> None:
+    rows = flat(tiny_passages, report=Grading(min_grade=1), queries=["q1"])
+    assert [(row["entry_id"], row["passage_id"], row["rating"]) for row in rows] == [
+        ("q1/a", "p1", 5), ("q1/a", "p2", 1), ("q1/b", "p2", 4),
+    ]  # fmt: skip
+    rows = flat(tiny_passages, report=Grading(limit=1))
+    assert [row["rating"] for row in rows] == [5, 4, 2]
+
+
+def test_what_fits_nothing_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
+    with pytest.raises(SelectionError, match="has no query 'q9'"):
+        flat(tiny_passages, queries=["q9"])
+    with pytest.raises(SelectionError, match="'Nope' of --answers-class; it holds: Quest"):
+        flat(tiny_passages, answers_class="Nope")
+    with pytest.raises(SelectionError, match="match the filter; it holds"):
+        flat(tiny_passages, GradeFilter(model="gpt-4"))
+    item = {"query_id": "x", "question_id": "x/1", "question_text": "Why?"}
+    bank = write_jsonl("other.jsonl", [{"query_id": "x", "items": [item]}])
+    with pytest.raises(SelectionError, match="has no entries for the queries of"):
+        flat(tiny_passages, bank=bank)
+
+
+def test_queries_outside_the_bank_are_left_out(
+    tiny_passages: Path, tiny_bank: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny_bank.write_text(tiny_bank.read_text().splitlines()[0] + "\n")
+    rows = flat(tiny_passages, EVERYTHING, bank=tiny_bank)
+    assert {row["query_id"] for row in rows} == {"q1"}
+    assert "Left out: 1 query without an entry in the bank" in caplog.text
+
+
+def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
+    graded, bank = golden
+
+    def ids(**shown: Any) -> set[str]:
+        return {row["passage_id"] for row in flat(graded, bank=bank, **shown)}
+
+    assert ids(systems=["dense"]) == {"r1", "r2", "r4", "r8", "t3"}
+    assert ids(systems=["dense", "bm25"], queries=["tide"]) == {"t1", "t2", "t3"}
+    assert ids(min_judgment=2) == {"r1", "r2", "r8", "t1"}
+    assert ids(min_judgment=1, systems=["bm25"]) == {"r1", "r7", "t1", "t2"}
+    with pytest.raises(SelectionError, match=r"has no system 'bm52'; it has: bm25, dense\."):
+        ids(systems=["bm52"])
+    assert ids(min_judgment=4) == set(), "nobody judged that high, and that is no error"
+
+
+def test_a_report_that_needs_judgments_says_so(write_jsonl: Write) -> None:
+    graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
+    for report in (Uncovered(), Spurious(), Disagreements()):
+        with pytest.raises(
+            SelectionError, match="holds no judgments, which this report needs; `exam-pp import"
+        ):
+            flat(graded, report=report)
+    assert flat(graded, report=Grid())
+
+
+def test_several_graders_are_listed_whatever_is_shown(write_jsonl: Write) -> None:
+    sets = [rubric({"q/a": 5}), rubric({"q/a": 0}, llm="other")]
+    judged = {"judgments": [{"paragraphId": "p1", "query": "q", "relevance": 0, "titleQuery": "q"}]}
+    graded = write_jsonl(
+        "two.jsonl", [["q", [passage(exam_grades=sets, paragraph_data={**judged, "rankings": []})]]]
+    )
+    for report in (Grid(), Spurious(often=1), Sample(5)):
+        with pytest.raises(SelectionError, match=r"matches 2 sets of grades in .*--model 'other'"):
+            flat(graded, report=report, min_judgment=3)
+    assert flat(graded, GradeFilter(model="other"), Spurious(often=1)) == []
+    assert len(flat(graded, GradeFilter(model="google/flan-t5-large"), Spurious(often=1))) == 1
+
+
+def direct(rating: int | None, **keys: Any) -> dict[str, Any]:
+    given = {} if rating is None else {"self_ratings": rating}
+    return {"correctAnswered": bool(rating), "answer": str(rating), "llm": "m", "llm_options": {}, **given,
+            "prompt_info": {"prompt_class": "Thomas"}, "prompt_type": "direct_grading", **keys}  # fmt: skip
+
+
+def test_direct_grades(write_jsonl: Write, tiny_bank: Path) -> None:
+    """The scale of Thomas ends at 2, so 2 is the grade that covers; a failed reply is ungraded."""
+    error = {"failure_reason": "timed out", "response": "", "prompt": ""}
+    passages = [
+        passage("p1", exam_grades=[rubric({"q1/a": 5})], grades=[direct(2)]),
+        passage("p2", grades=[direct(1)]),
+        passage("p3", grades=[direct(None, llm_response_error=error)]),
+    ]
+    for one in passages:
+        one["paragraph_data"]["judgments"] = [
+            {"paragraphId": one["paragraph_id"], "query": "q1", "relevance": 1, "titleQuery": "q1"}
+        ]
+    graded = write_jsonl("direct.jsonl", [["q1", passages]])
+    only = GradeFilter(kind="direct")
+    rows = flat(graded, only, Uncovered(), bank=tiny_bank)
+    assert [(row["passage_id"], row["best_grade"], row["entry"]) for row in rows] == [
+        ("p2", 1, "direct grade")
+    ]
+    (row,) = flat(graded, only, Unparsed(), bank=tiny_bank)
+    assert (row["kind"], row["passage_id"], row["reason"]) == ("ungraded", "p3", "timed out")
+
+
+def test_entries_that_left_the_bank_do_not_count(
+    tiny_passages: Path, tiny_bank: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
+    lines[0]["items"] = lines[0]["items"][1:]
+    tiny_bank.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = flat(tiny_passages, report=Uncovered(), bank=tiny_bank)
+    assert [(row["passage_id"], row["best_grade"]) for row in rows] == [("p1", 0)], "q1/a graded p1 with 5"
+    assert "Left out: 1 graded id not in the bank" in caplog.text
+
+
+def test_a_passage_that_a_line_repeats_is_one(write_jsonl: Write) -> None:
+    twice = [passage(exam_grades=[rubric({"q/a": 5})]), passage(exam_grades=[rubric({"q/b": 3})])]
+    rows = flat(write_jsonl("twice.jsonl", [["q", twice]]), report=Grid())
+    assert [(row["entry_id"], row["rating"], row["covered"]) for row in rows] == [
+        ("q/a", 5, 1),
+        ("q/b", 3, 1),
+    ]
+
+
+def test_a_query_on_two_lines(
+    tiny_passages: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = (json.loads(line) for line in tiny_passages.read_text().splitlines())
+    split = write_jsonl("split.jsonl", [["q1", one[1][1:]], other, ["q1", one[1][:1]]])
+    for make in (Grid, lambda: Uncovered(4), lambda: Sample(9), lambda: Spurious(4, often=1)):
+        assert flat(split, report=make()) == flat(tiny_passages, report=make())
+    assert "1 query stands on several lines" in caplog.text
+    assert "exam-pp merge" in caplog.text
+
+
+@pytest.mark.parametrize("grade", [None, 2])
+def test_the_grade_that_covers(write_jsonl: Write, grade: int | None) -> None:
+    """4 by default, 1 for prompts that only tell right from wrong."""
+    plain = rubric({"q/a": 1}, self_ratings=None, prompt_info={"prompt_class": "Own"})
+    graded = write_jsonl("plain.jsonl", [["q", [passage(exam_grades=[plain])]]])
+    (row,) = flat(graded, GradeFilter(prompt_class="Own"), Grid(), min_grade=grade)
+    assert row["covered"] == (1 if grade is None else 0)
+
+
+@pytest.mark.slow
+def test_real_grades_of_flan_t5(shared_data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """612 of the 72,630 question ratings are not a digit from 0 to 5, as the data's description counts."""
+    caplog.set_level("INFO")
+    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    rows = flat(graded, GradeFilter(kind="question"))
+    assert len(rows) == 72_630
+    assert "72630 pairs: 612 with a reply that is not just the rating" in caplog.text
+    assert sum(row["reply"] is not None for row in rows) == 612
+    assert all(row["answer"] is not None for row in rows), "every rating has its extracted answer"
+    assert {"6 months", "42"} <= {row["reply"] for row in rows}
+
+
+def test_real_grades_of_gpt_4_with_their_bank(shared_data: Path) -> None:
+    """92,592 ratings; eight pairs of five passages were never asked."""
+    folder = shared_data / "dl19-gpt4"
+    rows = flat(folder / "dl19-graded.jsonl.gz", EVERYTHING, bank=folder / "dl19-gpt4-questions.jsonl.gz")
+    assert sum(row["rating"] is not None for row in rows) == 92_592
+    missing = [row for row in rows if row["rating"] is None]
+    assert len(missing) == 8
+    assert len({(row["query_id"], row["passage_id"]) for row in missing}) == 5
+    assert {row["reason"] for row in missing} == {"not asked"}
+    assert sum(row["rating"] == 4 for row in rows) == 19
+    assert json.dumps(rows[0])
+
+
+@pytest.mark.slow
+def test_reports_of_flan_t5(shared_data: Path) -> None:
+    """603 ratings are not what the replies say: the 612 replies that are not a digit from 0 to 5, but for
+    nine that name the rating in words."""
+    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    rows = flat(graded, GradeFilter(kind="question"), Unparsed())
+    assert len(rows) == 603
+    assert {row["read_now"] for row in rows if row["reply"] == "6 months"} == {"1 (default-1)"}
+    assert len(flat(graded, GradeFilter(kind="nugget"), Sample(20))) == 20
+
+
+def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> None:
+    """Counts as SQL over the file would have them: relevant from 1, covered from 4."""
+    folder = shared_data / "dl19-gpt4"
+    graded, bank = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
+    spurious: Counter[str] = Counter()
+    uncovered = 0
+    for query in read_passages_for_metrics(graded):
+        for one in query.passages:
+            ratings = {key: grade for of in one.grade_sets() for key, grade in of.entry_ratings().items()}
+            judgments = [judgment.relevance for judgment in one.judgments]
+            if max(judgments) < 1:
+                spurious.update(key for key, grade in ratings.items() if grade >= 4)
+            else:
+                uncovered += max(ratings.values()) < 4
+    rows = flat(graded, report=Spurious(), bank=bank)
+    assert {row["entry_id"]: row["covered_by_non_relevant"] for row in rows} == {
+        key: count for key, count in spurious.items() if count >= 3
+    }
+    assert len(flat(graded, report=Uncovered(), bank=bank)) == uncovered

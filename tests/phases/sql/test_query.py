@@ -1,0 +1,549 @@
+"""SQL over the demo data and over published grades: every ready query, checked in plain Python."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from exam_pp.cli.main import cli, main
+from exam_pp.data_model import Passage
+from exam_pp.errors import DataError, OutputError, QueryError, SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.sql.query import (
+    SqlSources,
+    Statement,
+    build_database,
+    export_parquet,
+    query_files,
+    query_result,
+)
+from exam_pp.phases.sql.query_examples import EXAMPLES
+from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.files import work_folder
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.sql.duck import Limits
+
+LIMITS = Limits("500MB", 2)
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
+    """The demo collection, graded by two baselines."""
+    folder = tmp_path_factory.mktemp("graded")
+    files = [folder / f"{name}.jsonl.gz" for name in ("passages", "one", "two")]
+    bank = str(demo_data / "questions.jsonl")
+    calls = [
+        ["import", "--runs", str(demo_data / "runs"), "--texts", str(demo_data / "passages.tsv"),
+         "--queries", str(demo_data / "queries.jsonl"), "--qrels", str(demo_data / "qrels.txt"),
+         "--top", "5", "-o", str(files[0])],
+        ["grade", str(files[0]), "-o", str(files[1]), "--bank", bank, "--model", "lexical",
+         "--prompt-class", RATED, "--prompt-class", EXTRACTED],
+        ["grade", str(files[1]), "-o", str(files[2]), "--bank", bank, "--model", "random",
+         "--prompt-class", RATED],
+    ]  # fmt: skip
+    for call in calls:
+        main(["-q", *call])
+    return files[2]
+
+
+@pytest.fixture(scope="module", params=["demo", "llmjudge-dev"])
+def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
+    """Graded files, with a bank where there is one."""
+    if request.param == "demo":
+        return SqlSources([request.getfixturevalue("graded")], [demo_data / "questions.jsonl"])
+    folder = request.getfixturevalue("shared_data") / "llmjudge-dev"
+    return SqlSources([folder / "flan-t5-large-graded.jsonl.gz"])
+
+
+class Asked(NamedTuple):
+    """A database, and the files that it was made from."""
+
+    database: SqlSources
+    files: SqlSources
+
+
+@pytest.fixture(scope="module")
+def sources(files: SqlSources, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """The files as a database, which is queried faster."""
+    path = tmp_path_factory.mktemp("database") / "grades.duckdb"
+    build_database(files, path, LIMITS)
+    return Asked(SqlSources([path]), files)
+
+
+def ask(sources: SqlSources, sql: str, **parameters: Any) -> list[dict[str, Any]]:
+    with query_result(sources, Statement(sql, parameters), LIMITS) as result:
+        return [dict(zip(result.columns, row, strict=True)) for row in result]
+
+
+def example(sources: SqlSources | Asked, name: str) -> list[dict[str, Any]]:
+    found = sources.database if isinstance(sources, Asked) else sources
+    assert isinstance(found, SqlSources)
+    return ask(found, EXAMPLES.get(name).sql)
+
+
+def passages(sources: SqlSources | Asked) -> Iterator[tuple[str, Passage]]:
+    files = sources.files if isinstance(sources, Asked) else sources
+    assert isinstance(files, SqlSources)
+    for query in read_passages(files.graded[0]):
+        for passage in query.passages:
+            yield query.query_id, passage
+
+
+def rated_sets(sources: SqlSources | Asked) -> Iterator[tuple[str, Passage, str, str, dict[str, int]]]:
+    for query_id, passage in passages(sources):
+        for grades in passage.rubric_grades or ():
+            if grades.is_rated:
+                yield query_id, passage, str(grades.model), str(grades.prompt_class), grades.entry_ratings()
+
+
+def test_contents(sources: Asked) -> None:
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for _, passage in passages(sources):
+        for grades in passage.grade_sets():
+            count = counts[str(grades.model), str(grades.prompt_class)]
+            ratings = grades.entry_ratings().values()
+            for place, number in enumerate((1, len(ratings), sum(rating > 0 for rating in ratings))):
+                count[place] += number
+    rows = example(sources, "contents")
+    assert {(r["model"], r["prompt_class"]): [r["passages"], r["pairs"]] for r in rows} == {
+        key: count[:2] for key, count in counts.items()
+    }
+    for row in rows:
+        _, pairs, correct = counts[row["model"], row["prompt_class"]]
+        assert row["share_correct"] == pytest.approx(correct / pairs, abs=0.0006)
+
+
+def test_bad_questions(sources: Asked) -> None:
+    ratings: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for _, _, model, prompt, graded_entries in rated_sets(sources):
+        for entry_id, rating in graded_entries.items():
+            ratings[entry_id, model, prompt].append(rating)
+    shares = {key: sum(r >= 4 for r in found) / len(found) for key, found in ratings.items()}
+    expected = {key for key, share in shares.items() if share == 0 or share >= 0.8995}
+    rows = example(sources, "bad-questions")
+    assert {(r["entry_id"], r["model"], r["prompt_class"]) for r in rows} == expected
+    assert len(rows) == len(expected)
+    texts = {
+        key: e.text for path in sources.files.banks for q in read_bank(path) for key, e in q.entries.items()
+    }
+    for row in rows:
+        found = ratings[row["entry_id"], row["model"], row["prompt_class"]]
+        assert (row["passages"], row["best"]) == (len(found), max(found))
+        assert row["entry_text"] == texts.get(row["entry_id"])
+
+
+def test_uncovered_passages(sources: Asked) -> None:
+    expected = Counter(
+        (
+            query_id,
+            passage.passage_id,
+            model,
+            prompt,
+            max(j.relevance for j in passage.judgments),
+            max(found.values()),
+        )
+        for query_id, passage, model, prompt, found in rated_sets(sources)
+        if passage.judgments and max(j.relevance for j in passage.judgments) >= 2 and max(found.values()) < 4
+    )
+    rows = example(sources, "uncovered-passages")
+    columns = ("query_id", "passage_id", "model", "prompt_class", "relevance", "best")
+    assert Counter(tuple(row[name] for name in columns) for row in rows) == expected
+    assert rows
+
+
+def test_judgments(sources: Asked) -> None:
+    expected: dict[tuple[str, str, int], Counter[str]] = defaultdict(Counter)
+    for _, passage, model, prompt, found in rated_sets(sources):
+        for judgment in passage.judgments:
+            best = max(found.values())
+            name = "best_4_or_5" if best >= 4 else "best_1_to_3" if best >= 1 else "best_0"
+            expected[model, prompt, judgment.relevance].update([name, "passages"])
+    rows = example(sources, "judgments")
+    for row in rows:
+        count = expected.pop((row["model"], row["prompt_class"], row["relevance"]))
+        for name in ("passages", "best_4_or_5", "best_1_to_3", "best_0"):
+            assert row[name] == count[name]
+    assert not expected
+
+
+def test_disagreement(sources: Asked) -> None:
+    expected: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for _, passage in passages(sources):
+        for rated in passage.rubric_grades or ():
+            for extracted in passage.rubric_grades or ():
+                if rated.model != extracted.model or not rated.is_rated or extracted.is_rated:
+                    continue
+                ratings, answered = rated.entry_ratings(), extracted.entry_ratings()
+                count = expected[str(rated.model), str(rated.prompt_class), str(extracted.prompt_class)]
+                for entry_id in ratings.keys() & answered.keys():
+                    count["pairs"] += 1
+                    count["high"] += ratings[entry_id] >= 4 and answered[entry_id] == 0
+                    count["zero"] += ratings[entry_id] == 0 and answered[entry_id] == 1
+    rows = {
+        (r["model"], r["rated_with"], r["extracted_with"]): (
+            r["pairs"], r["rated_high_but_no_answer"], r["rated_0_but_answered"],
+        )
+        for r in example(sources, "disagreement")
+    }  # fmt: skip
+    assert rows == {k: (c["pairs"], c["high"], c["zero"]) for k, c in expected.items() if c["pairs"]}
+    assert rows
+
+
+def test_graders(sources: Asked) -> None:
+    pairs: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
+    for _, passage in passages(sources):
+        sets = [g for g in passage.rubric_grades or () if g.is_rated]
+        for one in sets:
+            for other in sets:
+                if one.prompt_class == other.prompt_class and str(one.model) < str(other.model):
+                    key = (str(one.prompt_class), str(one.model), str(other.model))
+                    ratings = other.entry_ratings()
+                    pairs[key] += [(r, ratings[e]) for e, r in one.entry_ratings().items() if e in ratings]
+    rows = example(sources, "graders")
+    assert {(r["prompt_class"], r["one"], r["other"]) for r in rows} == pairs.keys()
+    for row in rows:
+        found = pairs[row["prompt_class"], row["one"], row["other"]]
+        assert row["pairs"] == len(found)
+        assert row["same"] == pytest.approx(sum(a == b for a, b in found) / len(found), abs=0.0006)
+        mean = sum(abs(a - b) for a, b in found) / len(found)
+        assert row["mean_difference"] == pytest.approx(mean, abs=0.0006)
+        assert row["covered_by_one_alone"] == sum((a >= 4) != (b >= 4) for a, b in found)
+
+
+def test_system_coverage_is_rubric_cover(graded: Path) -> None:
+    rows = example(SqlSources([graded]), "system-coverage")
+    for model in ("lexical", "random"):
+        scores = cover(graded, grade_filter=GradeFilter(model, RATED), min_grade=4, cutoff=20).scores
+        means = {s.system: s.mean for s in standings(scores) if s.metric.startswith("Cover")}
+        means.pop("_overall_", None)
+        found = {row["system"]: row["cover"] for row in rows if row["model"] == model}
+        assert found == pytest.approx(means, abs=0.0006)
+        assert len(found) == 10
+
+
+def test_ungraded_and_odd_replies(sources: Asked) -> None:
+    assert example(sources, "ungraded") == []
+    odd = Counter(
+        (g.model, g.prompt_class, answer)
+        for _, passage in passages(sources)
+        for g in passage.rubric_grades or ()
+        if g.is_rated
+        for _, answer in g.answers
+        if not answer.strip().removeprefix("-").isdecimal()
+    )
+    rows = example(sources, "odd-replies")
+    assert [row["times"] for row in rows] == sorted(odd.values(), reverse=True)[:50]
+    assert all(odd[row["model"], row["prompt_class"], row["answer"]] == row["times"] for row in rows)
+
+
+def test_runs_and_boards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+    rows = example(SqlSources([graded], runs=[demo_data / "runs"]), "run-holes")
+    assert {row["system"] for row in rows} == {p.stem for p in (demo_data / "runs").iterdir()}
+    held = {(query_id, p.passage_id) for query_id, p in passages(SqlSources([graded]))}
+    bm25 = [line.split() for line in (demo_data / "runs" / "bm25.run").read_text().splitlines()]
+    top = [(line[0], line[2]) for line in bm25 if int(line[3]) <= 20]
+    assert next((r["returned"], r["graded"]) for r in rows if r["system"] == "bm25") == (
+        len(top), sum(pair in held for pair in top),
+    )  # fmt: skip
+    board = tmp_path / "board.tsv"
+    board.write_text("system\tCover\na\t0.5\nb\t0.7\n")
+    places = example(SqlSources(scores=[board]), "boards")
+    assert [(row["system"], row["place"]) for row in places] == [("b", 1), ("a", 2)]
+
+
+def test_every_example_is_tested_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    for name in EXAMPLES:
+        assert f'"{name}"' in text
+
+
+def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:
+    sources = SqlSources([graded], [demo_data / "questions.jsonl"], queries=[demo_data / "queries.jsonl"])
+    rows = ask(sources, "SELECT query_id, query_text, test_collection FROM queries ORDER BY query_id")
+    assert len(rows) == 8
+    assert all(row["query_text"] and row["test_collection"] == "exam_pp-demo" for row in rows)
+    (row,) = ask(sources, "SELECT count(*) AS n FROM ratings WHERE rating >= $least AND model = $model",
+                 least=4, model="lexical")  # fmt: skip
+    found = [
+        r for *_, model, _, ratings in rated_sets(sources) if model == "lexical" for r in ratings.values()
+    ]
+    assert row["n"] == sum(rating >= 4 for rating in found)
+
+
+def test_a_query_on_two_lines_has_its_passages_once(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    line = '["q", [{"paragraph_id": "p", "text": "t"}, {"paragraph_id": "%s", "text": "u"}]]\n'
+    path.write_text(line % "x" + line % "y" + '["r", [{"paragraph_id": "p", "text": "t"}]]\n')
+    rows = ask(SqlSources([path]), "SELECT query_id, passage_id, line FROM passages ORDER BY ALL")
+    assert [tuple(row.values()) for row in rows] == [
+        ("q", "p", 1),
+        ("q", "x", 1),
+        ("q", "y", 2),
+        ("r", "p", 3),
+    ]
+
+
+def test_only_named_tables_are_read(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("not JSON\n")
+    bank = SqlSources([broken], scores=[broken])
+    assert ask(bank, "SELECT 1 AS one FROM bank") == []
+    with pytest.raises(DataError, match="line 1"):
+        ask(bank, "SELECT * FROM passages")
+
+
+FORMATS = {
+    "tsv": "a\tb\n1\tx y\n\tz\n",
+    "csv": "a,b\n1,x\ty\n,z\n",
+    "jsonl": '{"a": 1, "b": "x\\ty"}\n{"a": null, "b": "z"}\n',
+    "json": '[\n {"a": 1, "b": "x\\ty"},\n {"a": null, "b": "z"}\n]\n',
+    "md": "| a | b |\n| ---: | --- |\n| 1 | x y |\n|  | z |\n",
+}
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "md"])
+def test_formats(form: str, tmp_path: Path) -> None:
+    output = tmp_path / "rows"
+    sql = "SELECT * FROM (VALUES (1, E'x\\ty'), (NULL, 'z')) AS t(a, b)"
+    query_files(SqlSources(), Statement(sql), output, form, LIMITS)
+    assert output.read_text(encoding="utf-8") == FORMATS[form]
+
+
+@pytest.mark.parametrize("sql", ["SELECT 'ü;' AS n", "SELECT 'ü;' AS n;", "SELECT 'ü;' AS n ; -- ;\n;/**/"])
+def test_parquet_of_a_statement_however_it_ends(tmp_path: Path, sql: str) -> None:
+    output = tmp_path / "rows.parquet"
+    query_files(SqlSources(), Statement(sql), output, "parquet", LIMITS)
+    assert duckdb.read_parquet(str(output)).fetchall() == [("ü;",)]
+
+
+def test_parquet_and_empty_results(tmp_path: Path) -> None:
+    output = tmp_path / "rows.parquet"
+    query_files(SqlSources(), Statement("SELECT range AS n FROM range(5)"), output, "parquet", LIMITS)
+    check = Statement(f"SELECT sum(n) AS s FROM '{output}'", unsafe=True)
+    with query_result(SqlSources(), check, LIMITS) as result:
+        assert list(result) == [(10,)]
+    query_files(SqlSources(), Statement("SELECT 1 AS a WHERE false"), tmp_path / "none.json", "json", LIMITS)
+    assert json.loads((tmp_path / "none.json").read_text()) == []
+
+
+def test_nested_and_odd_values(tmp_path: Path) -> None:
+    values = "[1, 2] AS a, {'x': 1.5} AS b, DATE '2024-01-02' AS c, 1.5::DECIMAL AS d"
+    sql = f"SELECT {values}, 'nan'::DOUBLE AS e, 1 AS a, true AS f"
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.jsonl", "jsonl", LIMITS)
+    assert json.loads((tmp_path / "r.jsonl").read_text()) == {
+        "a": [1, 2], "b": {"x": 1.5}, "c": "2024-01-02", "d": 1.5, "e": None, "a_2": 1, "f": True,
+    }  # fmt: skip
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", "csv", LIMITS)
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
+    assert row == {
+        "a": "[1, 2]",
+        "b": '{"x": 1.5}',
+        "c": "2024-01-02",
+        "d": "1.5",
+        "e": "nan",
+        "a_2": "1",
+        "f": "true",
+    }
+
+
+def test_database_answers_as_the_files_do(sources: Asked, tmp_path: Path) -> None:
+    (database,) = sources.database.graded
+    for name in ("bad-questions", "judgments"):
+        assert example(sources.files, name) == example(sources, name)
+    assert [path.name for path in database.parent.iterdir()] == ["grades.duckdb"]
+    with pytest.raises(SelectionError, match="queried alone"):
+        ask(SqlSources([database, *sources.files.graded]), "SELECT 1")
+    with pytest.raises(SelectionError, match="is a database already"):
+        build_database(SqlSources([database]), tmp_path / "x.duckdb", LIMITS)
+
+
+def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
+    written = export_parquet(SqlSources([graded]), tmp_path / "out", LIMITS)
+    names = {path.stem for path in written}
+    assert names == {"queries", "passages", "judgments", "rankings", "grades", "ratings", "answers"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in names}
+    sql = f"SELECT count(*), sum(rating) FROM '{tmp_path / 'out' / 'ratings.parquet'}'"
+    with query_result(SqlSources(), Statement(sql, unsafe=True), LIMITS) as result:
+        (found,) = result
+    ratings = [r for *_, found_ in rated_sets(SqlSources([graded])) for r in found_.values()]
+    assert found[0] > len(ratings)
+
+
+def test_outputs_are_safe(graded: Path, tmp_path: Path) -> None:
+    before = graded.read_bytes()
+    with pytest.raises(OutputError, match="is also an input"):
+        query_files(SqlSources([graded]), Statement("SELECT * FROM grades"), graded, "tsv", LIMITS)
+    with pytest.raises(OutputError, match="is also an input"):
+        build_database(SqlSources([graded]), graded, LIMITS)
+    old = tmp_path / "old.tsv"
+    old.write_text("old")
+    with pytest.raises(QueryError):
+        query_files(SqlSources([graded]), Statement("SELECT error('stop') FROM grades"), old, "tsv", LIMITS)
+    assert old.read_text() == "old"
+    assert graded.read_bytes() == before
+
+
+def command(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def test_a_ready_query_can_be_copied_with_its_comment(graded: Path) -> None:
+    """As an argument; it begins with dashes, as options do."""
+    first, *_ = command("query", "--example").stdout.split("\n\n")
+    assert first.startswith("-- contents: ")
+    done = command("query", str(graded), first)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == command("query", str(graded), first.split("\n", 1)[1]).stdout
+    assert command("query", str(graded), "--contents").exit_code == 2
+
+
+def test_the_command(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+    sql = "SELECT model, count(*) AS n FROM ratings WHERE rating >= $least GROUP BY ALL ORDER BY ALL"
+    done = command("query", str(graded), sql, "--param", "least=4", "--format", "jsonl")
+    assert done.exit_code == 0
+    assert [json.loads(line)["model"] for line in done.stdout.splitlines()] == ["lexical", "random"]
+    file = tmp_path / "q.sql"
+    file.write_text(sql)
+    again = command("query", str(graded), "--sql-file", str(file), "--param", "least=4", "--format", "jsonl")
+    assert again.stdout == done.stdout
+    assert "bad-questions" in command("query", "--example").stdout
+    assert command("query", "--example", "judgments").stdout == EXAMPLES.get("judgments").sql
+    assert "judgments" in str(command("query", "--example", "judgment").exception)
+    for wrong in (["query"], ["query", str(graded)], ["query", "SELECT 1", "--param", "x"],
+                  ["query", "SELECT 1", "--format", "parquet"], ["db", "-o", "x"]):  # fmt: skip
+        assert command(*wrong).exit_code == 2
+    assert (
+        command(
+            "db", str(graded), "--bank", str(demo_data / "questions.jsonl"), "-o", str(tmp_path / "d")
+        ).exit_code
+        == 0
+    )
+
+
+def test_a_pipe_is_read_once(graded: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(graded.read_bytes()))
+    writer.start()
+    (row,) = ask(SqlSources([pipe]), "SELECT count(*) AS n FROM grades")
+    writer.join()
+    assert row["n"] == sum(1 for _, passage in passages(SqlSources([graded])) for _ in passage.grade_sets())
+
+
+def test_a_missing_file_and_an_empty_table_are_told(
+    graded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(DataError, match=r"missing\.jsonl"):
+        ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
+    assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
+    assert "The table bank has no rows: name a file with --bank." in caplog.text
+
+
+def test_every_file_is_there_and_named_once(graded: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"missing\.gz"):
+        ask(SqlSources([tmp_path / "missing.gz"]), "SELECT 1")
+    with pytest.raises(DataError, match=r"missing\.tsv"):
+        build_database(SqlSources([graded], scores=[tmp_path / "missing.tsv"]), tmp_path / "d", LIMITS)
+    again = tmp_path / "link.jsonl.gz"
+    again.symlink_to(graded)
+    with pytest.raises(SelectionError, match="named twice"):
+        ask(SqlSources([graded, again]), "SELECT count(*) FROM ratings")
+
+
+def test_ids_of_digits_stay_ids(graded: Path) -> None:
+    sql = "SELECT count(*) AS n FROM passages WHERE query_id = $q"
+    done = command("query", str(graded), sql, "--param", "q=007", "--format", "tsv")
+    assert done.stdout.split() == ["n", str(sum(key == "007" for key, _ in passages(SqlSources([graded]))))]
+
+
+def ranks_from_0(path: Path, graded: Path) -> None:
+    with gzip.open(graded, "rt", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
+        for line in source:
+            value = json.loads(line)
+            for found in value[1]:
+                for ranking in found["paragraph_data"].get("rankings", ()):
+                    ranking["rank"] -= 1
+            target.write(json.dumps(value) + "\n")
+
+
+def test_examples_count_ranks_from_the_first(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+    zero = tmp_path / "zero.jsonl"
+    ranks_from_0(zero, graded)
+    sql = EXAMPLES.get("system-coverage").sql.replace("first_rank + 20", "first_rank + 5")
+    assert "+ 5" in sql
+    assert ask(SqlSources([zero]), sql) == ask(SqlSources([graded]), sql)
+    run = tmp_path / "bm25.run"
+    lines = [line.split() for line in (demo_data / "runs" / "bm25.run").read_text().splitlines()]
+    more = [["007", "Q0", "last", "21", "-99", "bm25"]]
+    run.write_text("".join(" ".join([*x[:3], str(int(x[3]) - 1), *x[4:]]) + "\n" for x in lines + more))
+    (row,) = example(SqlSources([graded], runs=[run]), "run-holes")
+    assert row["returned"] == len(lines)
+
+
+def test_what_is_said_twice_is_one_row(tmp_path: Path) -> None:
+    judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
+    place = {"method": "s", "queryId": "q", "paragraphId": "p", "rank": 0, "score": 2.0}
+    data = {
+        "judgments": [judgment, judgment, {**judgment, "relevance": 2}],
+        "rankings": [place, place, {**place, "citations": ["d"]}],
+    }
+    line = json.dumps(["q", 2 * [{"paragraph_id": "p", "text": "t", "paragraph_data": data}]]) + "\n"
+    path = tmp_path / "g.jsonl"
+    path.write_text(line + line)
+    rows = ask(SqlSources([path]), "SELECT relevance FROM judgments ORDER BY ALL")
+    assert [row["relevance"] for row in rows] == [1, 2]
+    rows = ask(SqlSources([path]), "SELECT citations FROM rankings ORDER BY len(citations) NULLS FIRST")
+    assert [row["citations"] for row in rows] == [None, ["d"]]
+
+
+def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text("SELECT 1")
+    assert "also an input" in str(command("query", "--sql-file", str(file), "-o", str(file)).exception)
+    assert file.read_text() == "SELECT 1"
+
+
+@pytest.mark.parametrize("form", ["duckdb", "parquet"])
+def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
+    graded: Path, tmp_path: Path, form: str
+) -> None:
+    def make() -> None:
+        if form == "duckdb":
+            build_database(SqlSources([graded]), tmp_path / "out.duckdb", LIMITS)
+        else:
+            export_parquet(SqlSources([graded]), tmp_path / "out", LIMITS)
+
+    beside = tmp_path / "out.duckdb" if form == "duckdb" else tmp_path / "out" / "files"
+    beside.parent.mkdir(exist_ok=True)
+    with work_folder(beside) as left:
+        with pytest.raises(OutputError, match="is being written by another process"):
+            make()
+        assert left.is_dir()
+    left.mkdir()
+    (left / "tables.duckdb").write_text("half a database")
+    left.with_name(f"{left.name}.part").touch()
+    make()
+    assert not [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_a_carriage_return_stays_inside_its_cell_of_csv(tmp_path: Path) -> None:
+    sql = "SELECT 'one' || chr(13) || 'two' AS a, 1 AS b"
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", "csv", LIMITS)
+    with (tmp_path / "r.csv").open(newline="") as stream:
+        assert list(csv.reader(stream)) == [["a", "b"], ["one\rtwo", "1"]]

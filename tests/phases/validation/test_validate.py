@@ -1,0 +1,505 @@
+"""Every check finds what it is for, with the line, and nothing in files that are right."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from exam_pp.cli.main import cli
+from exam_pp.phases.validation.checks import CHECKS
+from exam_pp.phases.validation.validate import validate
+from tests.conftest import PASSAGES, passage, rubric
+
+Write = Callable[[str, list[Any]], Path]
+MD5 = "0cc175b9c0f1b6a831c399e269772661"
+
+
+def found(path: Path, **options: Any) -> list[tuple[str, int | None]]:
+    """Checks and lines of all findings."""
+    return [(f.check, f.line) for f in validate([path], **options).kept]
+
+
+def words(path: Path, check: str, **options: Any) -> str:
+    (finding,) = (f for f in validate([path], **options).kept if f.check == check)
+    return f"{finding.where}: {finding.words}"
+
+
+def ranked(passage_id: str, rank: int, score: float, **keys: Any) -> dict[str, Any]:
+    entry = {"method": "s", "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": score, **keys}
+    return passage(passage_id, paragraph_data={"judgments": [], "rankings": [entry]})
+
+
+def judged(*relevance: int, query: str = "q", passage_id: str = "p") -> dict[str, Any]:
+    judgments = [
+        {"paragraphId": passage_id, "query": query, "relevance": grade, "titleQuery": query}
+        for grade in relevance
+    ]
+    return passage("p", paragraph_data={"judgments": judgments, "rankings": []})
+
+
+def judged_for_facets(*judgments: tuple[str, int]) -> dict[str, Any]:
+    found = [
+        {"paragraphId": "p", "query": query, "relevance": level, "titleQuery": "q"}
+        for query, level in judgments
+    ]
+    return passage("p", paragraph_data={"judgments": found, "rankings": []})
+
+
+def graded(**keys: Any) -> dict[str, Any]:
+    return passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 0}) | keys])
+
+
+def soft(**keys: Any) -> dict[str, Any]:
+    ratings = [{"question_id": "q/a", "self_rating": 1, **keys}]
+    return graded(self_ratings=ratings, correctAnswered=["q/a"], wrongAnswered=[], answers=[], exam_ratio=1.0)
+
+
+def direct(rating: int, **keys: Any) -> dict[str, Any]:
+    grade = {
+        "correctAnswered": rating > 0,
+        "llm": "m",
+        "self_ratings": rating,
+        "prompt_type": "direct_grading",
+    }
+    return passage("p", grades=[grade | keys])
+
+
+CASES: list[tuple[str, list[Any]]] = [
+    ("duplicate-passage", [passage("p"), passage("p")]),
+    ("empty-text", [passage("p") | {"text": " "}]),
+    ("wrong-id", [judged(1, query="other")]),
+    ("wrong-id", [judged(1, passage_id="other")]),
+    ("wrong-id", [ranked("p", 1, 1.0, paragraphId="other")]),
+    ("wrong-id", [ranked("p", 1, 1.0, queryId="other")]),
+    ("duplicate-judgment", [judged(1, 1)]),
+    ("duplicate-judgment", [judged_for_facets(("q", 1), ("q", 1), ("q/f", 2))]),
+    ("judgment-conflict", [judged(1, 2)]),
+    ("shared-rank", [ranked("a", 1, 1.0), ranked("b", 1, 2.0)]),
+    ("shared-rank", [ranked("a", 1, 1.0), ranked("b", 1, 1.0)]),
+    ("rank-holes", [ranked("a", 1, 2.0), ranked("b", 3, 1.0)]),
+    ("rank-holes", [ranked("a", 2, 2.0)]),
+    ("score-order", [ranked("a", 1, 1.0), ranked("b", 2, 2.0)]),
+    ("rating-scale", [passage("p", exam_grades=[rubric({"q/a": 6})])]),
+    ("rating-scale", [passage("p", exam_grades=[rubric({"q/a": -1}, prompt_info={"prompt_class": "Own"})])]),
+    ("rating-conflict", [graded(correctAnswered=["q/a", "q/b"], wrongAnswered=[], exam_ratio=None)]),
+    ("rating-conflict", [graded(wrongAnswered=[], exam_ratio=None, answers=[])]),
+    ("rating-conflict", [graded(self_ratings=[{"question_id": "q/a", "self_rating": 5}])]),
+    ("wrong-above-0", [graded(correctAnswered=[], wrongAnswered=["q/a", "q/b"], exam_ratio=0.0)]),
+    ("repeated-entry", [graded(answers=[["q/a", "5"], ["q/a", "5"]])]),
+    ("rated-again", [passage("p", exam_grades=[rubric({"q/a": 5}), rubric({"q/a": 4})])]),
+    ("unknown-answer", [graded(answers=[["q/c", "5"]])]),
+    ("summary", [graded(exam_ratio=0.9)]),
+    ("summary", [graded(relevance_label=4)]),
+    ("summary", [direct(1, relevance_label=2)]),
+    ("rating-conflict", [direct(0, correctAnswered=True)]),
+    ("prompt-type", [graded(prompt_type="nugget")]),
+    ("prompt-type", [graded(prompt_type="questions")]),
+    ("no-ratings", [graded(self_ratings=None, relevance_label=1)]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/b", "assignment": "vital"}])]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/b", "assignment": "support"}])]),
+    ("assignment", [graded(assignments=[{"nugget_id": "q/c", "assignment": "not_support"}])]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.1, 0, 0, 0, 0])]),
+    ("soft-grade", [soft(probabilities=[math.nan] * 6)]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5])]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=0.9)]),
+    ("soft-grade", [soft(probabilities=[0.5, 0.5, 0, 0, 0, 0], expected=math.nan)]),
+    ("soft-grade", [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], margin=0.6)]),
+    ("score-order", [ranked(key, rank, 1.0) for rank, key in enumerate("abc", 1)]),
+    ("id-space", [passage("a b")]),
+    ("id-space", [passage("")]),
+    ("empty", []),
+    ("foreign-entry", [passage("p", exam_grades=[rubric({f"other/{MD5}": 5})])]),
+    ("incomplete", [graded(), passage("x")]),
+]
+
+
+@pytest.mark.parametrize(("check", "passages"), CASES)
+def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [["first", [passage("p0")]], ["q", passages]])
+    assert [finding for finding in found(path) if finding[1] is not None] == [(check, 2)]
+
+
+_OF_A_TITLE = {"paragraphId": "p", "query": "other", "relevance": 1, "titleQuery": "q"}
+GOOD_LINES = [
+    [passage("p", exam_grades=[rubric({f"q/facet/{MD5}": 5})])],
+    [judged_for_facets(("q/f", 1), ("q/g", 2))],
+    [passage("p", paragraph_data={"judgments": [_OF_A_TITLE], "rankings": []})],
+    [soft(probabilities=[0.25, 0.75, 0, 0, 0, 0], expected=0.75, margin=0.5)],
+    [direct(2, relevance_label=2), direct(0) | {"paragraph_id": "other"}],
+    [graded(assignments=[{"nugget_id": "q/b", "assignment": "not_support"}])],
+    [graded(self_ratings=None, relevance_label=1, prompt_info={"prompt_class": "Own"})],
+    [ranked("a", 1, 1.0), ranked("b", 2, 1.0)],
+    [passage("(no passage)", text="")],  # of `exam-pp bank closed-book`
+]
+
+
+@pytest.mark.parametrize("passages", GOOD_LINES)
+def test_right_lines_are_not_accused(passages: list[Any], write_jsonl: Write) -> None:
+    assert not found(write_jsonl("g.jsonl", [["q", passages]]))
+
+
+@pytest.mark.parametrize("listed", ["correctAnswered", "wrongAnswered"])
+def test_a_nugget_that_repeats_is_told_once_and_fits_either_of_its_labels(
+    listed: str, write_jsonl: Write
+) -> None:
+    ratings = [{"nugget_id": "q/a", "self_rating": rating} for rating in (2, 0)]
+    replies = [["q/a", "support"], ["q/a", "not_support"]]
+    grades = {"correctAnswered": [], "wrongAnswered": [], "self_ratings": ratings, "answers": replies}
+    grades[listed] = ["q/a"]
+    path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    assert found(path) == [("repeated-entry", 1)]
+
+
+def test_a_ranking_for_a_facet_is_one_of_its_own(write_jsonl: Write) -> None:
+    one, two = ranked("a", 1, 2.0, queryId="q/f"), ranked("b", 1, 2.0, queryId="q/g")
+    one["paragraph_data"]["rankings"].append(
+        {**one["paragraph_data"]["rankings"][0], "queryId": "q/g", "rank": 2}
+    )
+    one["paragraph_data"]["rankings"][1]["score"] = 1.0
+    assert not found(write_jsonl("g.jsonl", [["q", [one, two]]]))
+
+
+def test_queries_that_were_left_out(write_jsonl: Write) -> None:
+    def line(query_id: str, *systems: str, **keys: Any) -> list[Any]:
+        rankings = [
+            {"method": name, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
+            for name in systems
+        ]
+        return [query_id, [passage("p", paragraph_data={"judgments": [], "rankings": rankings}, **keys)]]
+
+    grades = {"exam_grades": [rubric({"a": 1})]}
+    path = write_jsonl("g.jsonl", [line("1", "x", "y", **grades), line("2", "x"), line("3", **grades)])
+    assert found(path) == [("incomplete", None), ("rank-holes", None)]
+    assert words(path, "incomplete").endswith("for 1 of 3 queries, such as 2")
+    assert words(path, "rank-holes") == ": 1 system without a ranking for some of 2 queries (y: 1)"
+
+
+def test_people_rate_some_pairs_not_all(write_jsonl: Write, tiny_bank: Path) -> None:
+    by_model = rubric({"q1/a": 1, "q1/b": 2})
+    by_person = rubric({"q1/a": 3}, llm="human:alice")
+    passages = [passage("p", exam_grades=[by_model, by_person]), passage("r", exam_grades=[by_model])]
+    assert not found(write_jsonl("g.jsonl", [["q1", passages], PASSAGES[1]]), banks=[tiny_bank])
+
+
+def test_grades_that_were_made_differently(write_jsonl: Write) -> None:
+    def line(query_id: str, words: str | None = None, **options: Any) -> list[Any]:
+        info = {"prompt_class": "Own"} | ({"prompt_hash": words} if words else {})
+        return [
+            query_id,
+            [passage("p", exam_grades=[rubric({"a": 1}, llm_options=options, prompt_info=info)])],
+        ]
+
+    same = [line("1", "h", beams=5, seed=None), line("2", beams=5), line("3", "h", beams=5, seed=7)]
+    assert not found(write_jsonl("same.jsonl", same))
+    path = write_jsonl("g.jsonl", [*same, line("4", "h", beams=1), line("5", "new", beams=1)])
+    assert found(path) == [("mixed-grades", 4), ("mixed-grades", 5)]
+    listed = [finding.words.partition(": ")[2] for finding in validate([path]).kept]
+    assert listed == ["beams is 1, and 5 on line 1", "prompt_hash is 'new', and 'h' on line 1"]
+
+
+def test_a_file_of_nothing_is_empty(tmp_path: Path) -> None:
+    (path := tmp_path / "g.jsonl.gz").write_bytes(gzip.compress(b"\n"))
+    assert found(path) == [("empty", None)]
+    assert validate([path]).files == [(str(path), "?", "")]
+
+
+def test_rank_holes_say_where_they_begin(write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [["q", [ranked("a", 1, 2.0), ranked("b", 2, 1.5), ranked("c", 5, 1.0)]]])
+    assert words(path, "rank-holes") == "query q: ranks are missing (s: 2 of 5 from rank 3 on)"
+
+
+def test_a_key_twice(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    path.write_text('["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "exam_grades": null}]]\n')
+    assert found(path) == [("duplicate-key", 1)]
+    assert words(path, "duplicate-key") == "query q: the key 'exam_grades' stands twice in one object"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('{"q1": "one", "q1": "two"}', 1),
+        ('{"bm25": 1,\n "bm25": 2}', None),
+        ('{"query_id": "q", "query_id": "r", "query_text": "x"}\n', 1),
+        ('{"query_id": "q", "items": [], "items": []}\n', 1),
+        ('{"format": "exam_pp.edits.v1", "ratings": [], "bank": [], "bank": []}', 1),
+    ],
+)
+def test_a_key_twice_in_small_files(content: str, line: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert ("duplicate-key", line) in found(path)
+
+
+def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [passage("p2")]]])
+    assert found(path) == [("duplicate-query", 2)]
+    assert words(path, "duplicate-query") == "query q: is also on line 1"
+    other = passage("p") | {"text": "other words"}
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [other]], ["r", [other]]])
+    assert found(path) == [("duplicate-query", 2), ("text-conflict", 2), ("text-differs", 3)]
+
+
+def test_texts_are_compared_within_their_query_first(write_jsonl: Write) -> None:
+    """The same passage in another query, with one of the texts, makes the conflict no smaller."""
+    other = passage("p") | {"text": "other words"}
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [passage("p"), other]]])
+    assert found(path) == [("duplicate-passage", 2), ("text-conflict", 2)]
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [other]], ["r", [passage("p")]]])
+    assert found(path) == [("duplicate-query", 3), ("text-differs", 2), ("text-conflict", 3)]
+
+
+def test_good_files_have_no_findings(write_jsonl: Write, tiny_bank: Path) -> None:
+    path = write_jsonl("graded.jsonl", PASSAGES)
+    assert found(path, banks=[tiny_bank]) == []
+    findings = validate([path, tiny_bank], limit=1)
+    assert [(kind, contents) for _, kind, contents in findings.files] == [
+        ("graded", "2 queries, 3 passages, 3 sets of grades"),
+        ("bank", "2 queries, 3 entries"),
+    ]
+
+
+def test_bad_lines_do_not_hide_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    good = json.dumps(["q", [passage("p")]])
+    bad = json.dumps(["r", [{"paragraph_id": "p"}, {"text": 3}]])
+    path.write_text(f'{good}\n{bad}\nno JSON\n\n["s"]\n{good.replace("q", "s", 1)}\n')
+    findings = validate([path]).kept
+    assert [(f.check, f.line, f.where) for f in findings] == [
+        ("format", 2, "passage 1 text"),
+        ("format", 2, "passage 2 paragraph_id"),
+        ("format", 2, "passage 2 text"),
+        ("format", 3, ""),
+        ("format", 5, "passages"),
+    ]
+    assert findings[0].words == "is missing."
+
+
+def test_a_bank_that_does_not_fit(write_jsonl: Write, tiny_bank: Path) -> None:
+    lines = [
+        ["q1", [passage("p", exam_grades=[rubric({"q1/a": 1, "q1/z": 2})])]],
+        ["new", [passage("p9", exam_grades=[rubric({"new/a": 1})])]],
+    ]
+    path = write_jsonl("graded.jsonl", lines)
+    assert found(path, banks=[tiny_bank]) == [
+        ("unknown-entry", 1), ("missing-entry", 1), ("no-bank", 2), ("no-bank", None),
+    ]  # fmt: skip
+    assert words(path, "unknown-entry", banks=[tiny_bank]).endswith(
+        "q1/z is graded for 1 passage, but not in the bank"
+    )
+
+
+def test_a_query_of_several_banks_is_missed_once_in_their_order(write_jsonl: Write) -> None:
+    items = [
+        {"query_id": key, "items": [{"query_id": key, "question_id": f"{key}/a", "question_text": "What?"}]}
+        for key in (f"q{n}" for n in range(9))
+    ]
+    banks = [write_jsonl(name, lines) for name, lines in (("a.jsonl", items[:6]), ("b.jsonl", items[3:]))]
+    path = write_jsonl("graded.jsonl", [["q0", [passage("p")]]])
+    missed = [f.where for f in validate([path], banks=banks).kept if f.check == "no-bank"]
+    assert missed == [f"query q{n}" for n in range(1, 9)]
+
+
+def test_grades_of_another_kind_are_not_compared(write_jsonl: Write, tiny_bank: Path) -> None:
+    nuggets = rubric({}, prompt_type="nugget", correctAnswered=["q1/n"], exam_ratio=1.0) | {
+        "self_ratings": [{"nugget_id": "q1/n", "self_rating": 3}]
+    }
+    values = [["q1", [passage("p", exam_grades=[rubric({"q1/a": 1, "q1/b": 2}), nuggets])]], PASSAGES[1]]
+    assert found(write_jsonl("graded.jsonl", values), banks=[tiny_bank]) == []
+
+
+def test_grades_of_no_kind_are_compared_with_every_bank(write_jsonl: Write, tiny_bank: Path) -> None:
+    old = {"correctAnswered": ["q1/zzz"], "wrongAnswered": []}
+    path = write_jsonl("g.jsonl", [["q1", [passage("p", exam_grades=[old])]]])
+    assert ("unknown-entry", 1) in found(path, banks=[tiny_bank])
+
+
+def test_ungraded_entries_count_as_asked(write_jsonl: Write, tiny_bank: Path) -> None:
+    grades = rubric({"q1/a": 1}, llm_response_errors={"q1/b": {"failure_reason": "x", "response": ""}})
+    path = write_jsonl("graded.jsonl", [["q1", [passage("p", exam_grades=[grades])]], PASSAGES[1]])
+    assert found(path, banks=[tiny_bank]) == []
+
+
+def test_bank(write_jsonl: Write) -> None:
+    good = {
+        "query_id": "q",
+        "query_text": "t",
+        "items": [{"query_id": "q", "question_id": "a", "question_text": "What?"}],
+    }
+    other = {
+        "query_id": "r",
+        "query_text": "t",
+        "items": [{"query_id": "q", "question_id": "b", "question_text": " "}],
+    }
+    broken = {"query_id": "s", "items": [{"query_id": "q", "question_id": "c"}, {"query_id": "s"}]}
+    path = write_jsonl("bank.jsonl", [good, other, broken, 3])
+    findings = validate([path], kind="bank").kept
+    assert [(f.level, f.check, f.line) for f in findings] == [
+        ("error", "format", 3), ("error", "format", 3), ("error", "format", 3), ("error", "format", 4),
+        ("error", "bank", 2), ("error", "bank", 2),
+    ]  # fmt: skip
+    assert {f.where for f in findings if f.line == 3} == {
+        "items.1.question_text", "items.2.question_id", "items.2.question_text",
+    }  # fmt: skip
+
+
+def test_edits(tmp_path: Path, tiny_bank: Path) -> None:
+    path = tmp_path / "edits.json"
+    edits = {
+        "format": "exam_pp.edits.v1", "bank_sha256": "0" * 64,
+        "ratings": [{"query_id": "q1", "passage_id": "p", "id": "q1/z", "rating": 3}],
+        "bank": [
+            {"op": "reword", "query_id": "q1", "id": "q1/a", "text": "New?"},
+            {"op": "remove", "query_id": "q1", "id": "q1/y"},
+        ],
+    }  # fmt: skip
+    path.write_text(json.dumps(edits))
+    assert found(path) == []
+    findings = validate([path], banks=[tiny_bank]).kept
+    assert [(f.check, f.where) for f in findings] == [
+        ("other-file", "bank_sha256"), ("unknown-entry", "ratings.1"), ("unknown-entry", "bank.2"),
+    ]  # fmt: skip
+    path.write_text(json.dumps(edits | {"ratings": [{}], "bank": [{"op": "turn", "query_id": "q"}]}))
+    assert {f.where for f in validate([path]).kept} >= {"ratings.1.query_id", "ratings.1.rating", "bank.1.op"}
+
+
+def test_runs(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "good.run").write_text("q Q0 p1 1 2.0 s\nq Q0 p2 2 1.0 s\n")
+    (runs / "bad.run").write_text(
+        "q Q0 p1 1 2.0 s\nq Q0 p2 2\nq Q0 p3 first 1.0 s\n\nq Q0 p1 4 0.5 t\nq Q0 p5 5 9 t\n"
+    )
+    findings = [(Path(f.file).name, f.check, f.line) for f in validate([runs]).kept]
+    assert findings == [
+        ("bad.run", "format", 2), ("bad.run", "format", 3), ("bad.run", "format", 5),
+        ("bad.run", "wrong-id", None), ("bad.run", "rank-holes", None), ("bad.run", "score-order", None),
+    ]  # fmt: skip
+
+
+def test_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("q 0 p1 1\nq 0 p1\nq 0 p1 1\nq 0 p2 x\nq 0 p1 2\n")
+    assert found(path, kind="qrels") == [
+        ("format", 2), ("format", 4), ("format", 5), ("duplicate-judgment", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "lines"),
+    [
+        ("1\tone\nno tab\n1\ttwice\n2\ttwo\n", "queries-tsv", [2, 3]),
+        ("a\t1\nb\tlast\na\t2\n", "official-tsv", [2, 3]),
+        ("system\tm\na\t0.5\na\t0.6\nb\t0.7\t8\n", "leaderboard", [4, 3]),
+        ('{"query_id": "q", "system": "s", "text": "t"}\n{}\n{"query_id": 1}\n', "plain-answers", [2, 3]),
+        ('{"qid": "q", "nuggets": [{"text": "n"}]}\n{"qid": "q"}\n{\n', "nuggetizer", [2, 3]),
+        ("r t m 0.5\nr t\nr u m x\n", "autojudge-eval", [2, 3]),
+    ],
+)
+def test_other_files(content: str, kind: Any, lines: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert found(path, kind=kind) == [("format", line) for line in lines]
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl.gz"
+    lines = "".join(json.dumps([f"q{n}", [passage(f"p{n}")]]) + "\n" for n in range(2000))
+    path.write_bytes(gzip.compress(lines.encode())[:-900])
+    (finding,) = validate([path], kind="graded").kept
+    assert finding.check == "unreadable"
+    assert "cut off" in finding.words
+    (tmp_path / "odd").write_text("just words\n")
+    assert [f.check for f in validate([tmp_path / "odd", tmp_path / "missing"]).kept] == ["unreadable"] * 2
+    (tmp_path / "empty").write_text("")
+    assert [f.check for f in validate([tmp_path / "empty"], kind="graded").kept] == ["empty"]
+
+
+def test_lone_surrogates(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    path.write_text('["q", [{"paragraph_id": "p", "text": "a \\ud800"}]]\n')
+    assert found(path) == [("not-unicode", 1)]
+
+
+def test_demo_data(demo_data: Path) -> None:
+    files = [p for p in demo_data.iterdir() if p.name not in ("README.md", "answers")]
+    findings = validate([*files, *(demo_data / "answers").iterdir()], banks=[demo_data / "questions.jsonl"])
+    assert findings.number("error") == 0
+    assert len(findings.files) == len(files) + 2
+
+
+@pytest.mark.parametrize("name", ["llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl20", "dl19-gpt4/runs"])
+def test_published_data(name: str, shared_data: Path) -> None:
+    path = shared_data / name
+    files = [path] if path.is_file() or name.endswith("runs") else list(path.iterdir())
+    findings = validate(files, limit=5)
+    assert findings.number("error") == 0
+
+
+def test_published_grades_with_another_threshold(shared_data: Path) -> None:
+    """GPT-4's ratings of 1 to 3 are listed as wrong there; rankings hold judged passages only."""
+    folder = shared_data / "dl19-gpt4"
+    findings = validate([folder / "dl19-graded.jsonl.gz"], banks=[folder / "dl19-gpt4-questions.jsonl.gz"])
+    assert {f.check for f in findings.kept} == {"wrong-above-0", "rank-holes", "missing-entry"}
+
+
+def test_limits_and_counts(write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [[f"q{n}", [passage(f"p{n}") | {"text": ""}]] for n in range(30)])
+    findings = validate([path], limit=3)
+    assert len(findings.kept) == 3
+    assert findings.number("warning") == 30
+    assert len(validate([path]).kept) == 30
+
+
+def test_the_command(write_jsonl: Write) -> None:
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(cli, ["validate", *arguments])
+
+    good = str(write_jsonl("good.jsonl", PASSAGES))
+    warned = str(write_jsonl("warned.jsonl", [["q", [passage("p") | {"text": ""}]]]))
+    bad = str(write_jsonl("bad.jsonl", [["q", [{"text": ""}]], ["r", [passage("p")]]]))
+    assert run(good).exit_code == 0
+    assert run(warned).exit_code == 0
+    assert run(warned, "--strict").exit_code == 1
+    assert run(bad).exit_code == 1
+    assert "is missing" in run(bad).stdout
+    assert "1 error, 1 warning." in run(bad, warned).stdout
+    tables = {t["title"]: t["rows"] for t in json.loads(run(bad, "--format", "json").stdout)["tables"]}
+    assert tables["Findings"][0]["line"] == 1
+    assert tables["Checks"][0]["findings"] == 1
+    header, first = run(bad, "--format", "tsv").stdout.splitlines()
+    assert header.split("\t") == ["level", "check", "file", "line", "where", "finding"]
+    assert first.startswith("error\tformat")
+
+
+def test_every_check_is_used() -> None:
+    folder = Path(__file__).resolve().parents[3] / "exam_pp" / "phases" / "validation"
+    code = "".join(p.read_text(encoding="utf-8") for p in folder.glob("*.py") if p.name != "checks.py")
+    assert not [name for name in CHECKS if f'"{name}"' not in code]
+
+
+def test_bytes_of_another_program_are_of_no_kind(tmp_path: Path) -> None:
+    path = tmp_path / "grades.duckdb"
+    path.write_bytes(b"abcdefghDUCK\r\x00,\r\x00\n")
+    assert found(path) == [("unreadable", None)]
+
+
+def test_words_after_the_tag_are_told_of_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.run"
+    path.write_text("1 Q0 a 1 2.5 tag more words\n1 Q0 b 2 1.5 tag\n")
+    assert "8 fields, not the six of a run" in words(path, "format")
+
+
+def test_the_bank_is_not_overwritten(write_jsonl: Write, tiny_bank: Path) -> None:
+    path = write_jsonl("g.jsonl", [["q", [passage("p")]]])
+    before = tiny_bank.read_bytes()
+    done = CliRunner().invoke(cli, ["validate", str(path), "--bank", str(tiny_bank), "-o", str(tiny_bank)])
+    assert "also an input" in str(done.exception)
+    assert tiny_bank.read_bytes() == before

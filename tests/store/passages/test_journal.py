@@ -1,0 +1,157 @@
+"""The reply journal: nothing lost, first reply wins, one writer."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import OutputError
+from exam_pp.messages import Completion
+from exam_pp.store.passages.journal import Journal, journal_path
+
+COMPLETIONS = st.builds(
+    Completion,
+    text=st.text(),
+    error=st.none() | st.text(),
+    label_logprobs=st.lists(st.floats(max_value=0, allow_nan=False)).map(tuple),
+    tokens_cut=st.integers(0, 10**6),
+)
+
+
+@given(replies=st.dictionaries(st.text(min_size=1), COMPLETIONS))
+def test_replies_come_back_as_they_were(replies: dict[str, Completion]) -> None:
+    with Journal(None) as journal:
+        journal.add(replies)
+        assert journal.get(replies) == replies
+        assert len(journal) == len(replies)
+
+
+def test_the_first_reply_stays(tmp_path: Path) -> None:
+    path = journal_path(tmp_path / "graded.jsonl.gz")
+    assert path == tmp_path / "graded.jsonl.gz.journal"
+    with Journal(path) as journal:
+        journal.add({"a": Completion("first")})
+    with Journal(path) as journal:
+        journal.add({"a": Completion("second"), "b": Completion(label_logprobs=(-math.inf, -1.0))})
+        assert journal.get(["a", "b", "c"]) == {
+            "a": Completion("first"),
+            "b": Completion(label_logprobs=(-math.inf, -1.0)),
+        }
+
+
+def test_failures_are_forgotten_on_request() -> None:
+    impossible = Completion("4", label_logprobs=(-math.inf, -1.0))
+    with Journal(None) as journal:
+        journal.add({"good": Completion("4"), "bad": Completion(error="out of memory"), "sure": impossible})
+        assert journal.forget_failures() == 1
+        assert journal.everything() == {"good": Completion("4"), "sure": impossible}
+
+
+@pytest.mark.parametrize("replies", [1, 3000])
+def test_a_damaged_journal_is_one_sentence_and_stays(tmp_path: Path, replies: int) -> None:
+    path = tmp_path / "j"
+    keys = [f"key {number}" for number in range(replies)]
+    with Journal(path) as journal:
+        journal.add({key: Completion("a reply " * 20) for key in keys})
+    whole = path.read_bytes()
+    damaged = whole.replace(b'"text"', b"'text'") if replies == 1 else whole[:4096] + bytes(len(whole) - 4096)
+    path.write_bytes(damaged)
+    sentence = r"journal .*/j is damaged .* remove it"
+    with Journal(path) as journal:
+        for read in (lambda: journal.get(keys), journal.everything, journal.forget_failures):
+            with pytest.raises(OutputError, match=sentence):
+                read()
+    with Journal(None) as journal, pytest.raises(OutputError, match=sentence):
+        journal.take_over(path)
+    assert path.read_bytes() == damaged
+
+
+def test_half_a_journal_is_refused_and_not_kept_open(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path) as journal:
+        journal.add({f"key {number}": Completion("a reply " * 20) for number in range(300)})
+    path.write_bytes(path.read_bytes()[: 4096 * 3])
+    for _ in range(2):
+        with pytest.raises(OutputError, match="is damaged"):
+            Journal(path)
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j"), pytest.raises(OutputError, match="in use by another grading"):
+        Journal(tmp_path / "j")
+
+
+def test_runs_that_begin_as_another_ends_lose_nothing(tmp_path: Path) -> None:
+    """Each of many runs gets a journal of its own, or is told that another has it."""
+    script = (
+        "import sys, pathlib\n"
+        "from exam_pp.errors import OutputError\n"
+        "from exam_pp.messages import Completion\n"
+        "from exam_pp.store.passages.journal import Journal\n"
+        "path, refused = pathlib.Path(sys.argv[1]), 0\n"
+        "for number in range(60):\n"
+        "    try:\n"
+        "        with Journal(path) as journal:\n"
+        "            assert len(journal) == 0\n"
+        "            journal.add({str(number): Completion('reply ' * 50)})\n"
+        "            assert path.exists() and len(journal) == 1\n"
+        "            journal.remove()\n"
+        "    except OutputError as error:\n"
+        "        assert 'in use by another grading' in str(error), error\n"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "j")], stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    assert [run.communicate(timeout=60)[1] for run in runs] == [b""] * 3
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_journal_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(b"my notes, not a journal " * 100)
+    with pytest.raises(OutputError, match="is not a journal"):
+        Journal(path)
+    assert path.read_bytes().startswith(b"my notes")
+
+
+def test_replies_are_on_the_disk_before_the_next_batch(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_removing_leaves_nothing(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    journal.add({"a": Completion("1")})
+    journal.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_somebody_else_s_database_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "mine.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE notes (words TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="is not a journal"):
+        Journal(path)
+    assert path.read_bytes() == before
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT * FROM notes").fetchall() == []
+
+
+def test_replies_of_other_models_are_told_apart() -> None:
+    with Journal(None) as journal:
+        journal.model = "ab1"
+        journal.add({key: Completion("1") for key in ("ab1/x", "ab1/y", "ab10/x", "ab/x", "ab1", "ab10")})
+        assert journal.others() == 4
+        journal.forget_own()
+        assert sorted(journal.everything()) == ["ab/x", "ab1", "ab10", "ab10/x"]

@@ -1,0 +1,163 @@
+"""The fast reader for metrics agrees with the models, and both with the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import PassageView, QueryView
+from exam_pp.errors import DataError, ExamError
+from exam_pp.store.passages.passages import passages_writer, read_passages, read_passages_for_metrics
+from tests.conftest import passage, rubric
+from tests.test_data_model import lines
+
+Write = Callable[[str, list[Any]], Path]
+
+
+def seen(passage: PassageView) -> Any:
+    """Everything that metrics read of a passage."""
+    return (
+        passage.passage_id,
+        passage.text,
+        [(j.query_id, j.relevance) for j in passage.judgments],
+        [(r.method, r.rank, r.score) for r in passage.rankings],
+        [
+            (
+                g.model, g.prompt_class, g.prompt_hash, g.prompt_type, g.is_rated,
+                g.entry_ratings(), list(g.entry_ratings()), g.distributions(),
+                g.nugget_labels(),
+            )
+            for g in passage.grade_sets()
+        ],
+    )  # fmt: skip
+
+
+def view(queries: list[Any]) -> Any:
+    return [(query.query_id, [seen(passage) for passage in query.passages]) for query in queries]
+
+
+def outcome(reader: Callable[[Path], Any], path: Path) -> Any:
+    """What a reader sees, or the words of its error."""
+    try:
+        queries: list[QueryView] = list(reader(path))
+    except ExamError as error:
+        return str(error)
+    return view(queries)
+
+
+def assert_agreement(values: list[Any]) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "passages.jsonl"
+        path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+        full = outcome(read_passages, path)
+        assert outcome(read_passages_for_metrics, path) == full
+        return full
+
+
+@given(st.lists(lines, max_size=3))
+def test_readers_agree_on_random_files(values: list[Any]) -> None:
+    agreed = assert_agreement(values)
+    assert isinstance(agreed, list) or "two different texts" in agreed
+
+
+def _slots(value: Any) -> list[tuple[Any, Any]]:
+    """Every (container, key) of a JSON value that a reader for metrics looks at."""
+    unread = {
+        "paragraph", "answers", "llm_options", "llm_response_errors", "llm_response_error", "answer",
+        "exam_ratio", "relevance_label", "tokens_cut", "margin", "source", "prompt_info", "citations",
+    }  # fmt: skip
+    slots: list[tuple[Any, Any]] = []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        if key not in unread and not str(key).startswith("x-"):
+            slots += [(value, key), *_slots(inner)]
+    return slots
+
+
+@given(lines, st.data())
+def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject) -> None:
+    """One place of a good line is damaged: both readers say the same."""
+    slots = _slots(line)
+    container, key = data.draw(st.sampled_from(slots))
+    if isinstance(container, dict) and data.draw(st.booleans()):
+        del container[key]
+    else:
+        container[key] = data.draw(
+            st.sampled_from([None, True, 7, -1, 2.5, "word", "3", "", [], {}, ["a"], {"a": 1}, 2**70])
+        )
+    assert_agreement([line])
+
+
+def test_readers_agree_on_real_files(shared_data: Path) -> None:
+    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
+        path = shared_data / name
+        for full, fast in zip(read_passages(path), read_passages_for_metrics(path), strict=True):
+            assert view([fast]) == view([full])
+
+
+def test_ids_that_are_numbers_become_strings(write_jsonl: Write) -> None:
+    path = write_jsonl("p.jsonl", [[7, [{"paragraph_id": 42, "text": "t"}]]])
+    for reader in (read_passages, read_passages_for_metrics):
+        (query,) = reader(path)
+        assert (query.query_id, query.passages[0].passage_id) == ("7", "42")
+
+
+def test_a_query_on_two_lines_stays_two_lines(write_jsonl: Write) -> None:
+    path = write_jsonl("p.jsonl", [["q", []], ["r", []], ["q", []]])
+    assert [query.query_id for query in read_passages(path)] == ["q", "r", "q"]
+
+
+def test_lone_surrogates_are_replaced_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Python's json module writes and reads them; UTF-8 cannot hold them."""
+    path = tmp_path / "p.jsonl"
+    path.write_text('["q", [{"paragraph_id": "p", "text": "a\\ud800b"}]]\n', encoding="utf-8")
+    (query,) = read_passages(path)
+    assert query.passages[0].text == "a?b"
+    assert "line 1" in caplog.text
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+def test_written_files_are_read(tmp_path: Path, tiny_passages: Path, suffix: str) -> None:
+    copy = tmp_path / f"copy.{suffix}"
+    with passages_writer(copy) as writer:
+        for query in read_passages(tiny_passages):
+            writer.write(query)
+    assert view(list(read_passages(copy))) == view(list(read_passages(tiny_passages)))
+    assert (copy.read_bytes()[:2] == b"\x1f\x8b") == suffix.endswith("gz")
+
+
+def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
+    path = write_jsonl("p.jsonl", [["q", []], ["q", [{"paragraph_id": "p", "text": "t"}, {"text": "t"}]]])
+    for reader in (read_passages, read_passages_for_metrics):
+        with pytest.raises(DataError) as caught:
+            list(reader(path))
+        error = caught.value
+        assert str(error) == f"{path}, line 2, passage 2 paragraph_id: is missing."
+        assert (error.file, error.line, error.field) == (str(path), 2, "passage 2 paragraph_id")
+
+
+@pytest.mark.parametrize("read", [read_passages, read_passages_for_metrics])
+def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
+    with pytest.raises(DataError, match="line 1"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("options", [[], "greedy", 5, None])
+def test_options_that_are_none_record_nothing(
+    options: Any, write_jsonl: Callable[[str, list[Any]], Path]
+) -> None:
+    """Nothing that is read for numbers needs them; `exam-pp validate` names them."""
+    graded = passage("p1", exam_grades=[rubric({"q1/a": 4}, llm_options=options)])
+    (query,) = read_passages_for_metrics(write_jsonl("g.jsonl", [["q1", [graded]]]))
+    (grades,) = query.passages[0].grade_sets()
+
+    assert (grades.model_options, grades.entry_ratings()) == (None, {"q1/a": 4})

@@ -1,0 +1,194 @@
+"""Passages that keep their bytes: only what is changed is written anew, and what is seen is what all see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import RubricGrades, parse_line
+from exam_pp.errors import DataError
+from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.raw_passages import RawGrades, RawQuery, read_raw_passages
+from tests.conftest import passage, rubric
+from tests.store.passages.test_passages import outcome, seen, view
+from tests.test_data_model import lines
+
+Write = Callable[[str, list[Any]], Path]
+NEW = RubricGrades(model="new", correct=["é"], wrong=[], answers=[("é", '"4"')])
+NEW_JSON = json.loads(NEW.model_dump_json(by_alias=True, exclude_unset=True))
+SPELLINGS = ({}, {"separators": (",", ":")}, {"separators": (" , ", " :  ")}, {"ensure_ascii": False})
+
+
+def raw(line: str) -> RawQuery:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "p.jsonl"
+        path.write_text(line + "\n", encoding="utf-8")
+        (query,) = read_raw_passages(path)
+        return query
+
+
+def raw_or_skip(line: str) -> RawQuery:
+    try:
+        return raw(line)
+    except DataError as error:  # the same id twice
+        assume("two different texts" not in str(error))
+        raise
+
+
+@given(lines, st.sampled_from(SPELLINGS))
+def test_what_is_not_changed_keeps_its_bytes(value: Any, spelling: dict[str, Any]) -> None:
+    line = json.dumps(value, **spelling)
+    query = raw_or_skip(line)
+    assert query.dump() == line.encode()
+    assert view([query]) == view([parse_line(line)])
+    assert query.dump() == line.encode(), "looking changes nothing"
+
+
+@given(lines, st.sampled_from(SPELLINGS), st.data())
+def test_a_changed_passage_leaves_the_others_alone(
+    value: Any, spelling: dict[str, Any], data: st.DataObject
+) -> None:
+    line = json.dumps(value, **spelling)
+    query = raw_or_skip(line)
+    before = [bytes(p.raw) for p in query.passages]
+    if not before:
+        return
+    chosen = data.draw(st.integers(0, len(before) - 1))
+    full = parse_line(line)
+    query.passages[chosen].add_grades([NEW])
+    full.passages[chosen].add_grades([NEW])
+    after = [bytes(p.raw) for p in query.passages]
+    assert after[:chosen] == before[:chosen]
+    assert after[chosen + 1 :] == before[chosen + 1 :]
+    expected = json.loads(before[chosen])
+    expected["exam_grades"] = [*(expected.get("exam_grades") or ()), NEW_JSON]
+    written = json.loads(after[chosen])
+    assert written == expected
+    assert list(written) == list(expected), "keys keep their order"
+    assert seen(query.passages[chosen]) == seen(full.passages[chosen])
+    assert json.loads(query.dump())[0] == value[0]
+
+
+@given(lines)
+def test_unknown_values_of_a_changed_passage_keep_their_bytes(value: Any) -> None:
+    oddly = '{ "z" : [1.50, 1E3 ,"\\u00e9"] }'
+    line = json.dumps([value[0], [{**passage("p"), "x-odd": 0}]]).replace('"x-odd": 0', f'"x-odd": {oddly}')
+    query = raw(line)
+    query.passages[0].add_grades([NEW])
+    assert oddly.encode() in query.dump()
+
+
+def test_grades_are_edited_one_by_one() -> None:
+    query = raw(
+        json.dumps(["q", [passage("p", exam_grades=[rubric({"a": 1}, x=1), rubric({"a": 2}, llm="b")])]])
+    )
+    (first,) = query.passages
+
+    def edit(grades: RawGrades) -> RawGrades | None:
+        return None if grades.view.model == "b" else grades
+
+    first.edit_grades(edit)
+    assert [grades.model for grades in first.grade_sets()] == ["google/flan-t5-large"]
+    assert json.loads(query.dump())[1][0]["exam_grades"] == [rubric({"a": 1}, x=1)]
+    full = first.full_grades(first.raw_grades()[0])
+    assert isinstance(full, RubricGrades)
+    assert full.answers == [("a", "1")]
+
+
+@given(lines)
+def test_grades_of_an_object_are_taken_and_equal_ones_keep_their_bytes(value: Any) -> None:
+    line = json.dumps(value, separators=(" ,", ": "))
+    query = raw_or_skip(line)
+    for one in query.passages:
+        one.take_grades(one.full())
+    assert query.dump() == line.encode()
+    for one in query.passages:
+        full = one.full()
+        full.rubric_grades = [*(full.rubric_grades or ()), NEW]
+        one.take_grades(full)
+        assert seen(one) == seen(full)
+
+
+def test_a_key_that_stands_twice_is_not_lost() -> None:
+    line = '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "note": 1, "exam_grades": null}]]'
+    query = raw(line)
+    assert query.dump() == line.encode()
+    with pytest.raises(DataError, match=r"line 1, passage 1: the key 'exam_grades' stands there twice\."):
+        query.passages[0].add_grades([NEW])
+
+
+def test_lines_that_only_python_reads() -> None:
+    """NaN in a key that nobody knows, a number as an id: taken, as the full objects take them."""
+    query = raw('["q", [{"paragraph_id": 7, "text": "t", "x": NaN}]]')
+    query.passages[0].add_grades([NEW])
+    assert query.passages[0].passage_id == "7"
+    assert '"x": NaN' in query.dump().decode()
+    assert [grades.model for grades in query.passages[0].grade_sets()] == ["new"]
+
+
+@pytest.mark.parametrize(
+    "passage_line",
+    [
+        '{"z":1.50, "paragraph_id": 7, "text":"t\\u00e9"}',  # ids that are numbers are read as texts
+        '{"z":1.50, "paragraph_id": "p", "text":"t", "x": NaN}',
+        '{"z":1.50, "paragraph_id": 7.5, "text":"t"}',
+    ],
+)
+def test_what_is_read_with_some_trouble_keeps_its_bytes_too(passage_line: str) -> None:
+    for query_id in ('"q"', "12"):
+        line = f'[ {query_id}, [{passage_line}, {{"paragraph_id":"other" , "text": "t"}}]]'
+        query = raw(line)
+        assert query.query_id == query_id.strip('"')
+        assert query.dump() == line.encode()
+    query.passages[1].set_text("new")
+    assert '"z":1.5' in query.dump().decode()
+
+
+def test_what_reading_replaced_is_written_so() -> None:
+    query = raw('["q", [{"paragraph_id": "p", "text": "\\ud800"}]]')
+    assert json.loads(query.dump()) == ["q", [{"paragraph_id": "p", "text": "?"}]]
+
+
+def test_what_is_wrong_is_said_where_it_is_looked_at(write_jsonl: Write) -> None:
+    bad = write_jsonl("p.jsonl", [["q", []], ["r", [passage("p"), passage("s", exam_grades=[{"llm": "m"}])]]])
+    (_, query) = read_raw_passages(bad)
+    message = f"{bad}, line 2, passage 2 exam_grades.1.correctAnswered: is missing."
+    with pytest.raises(DataError) as caught:
+        list(query.passages[1].grade_sets())
+    assert str(caught.value) == message
+    assert outcome(read_passages, bad) == message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"[1", b"{}", b'["q"]', b'["q", {}]', b'["q", [1]]', b'["q", [{"text": "t"}]]', b"\xff", b"[" * 100_000,
+     b'["q", [{"paragraph_id": "p", "text": "t", "x": "\xff"}]]'],
+)  # fmt: skip
+def test_broken_lines_are_named_as_by_the_other_readers(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(line + b"\n")
+    message = outcome(read_raw_passages, path)
+    assert isinstance(message, str)
+    assert message == outcome(read_passages, path)
+
+
+def test_published_files_are_copied_byte_by_byte(shared_data: Path, tmp_path: Path) -> None:
+    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
+        copy = tmp_path / "copy.jsonl"
+        with passages_writer(copy) as writer:
+            for query in read_raw_passages(shared_data / name):
+                for one in query.passages:
+                    assert one.passage_id
+                    list(one.grade_sets())
+                writer.write(query)
+        import gzip
+
+        with gzip.open(shared_data / name) as before:
+            assert copy.read_bytes() == before.read()

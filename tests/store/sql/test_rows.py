@@ -1,0 +1,202 @@
+"""What SQL sees of a graded file is what the full objects say, whatever the line looks like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import DirectGrade, Passage, RubricGrades
+from exam_pp.errors import ExamError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.sql.rows import GradedRows
+from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, Row, TableName
+from tests.conftest import PASSAGES, passage, rubric
+from tests.test_data_model import lines
+
+Write = Callable[[str, list[Any]], Path]
+
+
+def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
+    """Table to its rows, as column to value."""
+    found: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
+
+    def take(table: TableName, row: Row) -> None:
+        names = [column.name for column in TABLES[table].columns]
+        found[table].append(dict(zip(names, row, strict=True)))
+
+    GradedRows(OF_GRADED_FILES, take).read(path)
+    return found
+
+
+def outcome(read: Callable[[Path], Any], path: Path) -> Any:
+    """What a reader sees, or the words of its error."""
+    try:
+        found = read(path)
+        return found if isinstance(found, dict) else list(found)
+    except ExamError as error:
+        return str(error)
+
+
+def united(found: Passage) -> dict[tuple[str | None, str, str], int]:
+    """Model, prompt class and entry to rating by the documented rule: the later rating counts."""
+    ratings: dict[tuple[str | None, str, str], int] = {}
+    for grades in found.grade_sets():
+        prompt_class = GradeKey.of(grades).prompt_class
+        for entry_id, rating in grades.entry_ratings().items():
+            ratings[grades.model, prompt_class, entry_id] = rating
+    return ratings
+
+
+def with_one_hash(found: Passage) -> bool:
+    hashes: dict[Any, set[str | None]] = {}
+    for grades in found.grade_sets():
+        hashes.setdefault((grades.model, GradeKey.of(grades).prompt_class), set()).add(grades.prompt_hash)
+    return all(len(some - {None}) <= 1 for some in hashes.values())
+
+
+def once_a_line(rows_of_lines: Iterable[list[Any]]) -> list[Any]:
+    return [row for rows in rows_of_lines for n, row in enumerate(rows) if row not in rows[:n]]
+
+
+@given(st.lists(lines, min_size=1, max_size=2))
+def test_rows_say_what_the_objects_say(values: list[Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "graded.jsonl"
+        path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+        full, tables = outcome(read_passages, path), outcome(rows_of, path)
+    if isinstance(full, str) or isinstance(tables, str):
+        assert tables == full
+        return
+    queries = list(full)
+    passages = [(query.query_id, found) for query in queries for found in query.passages]
+    judged = once_a_line(
+        [(q.query_id, p.passage_id, j.relevance, j.query_id, j.title_query)
+         for p in q.passages for j in p.judgments]
+        for q in queries
+    )  # fmt: skip
+    columns: tuple[str, ...] = ("query_id", "passage_id", "relevance", "judged_query", "title_query")
+    assert [tuple(row[name] for name in columns) for row in tables["judgments"]] == judged
+    ranked = once_a_line(
+        [(q.query_id, p.passage_id, r.method, r.rank, r.score, r.citations)
+         for p in q.passages for r in p.rankings]
+        for q in queries
+    )  # fmt: skip
+    columns = ("query_id", "passage_id", "system", "rank", "score", "citations")
+    assert [tuple(row[name] for name in columns) for row in tables["rankings"]] == ranked
+    sets = [
+        (p.passage_id, g.model, GradeKey.of(g).prompt_class, g.is_rated)
+        for _, p in passages
+        for g in p.grade_sets()
+    ]
+    columns = ("passage_id", "model", "prompt_class", "is_rated")
+    assert [tuple(row[name] for name in columns) for row in tables["grades"]] == sets
+    answers = [
+        (p.passage_id, entry, answer)
+        for _, p in passages
+        for g in p.grade_sets()
+        if isinstance(g, RubricGrades)
+        for entry, answer in g.answers
+    ]
+    assert all(
+        answer in [(row["passage_id"], row["entry_id"], row["answer"]) for row in tables["answers"]]
+        for answer in answers
+    )
+    if all(with_one_hash(p) for _, p in passages) and len({(q, p.passage_id) for q, p in passages}) == len(
+        passages
+    ):
+        expected = sorted(
+            (q, p.passage_id, str(model), prompt, entry, rating)
+            for q, p in passages
+            for (model, prompt, entry), rating in united(p).items()
+        )
+        columns = ("query_id", "passage_id", "model", "prompt_class", "entry_id", "rating")
+        rated = [
+            tuple(row[name] for name in columns) for row in tables["ratings"] if row["rating"] is not None
+        ]
+        assert sorted((*row[:2], str(row[2]), *row[3:]) for row in rated) == expected
+
+
+def test_columns_of_a_rated_passage(write_jsonl: Write) -> None:
+    path = write_jsonl("graded.jsonl", PASSAGES)
+    tables = rows_of(path)
+    assert tables["passages"][0] == {
+        "file": str(path), "query_id": "q1", "passage_id": "p1", "passage_text": "Text of p1.",
+        "line": 1, "position": 1,
+    }  # fmt: skip
+    first = tables["grades"][0]
+    assert (first["grade_set"], first["asked"], first["correct"], first["best_rating"]) == (1, 2, 1, 5)
+    assert first["model_options"] is None
+    assert [(row["entry_id"], row["rating"]) for row in tables["ratings"]] == [
+        ("q1/a", 5), ("q1/b", 0), ("q1/a", 1), ("q1/b", 4), ("007/a", 2),
+    ]  # fmt: skip
+
+
+def test_ungraded_entries_are_rows_without_a_rating(write_jsonl: Write) -> None:
+    grades = rubric({"q/a": 3}, llm_response_errors={"q/b": {"failure_reason": "no number", "response": "?"}})
+    direct = {
+        "correctAnswered": False,
+        "llm_response_error": {"failure_reason": "late"},
+        "llm": "m",
+        "llm_options": {},
+    }
+    path = write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=[grades], grades=[direct])]]])
+    tables = rows_of(path)
+    assert [(row["entry_id"], row["rating"], row["failure"]) for row in tables["ratings"]] == [
+        ("q/a", 3, None), ("q/b", None, "no number"), ("direct", None, "late"),
+    ]  # fmt: skip
+    assert [(row["entry_id"], row["answer"]) for row in tables["answers"]] == [
+        ("q/a", "3"), ("q/b", "?"), ("direct", None),
+    ]  # fmt: skip
+    assert [(row["asked"], row["ungraded"]) for row in tables["grades"]] == [(2, 1), (1, 1)]
+
+
+def test_a_later_rating_counts_but_a_failure_does_not_replace_it(write_jsonl: Write) -> None:
+    first, later = rubric({"q/a": 1, "q/b": 2}), rubric({"q/a": 4})
+    failed = rubric({}, llm_response_errors={"q/b": {"failure_reason": "x"}})
+    path = write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=[first, later, failed])]]])
+    tables = rows_of(path)
+    assert [(row["entry_id"], row["rating"], row["grade_set"]) for row in tables["ratings"]] == [
+        ("q/a", 4, 2), ("q/b", 2, 1),
+    ]  # fmt: skip
+    assert len(tables["answers"]) == 4
+
+
+def test_versions_of_a_prompt_are_not_united(write_jsonl: Write) -> None:
+    def version(words: str, rating: int) -> Any:
+        return rubric({"q/a": rating}, prompt_info={"prompt_class": "P", "prompt_hash": words})
+
+    path = write_jsonl(
+        "graded.jsonl", [["q", [passage("p", exam_grades=[version("x", 1), version("y", 2)])]]]
+    )
+    assert [row["rating"] for row in rows_of(path)["ratings"]] == [1, 2]
+
+
+def test_files_that_only_the_full_reader_takes(tmp_path: Path) -> None:
+    path = tmp_path / "graded.jsonl"
+    path.write_bytes(
+        b'[7, [{"paragraph_id": 12, "text": "\\ud800 text", "paragraph_data": {"rankings": []}}]]\n'
+    )
+    (row,) = rows_of(path)["passages"]
+    assert (row["query_id"], row["passage_id"], row["passage_text"]) == ("7", "12", "? text")
+
+
+def test_two_texts_under_one_id_are_refused(write_jsonl: Write) -> None:
+    path = write_jsonl("g.jsonl", [["q", [passage("p"), passage("p") | {"text": "other"}]]])
+    with pytest.raises(ExamError, match="two different texts"):
+        rows_of(path)
+
+
+def test_direct_grades(write_jsonl: Write) -> None:
+    grade = {"correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {"a": 1}, "self_ratings": 2}
+    assert DirectGrade.model_validate(grade, by_alias=True, by_name=False).entry_ratings() == {"direct": 2}
+    tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", grades=[grade])]]]))
+    assert [(r["entry_id"], r["rating"], r["kind"]) for r in tables["ratings"]] == [("direct", 2, "direct")]
+    assert tables["grades"][0]["model_options"] == '{"a":1}'

@@ -1,0 +1,145 @@
+"""Answers of RAG systems in the shapes that evaluation campaigns use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+
+Write = Callable[[str, list[Any]], Path]
+
+REFERENCES = ["msmarco_v2.1_doc_1#2_3", "a/b#1"]
+PARTS = (AnswerPart("One.", ("a/b#1", "msmarco_v2.1_doc_1#2_3")), AnswerPart("Two."))
+ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citations": []}]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        (
+            {"run_id": "r", "topic_id": "007", "topic": "t", "references": REFERENCES, "answer": ELEMENTS},
+            Answer("007", "r", PARTS, query_text="t", references=tuple(REFERENCES)),
+        ),
+        (
+            {
+                "metadata": {"team_id": "x", "run_id": "r", "type": "automatic", "narrative_id": 7},
+                "references": REFERENCES,
+                "answer": ELEMENTS,
+            },
+            Answer("7", "r", PARTS, references=tuple(REFERENCES), team="x"),
+        ),
+        (
+            {
+                "metadata": {"team_id": "x", "run_id": "r", "topic_id": "leaf"},
+                "responses": [{"text": "One.", "citations": {"a": 0.9, "b": None}}, {"text": "Two."}],
+            },
+            Answer("leaf", "r", (AnswerPart("One.", ("a", "b")), AnswerPart("Two.")), team="x"),
+        ),
+        (
+            {"metadata": {"run_id": "r", "request_id": "300"}, "responses": [], "references": None},
+            Answer("300", "r", ()),
+        ),
+        (
+            {"query_id": "q", "system": "s/1", "text": "One. Two."},
+            Answer("q", "s/1", (AnswerPart("One. Two."),), by_sentence=False),
+        ),
+        ({"query_id": "q", "system": "s", "text": "  "}, Answer("q", "s", (), by_sentence=False)),
+        (
+            {"run_id": "r", "topic_id": "q", "answer": [{"text": " "}, {"text": "Two."}]},
+            Answer("q", "r", (AnswerPart("Two."),)),
+        ),
+    ],
+    ids=["rag24", "rag25", "ragtime", "request", "plain", "empty", "empty-element"],
+)
+def test_shapes(write_jsonl: Write, value: Any, answer: Answer) -> None:
+    assert list(read_answers(write_jsonl("answers.jsonl", [value]))) == [answer]
+
+
+def test_bom_and_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    line = json.dumps({"query_id": "q", "system": "s", "text": "Words."}).encode()
+    path.write_bytes(b"\xef\xbb\xbf" + line + b"\r\n\r\n")
+    assert [answer.query_id for answer in read_answers(path)] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (["text"], "line 1: is no answer in a known format"),
+        ({"qid": "q", "output": "x"}, "line 1: is no answer in a known format"),
+        ({"text": "x", "system": "s"}, "line 1, query_id: is missing"),
+        ({"topic_id": "q", "answer": []}, "line 1, run_id: is missing"),
+        ({"run_id": "r", "topic_id": "q", "answer": "words"}, "line 1, answer: input should be a valid list"),
+        ({"metadata": {"run_id": "r"}, "answer": []}, "line 1, metadata.narrative_id: is missing"),
+        (
+            {
+                "run_id": "r",
+                "topic_id": "q",
+                "references": ["a"],
+                "answer": [{"text": "x", "citations": [1]}],
+            },
+            r"element 1 of the answer, citations: 1 is no index into the 1 references",
+        ),
+        (
+            {
+                "run_id": "r",
+                "topic_id": "q",
+                "references": ["a"],
+                "answer": [{"text": "", "citations": [-1]}],
+            },
+            r"citations: -1 is no index",
+        ),
+        (
+            {"run_id": "r", "topic_id": "q", "references": ["a"], "answer": [{"text": "x", "citations": 0}]},
+            r"citations: 0 is no list of citations",
+        ),
+        (
+            {
+                "run_id": "r",
+                "topic_id": "q",
+                "references": ["a"],
+                "answer": [{"text": "x", "citations": [0.5]}],
+            },
+            r"citations: 0.5 is neither a docid nor an index",
+        ),
+    ],
+)
+def test_broken_answers(write_jsonl: Write, value: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        list(read_answers(write_jsonl("answers.jsonl", [value])))
+
+
+def test_an_answer_that_occurs_twice(write_jsonl: Write) -> None:
+    line = {"query_id": "q", "system": "s", "text": "x"}
+    with pytest.raises(DataError, match="line 2: the run 's' answers the query 'q' twice"):
+        list(read_answers(write_jsonl("answers.jsonl", [line, line])))
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").touch()
+    with pytest.raises(DataError, match="holds no answers"):
+        list(read_answers(tmp_path / "none.jsonl"))
+
+
+def test_real_rag24_answers(shared_data: Path) -> None:
+    answers = list(read_answers(shared_data / "rag24" / "answers.command-r-plus.jsonl"))
+    assert len(answers) == 301
+    assert {answer.system for answer in answers} == {"baseline_rag24.test_command-r-plus_top20"}
+    assert answers[0].parts[0].citations == (
+        "msmarco_v2.1_doc_11_1429319552#2_3022858430",
+        "msmarco_v2.1_doc_11_1429319552#1_3022856821",
+        "msmarco_v2.1_doc_11_1429319552#4_3022862229",
+    )
+
+
+def test_real_autojudge_reports(shared_data: Path) -> None:
+    folder = shared_data / "importers" / "autojudge-kiddie" / "runs" / "repgen"
+    answers = [answer for file in sorted(folder.iterdir()) for answer in read_answers(file)]
+    assert {answer.system for answer in answers} == {"run1", "run2", "run3", "run4"}
+    assert answers[0].parts[1].citations == ("Autumn_leaf_color",)

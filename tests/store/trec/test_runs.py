@@ -1,0 +1,190 @@
+"""Runs and qrels."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.trec.runs import (
+    MethodName,
+    method_of,
+    read_qrels,
+    read_rankings,
+    read_run,
+    run_files,
+    warn_of_left_out_runs,
+    write_qrels,
+    write_run,
+)
+
+
+def test_run(tmp_path: Path) -> None:
+    path = tmp_path / "my.system.run"
+    path.write_text("q1 Q0 d#1 0 2.5 tag\n007\tQ0\td2\t1\t-1e3\ttag\r\n")
+    assert list(read_run(path)) == [
+        RunLine("q1", "d#1", 0, 2.5, "my.system"),
+        RunLine("007", "d2", 1, -1000.0, "my.system"),
+    ]
+    assert {line.system for line in read_run(path, method="tag")} == {"tag"}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("bm25.run", "bm25"),
+        ("bm25.run.gz", "bm25"),
+        ("input.v1.gz", "input.v1"),
+        ("a.b.txt", "a.b"),
+        ("x", "x"),
+    ],
+)
+def test_the_method_is_the_file_stem(name: str, method: str) -> None:
+    assert method_of(Path(name)) == method
+
+
+def test_runs_of_a_folder(tmp_path: Path) -> None:
+    for name in ("b.run", "a.run.gz", "c.txt", "input.d.gz", ".hidden.run", "notes.md", "graded.jsonl.gz"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder.run").mkdir()
+    assert [path.name for path in run_files(tmp_path)] == ["a.run.gz", "b.run", "c.txt", "input.d.gz"]
+    assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
+
+
+def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.run", "b.res", "input.c", ".hidden"):
+        (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
+    (tmp_path / "README.md").write_text("# Six words that are no run\n")
+    (tmp_path / "folder").mkdir()
+    warn_of_left_out_runs(tmp_path / "a.run")
+    assert not caplog.messages
+    warn_of_left_out_runs(tmp_path)
+    [message] = caplog.messages
+    assert message.endswith(
+        ": 2 files that look like runs are left out, with a name that does not end in .run, .txt or .gz: "
+        "b.res, input.c"
+    )
+
+
+def test_runs_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no run files"):
+        run_files(tmp_path)
+    with pytest.raises(DataError, match="is no run file, and no folder of them"):
+        run_files(tmp_path / "none")
+    with pytest.raises(
+        DataError, match="/dev/null: is a pipe, but runs are read more than once: name a file"
+    ):
+        run_files("/dev/null")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("q Q0 d 1 2.0\n", "line 1: has 5 fields, not the six of a run"),
+        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 fields, not the six of a run"),
+        ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", "line 2, rank: 'first' is not a whole number."),
+        ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
+        ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
+        ("q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "line 2: the passage 'd' occurs twice for the query 'q'."),
+        ("q Q0 d 1 inf t\n", "line 1, score: 'inf' is not a number."),
+    ],
+)
+def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
+    path = tmp_path / "s.run"
+    path.write_text(lines)
+    for read in (lambda: list(read_run(path)), lambda: read_rankings(path)):
+        with pytest.raises(DataError) as caught:
+            read()
+        assert str(caught.value).startswith(str(path))
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "q1 Q0 d#1 0 2.5 t\n007\tQ0\td2\t1\t-1e3\tt\r\n",
+        "\ufeffq Q0 d 1 3 t\n\nr Q0 d 1 2 t\nq Q0 e 2 1 t\n",
+        "q Q0 d 1 3 one\nq Q0 e 1 3 two\n",
+        "q Q0 d 1 3 t\nq 0 e 2 -0.5 t",
+        "",
+    ],
+)
+@pytest.mark.parametrize("method", ["stem", "tag"])
+def test_a_file_as_a_whole_says_the_same_as_its_lines(lines: str, method: MethodName, tmp_path: Path) -> None:
+    path = tmp_path / "s.run"
+    path.write_text(lines)
+    expected: dict[str, dict[str, dict[str, float]]] = {}
+    for line in read_run(path, method=method):
+        expected.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
+
+    assert read_rankings(path, method=method) == expected
+
+
+def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None:
+    path = tmp_path / "all.run"
+    path.write_text("q Q0 d 1 3 one\nq Q0 e 2 2 one\nq Q0 d 1 9 two\n")
+    assert read_rankings(path, method="tag") == {"one": {"q": {"d": 3.0, "e": 2.0}}, "two": {"q": {"d": 9.0}}}
+    for read in (lambda: list(read_run(path)), lambda: list(read_run(path, method="tag", one_system=True))):
+        with pytest.raises(
+            DataError, match=r"line 3: the passage 'd' occurs twice .*, use --method-name tag"
+        ):
+            read()
+
+
+def test_fields_that_are_shifted_between_lines_are_noticed(tmp_path: Path) -> None:
+    """Five fields and then seven are twelve, but no run."""
+    path = tmp_path / "s.run"
+    path.write_text("1 0 2 3 4\n1 0 2 3 4 t 5\n")
+    with pytest.raises(DataError, match="line 1: has 5 fields"):
+        read_rankings(path)
+
+
+def test_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_bytes(gzip.compress(b"q1 0 d1 3\nq1\t0\td2\t-2\nq2/facet 0 d1 0\nq1 0 d1 3\n"))
+    assert read_qrels(path) == [Qrel("q1", "d1", 3), Qrel("q1", "d2", -2), Qrel("q2/facet", "d1", 0)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("q 0 d\n", "line 1: has 3 fields, not the four of qrels"),
+        ("q 0 d 1.5\n", "line 1, grade: '1.5' is not a whole number."),
+        ("q 0 d 1\nq 0 d 2\n", "line 2: the passage 'd' has two grades for the query 'q'."),
+        ("", "holds no judgments."),
+    ],
+)
+def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(lines)
+    with pytest.raises(DataError) as caught:
+        read_qrels(path)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
+def test_qrels_that_nobody_could_read_are_not_written(tmp_path: Path, qrel: Qrel) -> None:
+    with pytest.raises(DataError, match="is empty or holds white space, which qrels cannot"):
+        write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
+    assert not list(tmp_path.iterdir())
+
+
+def test_written_files_are_read(tmp_path: Path) -> None:
+    run = [RunLine("q", "d1", 1, 0.1 + 0.2, "s"), RunLine("q", "d2", 2, 1e-17, "s")]
+    write_run(run, tmp_path / "s.run.gz")
+    assert list(read_run(tmp_path / "s.run.gz")) == run
+    qrels = [Qrel("q", "d", 3), Qrel("r", "e", -1)]
+    write_qrels(qrels, tmp_path / "qrels")
+    assert read_qrels(tmp_path / "qrels") == qrels
+    assert (tmp_path / "qrels").read_text() == "q 0 d 3\nr 0 e -1\n"
+
+
+def test_real_runs(shared_data: Path) -> None:
+    files = run_files(shared_data / "dl19-gpt4" / "runs")
+    assert [method_of(path) for path in files] == [
+        "BM25", "BM25_RM3", "D_BERT_KD_TASB", "OPEN_AI_ADA2", "REP_LLAMA", "SPLADE_P_P_ENSEMBLE_DISTIL",
+    ]  # fmt: skip
+    assert all(line.rank >= 0 for path in files for line in read_run(path))

@@ -1,0 +1,103 @@
+"""Passage texts: two formats, many key names, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.store.trec.texts import ID_KEYS, TEXT_KEYS, read_texts
+
+
+@pytest.fixture
+def texts_file(tmp_path: Path) -> Path:
+    return tmp_path / "texts"
+
+
+def test_tsv_keeps_only_what_is_wanted(texts_file: Path) -> None:
+    texts_file.write_bytes(
+        b"\xef\xbb\xbf007\tFirst.\r\ndoc#2/a\tTwo\twith a tab \xe2\x80\x94 kept.\r\n\r\nx\tOther.\r\n"
+    )
+    assert read_texts(texts_file, {"007", "doc#2/a", "absent"}) == {
+        "007": "First.",
+        "doc#2/a": "Two\twith a tab — kept.",
+    }
+
+
+@pytest.mark.parametrize("id_key", ID_KEYS)
+@pytest.mark.parametrize("text_key", TEXT_KEYS)
+def test_json_lines_under_every_name(texts_file: Path, id_key: str, text_key: str) -> None:
+    line = {id_key: "d1", "title": "T", text_key: "Words é 😀.", "more": {"deep": [1]}}
+    texts_file.write_bytes(gzip.compress(json.dumps(line).encode()))
+    assert read_texts(texts_file, {"d1"}) == {"d1": "Words é 😀."}
+
+
+def test_spaces_around_an_id_are_no_part_of_it(texts_file: Path) -> None:
+    texts_file.write_text("a \t First. \n b\tSecond.\n")
+    assert read_texts(texts_file, {"a", "b"}) == {"a": "First.", "b": "Second."}
+
+
+def test_numbers_as_ids_are_strings(texts_file: Path) -> None:
+    texts_file.write_text('{"id": 17, "contents": "Seventeen."}\n')
+    assert read_texts(texts_file, {"17"}) == {"17": "Seventeen."}
+
+
+def test_equal_duplicates_are_fine(texts_file: Path) -> None:
+    texts_file.write_text("a\tSame.\na\tSame.\n")
+    assert read_texts(texts_file, {"a"}) == {"a": "Same."}
+
+
+def test_lone_surrogates_become_question_marks(texts_file: Path) -> None:
+    texts_file.write_text('{"id": "a", "text": "x \\ud83d y"}\n')
+    assert read_texts(texts_file, {"a"}) == {"a": "x ? y"}
+
+
+def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    texts_file.write_text('{"id": "a", "text": " "}\n')
+    assert read_texts(texts_file, {"a"}) == {"a": " "}
+    texts_file.write_text("a\t\nb\tText.\n")
+    assert read_texts(texts_file, {"a", "b"}) == {"a": "", "b": "Text."}
+    assert caplog.text.count("1 passage has an empty text") == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        # BEIR; the titles of passages that are not wanted do not count.
+        ('{"_id": "a", "title": "A", "text": "x"}\n{"_id": "b", "title": "", "text": "y"}\n{"_id": "c", '
+         '"title": "C", "text": "z"}\n', "1 passage has a title, left out"),
+        # MS MARCO documents: id, address, title, body.
+        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts hold tabs; if the file has more columns"),
+        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "1 passage has a title, left out"),
+    ],
+)  # fmt: skip
+def test_what_is_beside_the_texts_is_told(
+    texts_file: Path, caplog: pytest.LogCaptureFixture, content: str, message: str
+) -> None:
+    texts_file.write_text(content)
+    assert "x" in read_texts(texts_file, {"a", "b"})["a"]
+    assert [message in text for text in caplog.messages] == [True]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"texts: holds no passage texts"),
+        (b"a\tText.\nno tab here\n", r"texts, line 2: has no tab between passage id and text"),
+        (b"a\tText.\n\tb\tText.\n", r"texts, line 2: has no passage id before the tab"),
+        (b"a\tOne.\na\tTwo.\n", r"texts, line 2: the passage 'a' occurs twice, with different texts"),
+        (b"a\t\xff\n", r"texts, line 1: is not UTF-8 text"),
+        (b'{"id": "a", "text": "One."}\n{"id": "a"', r"texts, line 2: cannot be read"),
+        (b'{"docno": "a", "text": "One."}', r"line 1: has none of the keys paragraph_id"),
+        (b'{"id": "a", "body": "One."}', r"line 1: has none of the keys text"),
+        (b'{"id": "a", "text": ["One."]}', r"line 1: cannot be read: Expected `str \| null`, got `array`"),
+        (gzip.compress(b"a\tText.\n" * 5000, mtime=0)[:-9], r"texts: the gzip data is cut off"),
+    ],
+)
+def test_broken_files(texts_file: Path, content: bytes, message: str) -> None:
+    texts_file.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_texts(texts_file, {"a"})

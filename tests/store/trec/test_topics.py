@@ -1,0 +1,87 @@
+"""TREC topics and data sets of ir_datasets as queries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from exam_pp.errors import DataError, MissingExtraError
+from exam_pp.store.trec.queries import read_queries
+
+OLD = """<top>
+<num> Number: 301
+<title> International Organized Crime
+
+<desc> Description:
+Identify organizations.
+</top>
+
+<top>
+<num> Number: 302 </num>
+<title> Topic: Poliomyelitis &amp; Post-Polio
+</title>
+</top>
+"""
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<topics task="x">
+  <topic number="301">
+    <query>International Organized Crime</query>
+  </topic>
+  <topic number='302'><title>Poliomyelitis &amp; Post-Polio</title></topic>
+</topics>
+"""
+
+
+@pytest.mark.parametrize("content", [OLD, XML], ids=["old", "xml"])
+def test_topics(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "topics"
+    path.write_text(content, encoding="utf-8")
+    assert {key: query.query_text for key, query in read_queries(path).items()} == {
+        "301": "International Organized Crime",
+        "302": "Poliomyelitis & Post-Polio",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("<html></html>", "holds no <top> and no <topic>."),
+        ("<top><title>a</top>", "topic 1 has no number."),
+        ("<top><num>1</top>", "the query '1' has no text."),
+        ("<top><num>1<title>a</top><top><num>1<title>b</top>", "the query id '1' occurs twice."),
+    ],
+)
+def test_broken_topics(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "topics"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match="topics") as caught:
+        read_queries(path)
+    assert words in str(caught.value)
+
+
+class TitledQuery(NamedTuple):
+    query_id: str
+    title: str
+    description: str
+
+
+def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> Any:
+        return {"robust04": SimpleNamespace(queries_iter=lambda: iter([TitledQuery("301", "Crime", "...")]))}[
+            name
+        ]
+
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))  # type: ignore[arg-type]
+    assert read_queries("irds:robust04")["301"].query_text == "Crime"
+    with pytest.raises(DataError, match=r"irds:robust05: is no data set with queries of ir_datasets\."):
+        read_queries("irds:robust05")
+
+
+def test_ir_datasets_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'exam_pp\[irds\]'"):
+        read_queries("irds:robust04")

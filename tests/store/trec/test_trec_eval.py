@@ -1,0 +1,73 @@
+"""What trec_eval prints, read back: its own golden output, and ours for several systems."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError
+from exam_pp.phases.evaluation.leaderboards import trec_eval_text
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.results import Score
+from exam_pp.store.interchange.kinds import kind_of
+from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
+
+GOLDEN = Path(__file__).parents[2] / "data" / "trec_eval"
+
+
+def test_trec_eval_s_own_output() -> None:
+    """out.test.aq of trec_eval's quicktest: three queries and their means, of the run STANDARD."""
+    single, means = read_query_scores(GOLDEN / "out.test.aq"), read_scores(GOLDEN / "out.test.aq")
+
+    assert {score.query_id for score in single} == {"301", "302", "303"}
+    assert Score("STANDARD", "301", "num_ret", 500) in single
+    assert {score.query_id for score in means} == {"all"}
+    assert Score("STANDARD", "all", "map", 0.1785) in means
+    assert len(single) + len(means) == 387 - 1 - 3  # all lines but runid and the queries' relstring
+
+
+@pytest.mark.parametrize("per_query", [True, False])
+def test_ours_of_several_systems(tmp_path: Path, per_query: bool) -> None:
+    scores = [
+        Score(system, query_id, measure, value / 8)
+        for system, values in {"one": (1, 3), "two": (5, 7)}.items()
+        for query_id, value in zip(("q1", "q2"), values, strict=True)
+        for measure in ("RR", "nDCG@10")
+    ]
+    path = tmp_path / "board.txt"
+    path.write_text(trec_eval_text(Evaluation(scores), per_query=per_query))
+    names = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}
+
+    assert holds_scores(path)
+    expected = [score._replace(metric=names[score.metric]) for score in scores] if per_query else []
+    assert read_query_scores(path) == expected
+    assert {(s.system, s.metric, s.value) for s in read_scores(path)} == {
+        (system, name, mean) for system, mean in (("one", 0.25), ("two", 0.75)) for name in names.values()
+    }
+
+
+def test_lines_without_the_name_of_a_run_are_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.eval.gz"
+    path.write_bytes(gzip.compress(b"map\t01\t0.5\nmap\tall\t0.5\n"))
+
+    assert read_query_scores(path) == [Score("bm25", "01", "map", 0.5)]
+    assert read_scores(path) == [Score("bm25", "all", "map", 0.5)]
+
+
+def test_the_kind_is_known_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kind_of(GOLDEN / "out.test.aq") == "trec-eval"
+    main(["validate", str(GOLDEN / "out.test.aq")])
+    assert "383 scores" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("map\tq1", "measure, query and value"), ("map\tq1\tnan", "not a number")]
+)
+def test_broken_lines_are_named(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "board.txt"
+    path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
+    with pytest.raises(DataError, match=f"line 3.*{words}"):
+        read_query_scores(path)
