@@ -42,8 +42,5 @@ def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bo
             for grades in passage.grade_sets()
             if grade_filter.accepts(grades)
         )
-    name = next(names, None)
-    if name is None or name not in PROMPTS:
-        return False
-    prompt = PROMPTS.get(name)
-    return prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating
+    prompt = PROMPTS.find(next(names, None))
+    return prompt is not None and prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating

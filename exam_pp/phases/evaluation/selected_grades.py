@@ -102,8 +102,8 @@ def default_min_grade(selector: GradeSelector) -> int:
 
 def _scale_of(selector: GradeSelector) -> int | None:
     """The highest grade of the prompt's scale; None for a prompt that is not ours."""
-    name = selector.key.prompt_class
-    return PROMPTS.get(name).max_rating if name in PROMPTS else None
+    prompt = PROMPTS.find(selector.key.prompt_class)
+    return None if prompt is None else prompt.max_rating
 
 
 def _query_notes(

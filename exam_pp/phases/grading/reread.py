@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import HUMAN, DirectGrade, RubricGrades
+from exam_pp.data_model import DirectGrade, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
@@ -104,9 +104,9 @@ class Rereader:
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
-        prompt = self.prompts.get(name) or (PROMPTS.get(name) if name in PROMPTS else None)
+        prompt = self.prompts.get(name) or PROMPTS.find(name)
         reason = None
-        if (grades.model or "").startswith(HUMAN):
+        if is_human(grades.model):
             reason = "they are a person's"
         elif prompt is None:
             reason = "the prompt is not known (is it in a --prompt-file?)"

@@ -18,7 +18,6 @@ from exam_pp.data_model import (
     Passage,
     QueryPassages,
     RankingEntry,
-    RubricGrades,
     parse_line,
 )
 from exam_pp.errors import DataError
@@ -286,13 +285,5 @@ def _asked(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
     asked: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
     for grades in passage.rubric_grades or ():
         failed = grades.errors.keys() if isinstance(grades.errors, dict) else ()
-        asked[GradeKey.of(grades), _kind(grades)] |= {*grades.entry_ratings(), *failed}
+        asked[GradeKey.of(grades), grades.kind] |= {*grades.entry_ratings(), *failed}
     return asked
-
-
-def _kind(grades: RubricGrades) -> str | None:
-    """Question or nugget, where the file says."""
-    if grades.prompt_type is not None:
-        return grades.prompt_type
-    first = grades.self_ratings[0] if grades.self_ratings else None
-    return None if first is None else "question" if first.question_id else "nugget"
