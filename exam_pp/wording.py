@@ -1,4 +1,4 @@
-"""How messages are worded: numbers with their nouns, and nothing that moves the cursor of a terminal."""
+"""Parts of messages: numbers with their nouns, shortened lists, one line without terminal commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all local models share: batches by length, a few ahead, halved when the memory does not suffice."""
+"""Base of all local models: batches by length, a few ahead, halved when memory does not suffice."""
 
 from __future__ import annotations
 

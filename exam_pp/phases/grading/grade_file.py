@@ -1,4 +1,4 @@
-"""Grading from file to file: journal, atomic output, and the closing summary."""
+"""A grading run from file to file: journal, atomic output, and the closing summary."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class AppliedRatings:
             yield f"{are} applied with `exam-pp bank apply`."
 
 
-def apply_edits(
+def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
     output: Path,

@@ -1,4 +1,4 @@
-"""Reading and writing test banks."""
+"""Reading and writing test banks as JSON lines."""
 
 from __future__ import annotations
 
