@@ -75,7 +75,7 @@ class PassageData(Record):
 
 
 # The file has two decoders: the pydantic models of this module, and the structs with fewer fields of
-# `exam_pp.store.passages.fields`. Classes named `...Rules` hold what both derive from their fields.
+# `exam_pp.store.passages.structs`. Classes named `...Rules` hold what both derive from their fields.
 
 
 class RatingRules:

@@ -8,7 +8,7 @@ from typing import Any
 
 from exam_pp.data_model import NuggetAssignment, RubricGrades
 from exam_pp.graders.base import Grading, PassageUnit
-from exam_pp.graders.labelling import MAX_NEW_TOKENS, REPAIRS, as_list, label_in_tens
+from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS, as_list, label_in_tens
 from exam_pp.graders.rubric import RubricGrader
 from exam_pp.messages import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT

@@ -9,8 +9,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from exam_pp.graders.labelling import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
-from exam_pp.graders.labelling import REPAIRS, as_list, label_in_tens
+from exam_pp.graders.listwise import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
+from exam_pp.graders.listwise import REPAIRS, as_list, label_in_tens
 from exam_pp.messages import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels

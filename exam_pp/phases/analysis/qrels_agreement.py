@@ -8,7 +8,7 @@ from exam_pp.phases.analysis.agreement import RatedPassage
 from exam_pp.phases.evaluation.rubric import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from exam_pp.edits import BankEdit, Edits
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.phases.passages.sample import draw
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text

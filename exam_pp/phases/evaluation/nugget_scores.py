@@ -21,8 +21,8 @@ from exam_pp.metrics.nuggets import (
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.results import Score, Scores
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 

@@ -12,12 +12,12 @@ from exam_pp.data_model import DirectGrade, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
-from exam_pp.phases.grading.grade_file import check_answer_keys
+from exam_pp.phases.grading.grading_run import check_answer_keys
 from exam_pp.phases.grading.scheduler import AnyGrades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import Unparsed
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 from exam_pp.test_bank import Entry, TestBank

@@ -24,11 +24,11 @@ from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.interchange.nugget_assignments import AssignmentLine, read_assignments
 from exam_pp.store.interchange.nuggetizer import bank_line
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
 from exam_pp.wording import counted, listed

@@ -15,7 +15,7 @@ from exam_pp.phases.interchange.answer_units import Unit, answer_passages, note_
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer, read_answers
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs

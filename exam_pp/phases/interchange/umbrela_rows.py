@@ -16,7 +16,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.interchange.umbrela import JudgeRow, read_judge_rows
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.wording import counted, listed
 

@@ -16,10 +16,10 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted

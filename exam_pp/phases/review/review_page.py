@@ -18,10 +18,10 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.review import QueryTable, render_page
 from exam_pp.reports.review.table import Cell, cells_of
 from exam_pp.reports.verification.checked import extracted_answers
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 

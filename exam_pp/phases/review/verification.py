@@ -28,8 +28,8 @@ from exam_pp.reports.verification.checked import (
     entries_of,
     in_bank_order,
 )
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 

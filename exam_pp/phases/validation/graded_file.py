@@ -27,9 +27,9 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import Place, check_ranks
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages.passages import parse_query, passage_field
+from exam_pp.store.parsing import sentence
+from exam_pp.store.passages.graded_file import parse_query, passage_field
 from exam_pp.store.passages.raw_json import repeated_key
-from exam_pp.store.validation import sentence
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 

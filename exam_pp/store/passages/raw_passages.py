@@ -29,8 +29,8 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages.fields import PassageFields, PassageHead
-from exam_pp.store.passages.passages import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.parsing import data_error
+from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
 from exam_pp.store.passages.raw_json import (
     Change,
     RawJson,
@@ -43,7 +43,7 @@ from exam_pp.store.passages.raw_json import (
     record_of,
     text_of,
 )
-from exam_pp.store.validation import data_error
+from exam_pp.store.passages.structs import PassageFields, PassageHead
 
 AnyGrades = RubricGrades | DirectGrade
 

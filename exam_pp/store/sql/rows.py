@@ -13,8 +13,8 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, Rub
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.fields import DetailedDirect, DetailedPassage, DetailedRubric
-from exam_pp.store.passages.passages import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]

@@ -21,10 +21,10 @@ from exam_pp.phases.banks.edit import edit_lines, split_bank
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.passages import passages_writer, read_passages
 from exam_pp.test_bank import BankLine, TestBank, entry_id
 
 WriteLines = Callable[[str, list[Any]], Path]

@@ -19,7 +19,7 @@ from exam_pp.phases.analysis.agreement import graders
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.reports.document import Table
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import PASSAGES, passage, rubric
 
 WriteLines = Callable[[str, list[Any]], Path]

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from exam_pp.data_model import DirectGrade, Passage, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.rows import GradedRows
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, Row, TableName
 from tests.conftest import PASSAGES, passage, rubric
-from tests.store.passages.test_passages import damage
+from tests.store.passages.test_graded_file import damage
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]

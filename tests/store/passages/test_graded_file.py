@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import PassageView, QueryView
 from exam_pp.errors import DataError, ExamError
-from exam_pp.store.passages.passages import passages_writer, read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import passages_writer, read_passages, read_passages_for_metrics
 from tests.conftest import passage, rubric
 from tests.test_data_model import lines
 

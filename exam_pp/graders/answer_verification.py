@@ -1,4 +1,4 @@
-"""Answer verification: a second pass asks a model about extracted answers that match no gold answer by words."""
+"""Answer verification: a model is asked about extracted answers that match no gold answer by words."""
 
 from __future__ import annotations
 
