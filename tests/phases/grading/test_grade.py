@@ -18,7 +18,7 @@ from exam_pp.llm.backends import BACKENDS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Part, Request
-from exam_pp.phases.grading import grade_file as grade_file_module
+from exam_pp.phases.grading import grading_run as grade_file_module
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer
