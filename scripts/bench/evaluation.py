@@ -96,7 +96,7 @@ def more_exam_pp(folder: Path) -> Found:
     from exam_pp.store.trec.runs import read_qrels
 
     first, second = read_qrels(folder / "qrels"), read_qrels(folder / "more-qrels")
-    matrix = read_matrix(folder / "runs", {line.query_id for line in first})
+    matrix = read_matrix(folder / "runs", [(line.query_id, line.passage_id) for line in first + second])
     list(run_scores(matrix, first, parse_measures(MEASURES)))
     start = time.process_time()
     scores = list(run_scores(matrix, second, parse_measures(MEASURES)))
