@@ -17,7 +17,7 @@ from exam_pp.phases.interchange.convert import conversion_table
 from exam_pp.phases.interchange.schemas import SCHEMAS
 from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
 from exam_pp.store.sql.tables import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

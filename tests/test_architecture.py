@@ -127,12 +127,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circles() == []
 
 
-def test_nothing_lies_beside_the_rooms_of_phases() -> None:
-    assert [path.name for path in (PACKAGE / "phases").glob("*.py")] == ["__init__.py"]
+@pytest.mark.parametrize("part_", ["phases", "reports"])
+def test_nothing_lies_beside_the_rooms(part_: str) -> None:
+    assert [path.name for path in (PACKAGE / part_).glob("*.py")] == ["__init__.py"]
 
 
 def test_sections_of_the_help_are_the_rooms() -> None:
     assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys()
+    assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
 
 
 def test_rooms_are_in_the_documentation() -> None:

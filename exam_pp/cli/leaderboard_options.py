@@ -110,7 +110,7 @@ class LeaderboardOutput:
         """Raise :class:`click.UsageError` for options that the format has no place for."""
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
-        from exam_pp.reports.render import RENDERERS
+        from exam_pp.rendering.render import RENDERERS
 
         if self.per_query or self.form not in RENDERERS:
             what = "--per-query" if self.per_query else f"--format {self.form}"

@@ -21,7 +21,7 @@ _BANK = click.argument("bank", type=FILE)
 def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:
     """List the entries of BANK, query by query."""
     from exam_pp.phases.banks.statistics import show_report
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     emit(render(show_report(bank, queries), form), output, [bank])
 
@@ -33,7 +33,7 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
 def stats_command(bank: Path, form: str, output: Path) -> None:
     """Count what BANK holds."""
     from exam_pp.phases.banks.statistics import stats_report
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     emit(render(stats_report(bank), form), output, [bank])
 
@@ -48,7 +48,7 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
     Exit code 1 if there are errors. What grades say about a bank is told by `exam-pp bank clinic`.
     """
     from exam_pp.phases.banks.statistics import lint_report
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     report, errors = lint_report(bank)
     emit(render(report, form), output, [bank])
@@ -64,7 +64,7 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
     """List the entries that differ between the banks OLD and NEW."""
     from exam_pp.phases.banks.compare import diff_report
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     emit(render(diff_report(old, new), form), output, [old, new])
 

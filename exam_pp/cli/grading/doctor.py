@@ -24,7 +24,7 @@ def command(form: str, output: Path, **options: Any) -> None:
     in float32, which is a fault; in reduced precision near ties may.
     """
     from exam_pp.phases.grading.doctor import doctor
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     model = take_model_options(options) if options["model"] is not None else None
     findings = doctor(model)

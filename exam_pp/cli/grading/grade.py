@@ -157,7 +157,7 @@ def _grade(
 
 def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:
     from exam_pp.phases.grading.plan import plan_grading
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
 
     plan = plan_grading(files, model, what, shard=shard)
     emit(render(plan.report(), form), Path("-"))

@@ -27,8 +27,8 @@ def command() -> None:
 def models_command(form: str, output: Path) -> None:
     """Models for --model: bundled, baselines without a network, and recommended ones with their memory."""
     from exam_pp.llm.catalogue import CATALOGUE
-    from exam_pp.reports.document import Paragraph, Report, Table
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.document import Paragraph, Report, Table
+    from exam_pp.rendering.render import render
 
     columns = ("model", "role", "parameters", "GB in fp32", "GB in bf16", "use")
     rows = [
@@ -44,8 +44,8 @@ def models_command(form: str, output: Path) -> None:
 def prompts_command(form: str, output: Path) -> None:
     """Prompts for --prompt-class: what each one grades, its scale, and where its words are from."""
     from exam_pp.prompts import PROMPTS
-    from exam_pp.reports.document import Report, Table
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.document import Report, Table
+    from exam_pp.rendering.render import render
 
     prompts = [PROMPTS.get(name) for name in PROMPTS]
     rows = [

@@ -63,7 +63,7 @@ def command(
     from exam_pp.phases.interchange.convert import Conversion, conversion_table, convert
 
     if list_:
-        from exam_pp.reports.render import render
+        from exam_pp.rendering.render import render
 
         emit(render(conversion_table(), form), Path("-"))
         return

@@ -25,7 +25,7 @@ from exam_pp.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from exam_pp.reports.verification.base import VerificationReport
+    from exam_pp.phases.review.verification.base import VerificationReport
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,7 +86,7 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     judgment, and the model's raw reply where it was not just a number. Ratings that the default rule
     gave and ungraded pairs are marked.
     """
-    from exam_pp.reports.verification.grading import Grading
+    from exam_pp.phases.review.verification.grading import Grading
 
     _write(Grading(min_grade, limit), **options)
 
@@ -106,7 +106,7 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 
     Passages are sorted by judgment, best grade and number of entries covered.
     """
-    from exam_pp.reports.verification.grid import Grid
+    from exam_pp.phases.review.verification.grid import Grid
 
     if min_answers is None:
         min_answers = 0 if options["min_grade"] is None else 1
@@ -120,7 +120,7 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 @_limit("passages for each query")
 def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the relevant passages of GRADED that cover no bank entry: what the bank misses."""
-    from exam_pp.reports.verification.uncovered import Uncovered
+    from exam_pp.phases.review.verification.uncovered import Uncovered
 
     _write(Uncovered(min_relevant, limit), **options)
 
@@ -146,7 +146,7 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
 @_limit("entries")
 def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
     """List the bank entries that non-relevant passages of GRADED often cover, most frequent first."""
-    from exam_pp.reports.verification.spurious import Spurious
+    from exam_pp.phases.review.verification.spurious import Spurious
 
     _write(Spurious(min_relevant, often, limit, examples), **options)
 
@@ -161,7 +161,7 @@ def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
 
     Judged relevant without a grade that covers an entry, or judged non-relevant with one.
     """
-    from exam_pp.reports.verification.disagreements import Disagreements
+    from exam_pp.phases.review.verification.disagreements import Disagreements
 
     _write(Disagreements(min_relevant, limit), **options)
 
@@ -175,7 +175,7 @@ def unparsed(limit: int | None, **options: Any) -> None:
 
     Also the pairs that the model was never asked about, and the passages of which it did not see the end.
     """
-    from exam_pp.reports.verification.unparsed import Unparsed
+    from exam_pp.phases.review.verification.unparsed import Unparsed
 
     _write(Unparsed(limit), **options)
 
@@ -192,7 +192,7 @@ def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None
     As evenly over ratings as the file allows, then over queries; the same seed draws the same pairs,
     whatever the order of the file.
     """
-    from exam_pp.reports.verification.sample import Sample
+    from exam_pp.phases.review.verification.sample import Sample
 
     _write(Sample(limit, seed, min_grade), **options)
 
@@ -210,8 +210,8 @@ def _write(
     min_judgment: int | None = None,
     **filters: Any,
 ) -> None:
-    from exam_pp.phases.review.verification import Shown, verify
-    from exam_pp.reports.render import rendered
+    from exam_pp.phases.review.verification.verify import Shown, verify
+    from exam_pp.rendering.render import rendered
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])

@@ -51,7 +51,7 @@ def command(
     Exit code 1 if there are errors.
     """
     from exam_pp.phases.validation.validate import validate
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
     from exam_pp.store.files import check_output
 
     inputs = [*files, *banks]

@@ -18,7 +18,7 @@ from exam_pp.metrics.correlation import (
 )
 from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, score_matrices
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores

@@ -12,8 +12,8 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.sweep import Setting
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
-from exam_pp.reports import plots
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering import plots
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output
 from exam_pp.store.passages.passages import read_passages

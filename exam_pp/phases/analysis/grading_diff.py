@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.labels import KthBest, LabelRule
 from exam_pp.phases.evaluation.rubric import PathLike, cover
-from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.store.files import is_stream

@@ -12,8 +12,8 @@ from exam_pp.phases.analysis.figures import Drawing, pareto_front
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.nugget_plots import Cloud, scatter
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.nugget_plots import Cloud, scatter
 from exam_pp.results import ALL_QUERIES
 
 _SIZE = (6.5, 4.5)

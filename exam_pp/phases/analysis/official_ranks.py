@@ -11,8 +11,8 @@ from exam_pp.metrics.correlation import approximate_ranks, correlate, ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import official_ranks, one_sided
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
-from exam_pp.reports.cells import show
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.cells import show
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 
 _THRESHOLD = re.compile(r"\((?:rel|min_grade)=(-?\d+)\)")

@@ -35,8 +35,8 @@ from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.reports.document import Block, Heading, Image, Link, Paragraph, Report, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report, Table
+from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
 from exam_pp.store.trec.runs import write_qrels

@@ -13,7 +13,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import one_sided, scores_by_measure
 from exam_pp.phases.analysis.figures import Drawing, compared_figure
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores

@@ -27,7 +27,7 @@ from exam_pp.phases.analysis.correlation import (
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.store.passages.passages import read_passages_for_metrics

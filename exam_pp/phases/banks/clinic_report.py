@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from exam_pp.metrics.clinic import EntryHealth
 from exam_pp.phases.banks.clinic import SIGNS, Examination, Sign
-from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES
 
 _TITLES: dict[Sign, str] = {

@@ -8,7 +8,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty, uncertainty
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.wording import counted
 

@@ -16,7 +16,7 @@ from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages, 
 from exam_pp.phases.evaluation.score_files import read_all_scores
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.interchange.nugget_metrics import nugget_metrics
 from exam_pp.store.trec.run_types import read_run_types

@@ -22,7 +22,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
 
 _PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")

@@ -29,7 +29,7 @@ from exam_pp.phases.grading.grade_file import (
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grading.sharding import Shard
-from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import read_raw_passages

@@ -24,7 +24,7 @@ from exam_pp.phases.interchange.formats import (
 )
 from exam_pp.phases.interchange.formats.base import FORMATS, Content, FileFormat, Source, Target
 from exam_pp.phases.interchange.losses import Losses
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.interchange.kinds import kind_of
 from exam_pp.store.passages.passages import read_passages

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.phases.evaluation.score_files import read_all_scores
-from exam_pp.reports.rows import write_rows
+from exam_pp.rendering.rows import write_rows
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
@@ -90,7 +90,7 @@ class Statement:
 def query_files(
     sources: SqlSources, statement: Statement, output: str | Path, form: str, limits: Limits
 ) -> None:
-    """Run a statement over the sources and write its rows as ``form`` (of :mod:`reports.rows`, or parquet).
+    """Run a statement over the sources and write its rows as ``form`` (of :mod:`rendering.rows`, or parquet).
 
     Only the tables that the statement names are filled. Raises :class:`~exam_pp.errors.QueryError` for SQL
     that cannot be run, and whatever reading the sources raises.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
 
 Level = Literal["error", "warning"]

@@ -16,8 +16,8 @@ from exam_pp.metrics.labels import LabelRule
 from exam_pp.phases.analysis.agreement import RatedPassage, agreement, graders, rated_passages
 from exam_pp.phases.analysis.published_agreement import layouts
 from exam_pp.phases.analysis.qrels_agreement import on_the_scale_of_judgments
-from exam_pp.reports.document import Report, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Report, Table
+from exam_pp.rendering.render import render
 from tests.conftest import passage, rubric
 
 

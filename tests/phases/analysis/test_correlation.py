@@ -19,8 +19,8 @@ from exam_pp.phases.analysis.correlation import (
 )
 from exam_pp.phases.evaluation.leaderboards import leaderboard_report, per_query_report, published_cover
 from exam_pp.phases.evaluation.rubric import Evaluation
-from exam_pp.reports.document import Paragraph, Report, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}

@@ -15,7 +15,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.labels import LabelRule
 from exam_pp.phases.analysis.grading_diff import Grading, LabelChange, diff, diff_report
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
 from tests.conftest import passage, rubric
 
 WriteJsonl = Callable[[str, list[Any]], Path]

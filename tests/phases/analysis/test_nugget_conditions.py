@@ -22,8 +22,8 @@ from exam_pp.phases.analysis.nugget_conditions import (
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_conditions
 from exam_pp.phases.evaluation.system_names import matched_names
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.plots import draw
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.plots import draw
 from tests.phases.nugget_material import answer, bank_line
 
 PUBLISHED: dict[str, Any] = json.loads(

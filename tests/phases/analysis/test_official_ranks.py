@@ -16,8 +16,8 @@ from exam_pp.phases.analysis.official_ranks import (
 )
 from exam_pp.phases.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.phases.evaluation.rubric import Evaluation
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 RANKS = {"a": 1.0, "b": 2.0, "c": 3.5}

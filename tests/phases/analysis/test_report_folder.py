@@ -20,8 +20,8 @@ from exam_pp.phases.analysis.report_folder import Sources, write_evaluation
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.reports.plots import draw
-from exam_pp.reports.render import render
+from exam_pp.rendering.plots import draw
+from exam_pp.rendering.render import render
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage

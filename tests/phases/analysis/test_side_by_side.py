@@ -10,8 +10,8 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.figures import compared_figure
 from exam_pp.phases.analysis.side_by_side import compare_boards
-from exam_pp.reports.document import Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Table
+from exam_pp.rendering.render import render
 
 
 @pytest.fixture

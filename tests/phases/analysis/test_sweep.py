@@ -17,8 +17,8 @@ from exam_pp.phases.analysis.figures import sweep_figure
 from exam_pp.phases.analysis.sweep import published_sweep, sweep, sweep_report
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.score_runs import score_runs
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.plots import draw
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.plots import draw
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from tests.conftest import passage, rubric

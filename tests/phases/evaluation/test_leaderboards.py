@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exam_pp.phases.evaluation.leaderboards import leaderboard_report
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.reports.render import render
+from exam_pp.rendering.render import render
 from exam_pp.results import ALL_QUERIES, Score
 
 

@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_con
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.results import Score
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.store.trec.score_rows import read_score_rows

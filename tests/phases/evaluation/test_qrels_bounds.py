@@ -12,7 +12,7 @@ from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.leaderboards import leaderboard_report
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
 from tests.conftest import passage, rubric
 
 

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.leaderboards import (
 from exam_pp.phases.evaluation.result import returned_nothing
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from tests.conftest import passage, rubric
 

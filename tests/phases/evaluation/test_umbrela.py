@@ -22,7 +22,7 @@ from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import UMBRELA
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.results import Qrel
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.passages import passages_writer, read_passages

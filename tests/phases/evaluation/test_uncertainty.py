@@ -17,8 +17,8 @@ from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.leaderboards import leaderboard_report
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage, rubric

@@ -13,7 +13,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.doctor import doctor, probe_requests
-from exam_pp.reports.document import Paragraph, Table
+from exam_pp.rendering.document import Paragraph, Table
 
 
 class Careless(FakeLLM):

@@ -18,7 +18,7 @@ from exam_pp.cli.main import cli
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import FORMATS, Conversion, conversion_table, convert
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.banks import read_bank, write_bank
 from exam_pp.store.passages.passages import read_passages

@@ -17,7 +17,7 @@ from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.analysis.agreement import graders
 from exam_pp.phases.review.apply_ratings import apply_edits
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
 from exam_pp.store.passages.passages import read_passages
 from tests.conftest import PASSAGES, passage, rubric

@@ -12,17 +12,17 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.review.verification import Shown, verify
-from exam_pp.reports.document import Heading, Paragraph, Table
-from exam_pp.reports.render import RENDERERS, render
-from exam_pp.reports.verification.base import VerificationReport
-from exam_pp.reports.verification.disagreements import Disagreements
-from exam_pp.reports.verification.grading import Grading
-from exam_pp.reports.verification.grid import Grid
-from exam_pp.reports.verification.sample import Sample
-from exam_pp.reports.verification.spurious import Spurious
-from exam_pp.reports.verification.uncovered import Uncovered
-from exam_pp.reports.verification.unparsed import Unparsed
+from exam_pp.phases.review.verification.base import VerificationReport
+from exam_pp.phases.review.verification.disagreements import Disagreements
+from exam_pp.phases.review.verification.grading import Grading
+from exam_pp.phases.review.verification.grid import Grid
+from exam_pp.phases.review.verification.sample import Sample
+from exam_pp.phases.review.verification.spurious import Spurious
+from exam_pp.phases.review.verification.uncovered import Uncovered
+from exam_pp.phases.review.verification.unparsed import Unparsed
+from exam_pp.phases.review.verification.verify import Shown, verify
+from exam_pp.rendering.document import Heading, Paragraph, Table
+from exam_pp.rendering.render import RENDERERS, render
 from exam_pp.store.passages.passages import read_passages_for_metrics
 from tests.conftest import passage, rubric
 
