@@ -42,6 +42,8 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "sql": ("evaluation",),
     },
     "reports": {
+        "evaluation": (),
+        "analysis": ("evaluation",),
         "review": (),
     },
     "store": {

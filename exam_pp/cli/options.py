@@ -18,6 +18,7 @@ from exam_pp.store.files import is_stream
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.rendering.document import Report
+    from exam_pp.rendering.plots import Drawing
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -271,6 +272,16 @@ def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path |
     if form == "tsv":
         log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
     emit(rendered(report, form), output, inputs)
+
+
+def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a figure as a PNG or SVG, by the name; raises :class:`~exam_pp.errors.ExamError`."""
+    from exam_pp.rendering.plots import draw, figure_format
+    from exam_pp.store.files import atomic_output
+
+    data = draw(drawing[0], figure_format(path), size=drawing[1])
+    with atomic_output(path, inputs=[source for source in inputs if source is not None]) as stream:
+        stream.write(data)
 
 
 def tell(lines: Iterable[object]) -> None:

@@ -31,6 +31,8 @@ _MOST_NAMED = 40
 
 Figure = Callable[["Axes"], None]
 """What a figure draws."""
+Drawing = tuple[Figure, tuple[float, float]]
+"""A figure and its size in inches."""
 
 
 class Bar(NamedTuple):
@@ -98,7 +100,12 @@ def _style() -> Iterator[Any]:
         yield MatplotlibFigure
 
 
-def leaderboard(bars: Sequence[Bar], measure: str) -> tuple[Figure, tuple[float, float]]:
+def png(drawing: Drawing) -> bytes:
+    """A figure for a page."""
+    return draw(drawing[0], "png", size=drawing[1])
+
+
+def leaderboard(bars: Sequence[Bar], measure: str) -> Drawing:
     """Scores from best (top) to worst, with intervals; and the size that the number of systems needs."""
 
     def figure(axes: Axes) -> None:

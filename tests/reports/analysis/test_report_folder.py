@@ -15,13 +15,17 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
-from exam_pp.phases.analysis.figures import leaderboard_figure, length_report, pareto_front, response_lengths
-from exam_pp.phases.analysis.report_folder import Sources, write_evaluation
+from exam_pp.phases.analysis.response_lengths import compare_lengths, pareto_front, response_lengths
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.plots import draw
 from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.correlation import correlation_report
+from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
+from exam_pp.reports.analysis.response_lengths import length_report
+from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage
@@ -86,10 +90,10 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert ".work" not in page
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
     assert {score.metric for score in read_scores(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
-    single = correlation(
-        tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100, decimals=6
+    single = correlation(tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100)
+    assert (tmp_path / "cover-correlation.tsv").read_text() == render(
+        correlation_report(single, decimals=6), "tsv"
     )
-    assert (tmp_path / "cover-correlation.tsv").read_text() == render(single, "tsv")
 
 
 def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
     assert lengths == {"bm25": 1.5}
 
     evaluation = evaluate.cover(tiny_passages)
-    report, _ = length_report(evaluation, lengths)
+    report = length_report(compare_lengths(evaluation, lengths))
     mean = next(row.mean for row in standings(evaluation.scores))
     assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
 
@@ -151,7 +155,7 @@ def test_the_figure_has_the_best_system_on_top() -> None:
     board = Evaluation(
         [Score(s, q, "RR", v) for s, v in (("b", 0.5), ("a", 0.5), ("best", 0.75)) for q in "12"]
     )
-    figure, size = leaderboard_figure(board, Statistics(samples=100))
+    figure, size = leaderboard_figure(leaderboard(board, Statistics(samples=100).intervals_only))
     svg = draw(figure, "svg", size=size).decode()
     # Ticks are written in the order that they are given in, from the highest place down.
     assert re.findall(r">(best|a|b)</text>", svg) == ["best", "a", "b"]

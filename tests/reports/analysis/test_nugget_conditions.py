@@ -15,15 +15,16 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.nugget_conditions import (
     compare_conditions,
-    conditions_figure,
-    length_figure,
-    meta_report,
+    length_points,
     two_conditions,
 )
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.system_names import matched_names
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.plots import draw
+from exam_pp.reports.analysis.correlation import correlation_report
+from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
+from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from tests.phases.nugget_material import answer, bank_line
 
 PUBLISHED: dict[str, Any] = json.loads(
@@ -46,7 +47,7 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_tau_of_tables_6_and_7(tables: tuple[Path, Path]) -> None:
     """Section 4 and figure 6: Kendall's τ of .783 over 45 runs, one of which the tables cut differently."""
-    found = compare_conditions(*two_conditions(read_conditions(tables)))["V_strict"]
+    found = compare_conditions(*two_conditions(read_conditions(tables))).metrics["V_strict"]
 
     assert found.runs == 45
     assert found.by_run == pytest.approx(PUBLISHED["tau"], abs=5e-4)
@@ -55,7 +56,7 @@ def test_tau_of_tables_6_and_7(tables: tuple[Path, Path]) -> None:
 
 
 def test_the_same_tau_by_analyze_correlation(tables: tuple[Path, Path]) -> None:
-    report = correlation(*tables)
+    report = correlation_report(correlation(*tables))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
     assert table.rows[0][:2] == ["V_strict", 45]
@@ -90,7 +91,7 @@ def test_all_metrics_of_the_paper_agree_at_least_as_well(shared_data: Path, tmp_
         board.write_text("\n".join(["\t".join(["Run ID", *COLUMNS]), *lines]) + "\n", encoding="utf-8")
     found = compare_conditions(
         *two_conditions(read_conditions([tmp_path / "table7.tsv", tmp_path / "table6.tsv"]))
-    )
+    ).metrics
 
     assert list(found) == COLUMNS[:-1]
     assert all(row.runs == 45 and row.by_run is not None and row.by_run > 0.779 for row in found.values())
@@ -100,7 +101,7 @@ def test_tables_as_a_leaderboard_of_two_conditions(tables: tuple[Path, Path], tm
     types = tmp_path / "types.tsv"
     types.write_text("\n".join(f"{row[0]}\t{row[1]}" for row in PUBLISHED["table_6"]), encoding="utf-8")
     (automatic, manual) = two_conditions(read_conditions(tables, names=["AutoAssign", "ManualAssign"]))
-    report = nugget_report([automatic, manual], run_types=types)
+    report = nugget_report(nugget_leaderboard([automatic, manual], run_types=types))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
     assert table.columns == ["Run ID", "Task", "AutoAssign V_strict", "ManualAssign V_strict", "L"]
@@ -131,12 +132,16 @@ def both_graders(write_jsonl: Callable[[str, list[Any]], Path]) -> tuple[Path, P
 def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
     first, second = two_conditions(read_conditions([graded], [bank]))
-    found = compare_conditions(first, second)["V_strict"]
+    found = compare_conditions(first, second).metrics["V_strict"]
 
     assert (first.name, second.name) == ("judge", "human:ann")
     assert (found.runs, found.pairs, found.topics) == (3, 6, 2)
     assert found.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), "τ-b with a tie on topic q2"
-    text = [block.text for block in meta_report(first, second).blocks if isinstance(block, Paragraph)]
+    text = [
+        block.text
+        for block in meta_report(compare_conditions(first, second)).blocks
+        if isinstance(block, Paragraph)
+    ]
     assert text[0] == "judge against human:ann; τ is Kendall's τ-b."
 
 
@@ -157,7 +162,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     assert "Pareto front" in length.read_text()
     first, second = two_conditions(read_conditions([graded], [bank]))
     kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
-    again = draw(conditions_figure(first, second, kinds)[0], "svg", size=(6.5, 4.5))
+    again = draw(conditions_figure(compare_conditions(first, second), kinds)[0], "svg", size=(6.5, 4.5))
     assert again == scatter.read_bytes()
     assert draw(length_figure(second, kinds)[0], "svg", size=(6.5, 4.5)) == length.read_bytes()
 
@@ -174,11 +179,11 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
                  "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
             )  # fmt: skip
     folders = [tmp_path / "auto", tmp_path / "manual"]
-    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank])))
+    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank]))).metrics
     found = read_conditions(folders)
 
     assert [condition.name for condition in found] == ["auto", "manual"]
-    assert compare_conditions(*two_conditions(found)) == direct
+    assert compare_conditions(*two_conditions(found)).metrics == direct
     with pytest.raises(SystemExit):
         main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
     (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
@@ -192,7 +197,7 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
 def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
     alone = read_conditions([graded], [bank], runs=["c"])
-    report = meta_report(*two_conditions(alone))
+    report = meta_report(compare_conditions(*two_conditions(alone)))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
     assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
@@ -208,7 +213,7 @@ def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path:
     with pytest.raises(SelectionError, match="fewer than two runs in common"):
         two_conditions(read_conditions([tables[0], other]))
     with pytest.raises(SelectionError, match="no lengths"):
-        length_figure(read_conditions([other])[0], {})
+        length_points(read_conditions([other])[0], "V_strict")
 
 
 @pytest.mark.parametrize(

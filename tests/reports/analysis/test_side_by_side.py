@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.figures import compared_figure
 from exam_pp.phases.analysis.side_by_side import compare_boards
 from exam_pp.rendering.document import Table
+from exam_pp.rendering.plots import png
 from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
 
 
 @pytest.fixture
@@ -34,12 +35,12 @@ def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_pat
     official = tmp_path / "official.json"
     official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
     found = compare_boards(boards, official)
-    table = found.report().blocks[0]
+    table = compared_report(found).blocks[0]
     assert isinstance(table, Table)
 
     assert table.columns == ["system", "official rank", "means: RR", "single: RR"]
-    assert "Only in the official ranks: elsewhere." in render(found.report(), "text")
-    assert "two                 1      0.500       1.000" in render(found.report(), "text")
+    assert "Only in the official ranks: elsewhere." in render(compared_report(found), "text")
+    assert "two                 1      0.500       1.000" in render(compared_report(found), "text")
     assert [list(row) for row in table.rows] == [
         ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
     ]  # fmt: skip
@@ -110,16 +111,16 @@ def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path
 
 def test_figure(boards: list[Path]) -> None:
     pytest.importorskip("matplotlib")
-    from exam_pp.phases.analysis.figures import png
+    found = compare_boards(boards)
 
-    assert png(compare_boards(boards).figure()).startswith(b"\x89PNG")
+    assert png(compared_figure(found.boards, found.order, found.errors)).startswith(b"\x89PNG")
 
 
 def test_published_board_of_dl20(shared_data: Path) -> None:
     """Both ends of every column, and 59 systems by their official rank."""
     folder = shared_data / "dl20"
     found = compare_boards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
-    table = found.report().blocks[0]
+    table = compared_report(found).blocks[0]
     assert isinstance(table, Table)
 
     assert len(table.rows) == 59

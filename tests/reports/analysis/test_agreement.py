@@ -18,6 +18,7 @@ from exam_pp.phases.analysis.published_agreement import layouts
 from exam_pp.phases.analysis.qrels_agreement import on_the_scale_of_judgments
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
 
 
@@ -34,7 +35,7 @@ def tables_of(report: Report) -> dict[str, Table]:
 
 
 def test_table_5() -> None:
-    strict = tables_of(agreement(TABLE_5, min_relevant=2))["STRICT, best rating"]
+    strict = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2)))["STRICT, best rating"]
 
     assert strict.columns == ["label", "2–3", "0–1", "Total", "κ", "interval"]
     assert [list(row[:4]) for row in strict.rows] == [["4–5", 998, 2377, 3375], ["0–3", 668, 7343, 8011]]
@@ -63,7 +64,7 @@ def test_judgments_and_grades_outside_the_published_scales_are_counted() -> None
         RatedPassage("q", [-1], frozenset({-4})),
         RatedPassage("r", [2], frozenset({1})),
     ]
-    tables = tables_of(agreement(passages))
+    tables = tables_of(agreement_report(agreement(passages)))
 
     for title, table in list(tables.items())[:4]:
         judged = range(1, table.columns.index("Total"))
@@ -84,7 +85,7 @@ def test_only_the_best_judgment_may_be_relevant() -> None:
 
 def test_a_table_for_every_minimum_grade() -> None:
     """At 4 it is Table 5 of the workbench paper."""
-    tables = tables_of(agreement(TABLE_5, min_relevant=2, min_grades=[4, 5]))
+    tables = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_grades=[4, 5])))
 
     assert [list(row[:4]) for row in tables["GRADE ≥ 4, best rating"].rows] == [
         ["≥ 4", 998, 2377, 3375], ["< 4", 668, 7343, 8011]
@@ -98,25 +99,27 @@ def test_kappa_has_two_significant_digits() -> None:
     table = Table(["label", "κ", "share"], [["5", 0.2488, 0.5], ["4", -0.00412, -0.0001]], significant=[1])
 
     assert render(Report("", [table]), "tsv").splitlines()[1:] == ["5\t0.25\t0.500", "4\t-0.0041\t0.000"]
-    assert tables_of(agreement(TABLE_5))["STRICT, best rating"].significant == [4]
+    assert tables_of(agreement_report(agreement(TABLE_5)))["STRICT, best rating"].significant == [4]
 
 
 def test_min_answers_takes_the_kth_best_rating() -> None:
     """Every second rating is 0, so nobody has two good answers."""
-    tables = tables_of(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2]))
+    tables = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2])))
 
     assert tables["STRICT, 2nd best rating"].rows[0][:4] == ["4–5", 0, 0, 0]
 
 
 def test_several_judgments_count_in_every_column_that_has_one() -> None:
-    table = tables_of(agreement([RatedPassage("q", [5], frozenset({0, 3}))]))["STRICT, best rating"]
+    table = tables_of(agreement_report(agreement([RatedPassage("q", [5], frozenset({0, 3}))])))[
+        "STRICT, best rating"
+    ]
 
     assert list(table.rows[0][:4]) == ["4–5", 1, 1, 1]
 
 
 def test_a_rule_gives_a_confusion_matrix() -> None:
     passages = [RatedPassage("q", [5, 5], frozenset({3})), RatedPassage("r", [5, 1], frozenset({1}))]
-    report = agreement(passages, rule=LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0"))
+    report = agreement_report(agreement(passages, rule=LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0")))
     table = next(iter(tables_of(report).values()))
 
     assert table.columns[:5] == ["label", "3", "1", "0", "Total"]
@@ -126,11 +129,11 @@ def test_a_rule_gives_a_confusion_matrix() -> None:
 def test_a_level_that_no_passage_reaches_is_no_error() -> None:
     """On TREC DL's scale: nobody judged 2 or more, and nothing is in that column, nor any κ in bold."""
     passages = [RatedPassage("q", [5], frozenset({1})), RatedPassage("r", [5], frozenset({0}))]
-    table = tables_of(agreement(passages, min_relevant=2))["STRICT, best rating"]
+    table = tables_of(agreement_report(agreement(passages, min_relevant=2)))["STRICT, best rating"]
 
     assert list(table.rows[0][:4]) == ["4–5", 0, 2, 2]
     one_label = [RatedPassage("q", [5], frozenset({3}))]
-    assert not tables_of(agreement(one_label))["STRICT, best rating"].bold
+    assert not tables_of(agreement_report(agreement(one_label)))["STRICT, best rating"].bold
 
 
 @pytest.mark.parametrize(("prompt", "alike"), [("Umbrela", True), ("Thomas", False), ("Sun", False)])
@@ -150,7 +153,7 @@ def test_labels_on_the_scale_of_judgments(
 def test_grades_of_right_and_wrong_have_one_table() -> None:
     passages = [RatedPassage("q", [1], frozenset({2})), RatedPassage("r", [0], frozenset({0}))]
 
-    assert next(iter(tables_of(agreement(passages)))) == "BINARY, best rating"
+    assert next(iter(tables_of(agreement_report(agreement(passages))))) == "BINARY, best rating"
 
 
 def test_judgments_of_a_qrels_file(tiny_passages: Path, tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ def test_graders_of_one_file(write_jsonl: Callable[[str, list[Any]], Path]) -> N
         return passage(passage_id, exam_grades=[rubric({"q/a": first}), rubric({"q/a": second}, llm="other")])
 
     path = write_jsonl("two.jsonl", [["q", [two("p1", 5, 5), two("p2", 0, 0), two("p3", 4, 4)]]])
-    tables = tables_of(graders(path))
+    tables = tables_of(graders_report(graders(path)))
 
     assert list(tables["Every two graders"].rows[0]) == [
         "google/flan-t5-large",
@@ -201,8 +204,12 @@ def test_of_several_judgments_the_highest_is_compared(
     lines = [["q", [judged("p1", 3, 3, 0), judged("p2", 2, 2)]], ["q", [judged("p2", 2, 0)]]]
     path = write_jsonl("judged.jsonl", lines)
 
-    assert list(tables_of(graders(path))["Every two graders"].rows[0])[1:] == ["people", 2, *[1.0] * 4]
-    summary = tables_of(agreement(rated_passages(path)))["Labels and judgments as numbers"]
+    assert list(tables_of(graders_report(graders(path)))["Every two graders"].rows[0])[1:] == [
+        "people",
+        2,
+        *[1.0] * 4,
+    ]
+    summary = tables_of(agreement_report(agreement(rated_passages(path))))["Labels and judgments as numbers"]
     assert list(summary.rows[0])[1:] == [1.0] * 4
 
 
@@ -212,7 +219,7 @@ def test_real_judgments(shared_data: Path) -> None:
         shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz",
         grade_filter=GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"),
     )
-    table = tables_of(agreement(passages, min_relevant=2))["STRICT, best rating"]
+    table = tables_of(agreement_report(agreement(passages, min_relevant=2)))["STRICT, best rating"]
 
     assert sum(row[3] for row in table.rows if isinstance(row[3], int)) == len(passages) == 7263
     kappa = table.rows[0][4]
@@ -225,7 +232,8 @@ def test_latex_compiles(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("no pdflatex")
     rule = LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0")
-    reports = [agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), agreement(TABLE_5, rule=rule)]
+    compared = [agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), agreement(TABLE_5, rule=rule)]
+    reports = list(map(agreement_report, compared))
     body = "\n".join(render(report, "latex") for report in reports)
     (tmp_path / "t.tex").write_text(
         f"\\documentclass{{article}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
@@ -247,7 +255,7 @@ def test_long_names_and_headings_are_wrapped_in_latex() -> None:
 
 
 def test_latex_escapes_and_boxes() -> None:
-    text = render(agreement(TABLE_5, min_relevant=2), "latex")
+    text = render(agreement_report(agreement(TABLE_5, min_relevant=2)), "latex")
 
     assert r"4--5 & \fbox{998} & 2377 & 3375" in text
     assert r"\textbf{0.25}" in text

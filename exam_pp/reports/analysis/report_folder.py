@@ -1,4 +1,4 @@
-"""Evaluate: everything that grades, runs and official ranks allow, in one folder with an index page."""
+"""The whole evaluation as a folder of tables, figures and an index page."""
 
 from __future__ import annotations
 
@@ -9,34 +9,31 @@ from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
-from exam_pp.phases.analysis.correlation import correlation, official_ranks
-from exam_pp.phases.analysis.figures import (
-    Drawing,
-    compared_figure,
-    graders_figure,
-    leaderboard_figure,
-    length_report,
-    png,
-    rank_figure,
-    response_lengths,
-    sweep_figure,
-)
-from exam_pp.phases.analysis.sweep import sweep, sweep_report
+from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, read_official
+from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
+from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import (
-    SCRIPT_DECIMALS,
-    leaderboard_report,
-    official_json,
-    per_query_report,
-)
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report, Table
+from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report
+from exam_pp.rendering.plots import Drawing, png
 from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.agreement import agreement_report, graders_figure, graders_report
+from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
+from exam_pp.reports.analysis.response_lengths import length_figure, length_report
+from exam_pp.reports.analysis.side_by_side import compared_figure
+from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+from exam_pp.reports.evaluation.leaderboards import (
+    SCRIPT_DECIMALS,
+    leaderboard_figure,
+    leaderboard_report,
+    per_query_report,
+)
+from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
 from exam_pp.store.trec.runs import write_qrels
@@ -71,14 +68,6 @@ class _Folder:
         self.blocks.append(Link(f"{name}: {about}", name))
         return self.path / name
 
-    def show(self, blocks: Iterable[Block]) -> None:
-        """Files of this folder are named in words as they are beside the index page."""
-        for block in blocks:
-            if isinstance(block, Paragraph):
-                self.blocks.append(Paragraph(block.text.replace(f"{self.path}/", "")))
-            else:
-                self.blocks.append(block)
-
     def figure(self, name: str, drawing: Drawing, caption: str) -> None:
         data = png(drawing)
         with atomic_output(self.path / name) as stream:
@@ -88,11 +77,13 @@ class _Folder:
     def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
         """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
         self.blocks.append(Heading(title))
-        self.show(leaderboard_report(evaluation, title, statistics=statistics).blocks)
-        self.figure(f"{name}.png", leaderboard_figure(evaluation, statistics), f"{title}, 95 % intervals")
-        board = leaderboard_report(evaluation, title, for_people=False, statistics=statistics)
-        self.text(f"{name}.tsv", render(board, "tsv"), "the leaderboard")
-        for row in standings(evaluation.scores):
+        board = leaderboard(evaluation, statistics)
+        self.blocks += leaderboard_report(board, title).blocks
+        drawing = leaderboard_figure(leaderboard(evaluation, statistics.intervals_only))
+        self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
+        for_scripts = leaderboard_report(board, title, for_people=False)
+        self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
+        for row in board.standings.values():
             if row.system != OVERALL_SYSTEM:
                 self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
         per_query = render(per_query_report(evaluation, title), "tsv")
@@ -121,7 +112,7 @@ def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -
     asked = statistics or Statistics("nested", significance=True)
     grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
     queries = [_cover(out, sources, grades, asked)]
-    official = sources.official
+    official = read_official(sources.official) if sources.official is not None else None
     if sources.runs is not None:
         over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
         queries.append(_rubric_qrels(out, sources, grades, over_queries))
@@ -138,13 +129,12 @@ def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: S
     per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
     lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
     if len(lengths) > 1:
-        report, drawing = length_report(evaluation, lengths)
-        out.blocks.append(Heading(report.title, level=2))
-        out.show(report.blocks)
-        out.figure("length.png", drawing, "Rubric-Cover against response length")
-        (table,) = (block for block in report.blocks if isinstance(block, Table))
-        exact = Report(report.title, [replace(table, decimals=SCRIPT_DECIMALS)])
-        out.text("length.tsv", render(exact, "tsv"), "words and scores")
+        found = compare_lengths(evaluation, lengths)
+        report = length_report(found)
+        out.blocks += [Heading(report.title, level=2), *report.blocks]
+        out.figure("length.png", length_figure(found), "Rubric-Cover against response length")
+        for_scripts = length_report(found, decimals=SCRIPT_DECIMALS)
+        out.text("length.tsv", render(for_scripts, "tsv"), "words and scores")
     return per_query
 
 
@@ -161,7 +151,7 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
     return per_query
 
 
-def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | None:
+def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialRanks | None:
     """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
     assert sources.runs is not None
     try:
@@ -172,31 +162,30 @@ def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> Path | No
     out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
     first = evaluation.scores[0].metric
     ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
-    return out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+    path = out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+    return replace(read_official(path), source=path.name)
 
 
 def _correlations(
-    out: _Folder, sources: Sources, official: PathLike, per_query: Iterable[Path], statistics: Statistics
+    out: _Folder, sources: Sources, official: OfficialRanks, per_query: Iterable[Path], statistics: Statistics
 ) -> None:
     out.blocks.append(Heading("Correlation with the official leaderboard"))
-    ranks, _ = official_ranks(official)
+    ranks = official.ranks
     for path in per_query:
         try:
-            for_people, for_scripts = (
-                correlation(
-                    path,
-                    official,
-                    intervals="systems",
-                    samples=statistics.samples,
-                    seed=statistics.seed,
-                    decimals=decimals,
-                )
-                for decimals in (3, SCRIPT_DECIMALS)
+            found = correlation(
+                path,
+                official,
+                name=path.name,
+                intervals="systems",
+                samples=statistics.samples,
+                seed=statistics.seed,
             )
         except SelectionError as error:
-            out.show([Paragraph(str(error))])
+            out.blocks.append(Paragraph(str(error)))
             continue
-        out.show(for_people.blocks)
+        out.blocks += correlation_report(found, decimals=3).blocks
+        for_scripts = correlation_report(found, decimals=SCRIPT_DECIMALS)
         name = path.name.replace("-per-query.tsv", "-correlation.tsv")
         out.text(name, render(for_scripts, "tsv"), "the same for scripts")
     boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
@@ -210,7 +199,7 @@ def _correlations(
         order = sorted(ranks, key=lambda system: (ranks[system], system))
         out.figure("compared.png", compared_figure(ours, order), "Leaderboards, min–max scaled")
     try:
-        settings = sweep(
+        swept = sweep(
             sources.graded,
             official,
             runs=sources.runs,
@@ -221,12 +210,11 @@ def _correlations(
         )
     except SelectionError:
         return
-    report = sweep_report(settings, official)
-    out.blocks.append(Heading(report.title, level=2))
-    out.show(report.blocks)
+    report = sweep_report(swept)
+    out.blocks += [Heading(report.title, level=2), *report.blocks]
     with suppress(SelectionError):  # nothing that depends on a threshold
-        out.figure("sweep.png", sweep_figure(settings), "Kendall's tau-b over thresholds")
-    for_scripts = sweep_report(settings, official, decimals=SCRIPT_DECIMALS)
+        out.figure("sweep.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
+    for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
     out.text("sweep.tsv", render(for_scripts, "tsv"), "the same for scripts")
 
 
@@ -237,18 +225,17 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
         )
     except SelectionError:
         return
-    report = agreement(
-        passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed
+    report = agreement_report(
+        agreement(passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed)
     )
-    out.blocks.append(Heading(report.title))
-    out.show(report.blocks)
+    out.blocks += [Heading(report.title), *report.blocks]
     out.text("agreement.tsv", render(report, "tsv"), "the tables")
     out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
     try:
-        report = graders(sources.graded, bank=sources.bank)
+        compared = graders(sources.graded, bank=sources.bank)
     except SelectionError:
         return
-    out.blocks.append(Heading(report.title))
-    out.show(report.blocks)
-    out.figure("graders.png", graders_figure(report), "Weighted κ of every two graders")
+    report = graders_report(compared)
+    out.blocks += [Heading(report.title), *report.blocks]
+    out.figure("graders.png", graders_figure(compared), "Weighted κ of every two graders")
     out.text("graders.tsv", render(report, "tsv"), "the same for scripts")

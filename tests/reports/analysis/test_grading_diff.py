@@ -14,8 +14,16 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.labels import LabelRule
-from exam_pp.phases.analysis.grading_diff import Grading, LabelChange, diff, diff_report
+from exam_pp.phases.analysis.grading_diff import (
+    Difference,
+    Grading,
+    LabelChange,
+    compare_systems,
+    diff,
+    entry_texts,
+)
 from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.reports.analysis import grading_diff
 from tests.conftest import passage, rubric
 
 WriteJsonl = Callable[[str, list[Any]], Path]
@@ -41,6 +49,11 @@ def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: d
         for q in (f"q{n}" for n in range(12))
     ]
     return Grading(write_jsonl(name, lines))
+
+
+def diff_report(before: Grading, after: Grading, found: Difference, **options: int) -> Report:
+    systems = compare_systems(before, after, **options)
+    return grading_diff.diff_report(found, systems, entry_texts(before, after))
 
 
 def tables_of(report: Report) -> dict[str, Table]:
