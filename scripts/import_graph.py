@@ -44,7 +44,11 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "reports": {
         "evaluation": (),
         "analysis": ("evaluation",),
+        "grading": (),
         "review": (),
+        "banks": (),
+        "interchange": (),
+        "validation": (),
     },
     "store": {
         "passages": (),

@@ -21,7 +21,7 @@ DECIMALS = 3
 _BATCH = 1000
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, stream: IO[bytes]) -> None:
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str) -> None:
     """Write a table as text, tsv, json, jsonl, md or csv, in UTF-8.
 
     ``text`` and ``md`` hold all rows in memory, as their columns are aligned; the others stream. Columns

@@ -1,4 +1,4 @@
-"""What the clinic found, as a report: findings for people, and flat tables for scripts."""
+"""The clinic of test banks: findings for people, and flat tables for scripts."""
 
 from __future__ import annotations
 
