@@ -29,6 +29,9 @@ STOREYS = {
 """Imports point down. On storey 2 the parts do not import each other at all."""
 SEPARATE = 2
 
+SHOWS = ("cli", "reports")
+"""Only these import ``rendering``; all others deal in results."""
+
 ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "phases": {
         "passages": (),

@@ -19,6 +19,7 @@ from scripts.import_graph import (
     PACKAGE,
     ROOMS,
     SEPARATE,
+    SHOWS,
     STOREYS,
     circles,
     imports_of,
@@ -102,6 +103,11 @@ def test_imports_point_down(path: Path) -> None:
         assert there in STOREYS, f"{where}, which has no storey"
         assert STOREYS[there] <= STOREYS[here], f"{where}, a storey above"
         assert not STOREYS[there] == STOREYS[here] == SEPARATE, f"{where}, a room on the same storey"
+
+
+def test_only_reports_and_commands_know_how_results_are_shown() -> None:
+    users = {room_of(m)[0] for m in modules() for other in imports_of(m) if room_of(other)[0] == "rendering"}
+    assert users == {"rendering", *SHOWS}
 
 
 @pytest.mark.parametrize("module", sorted(modules()))

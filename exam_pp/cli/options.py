@@ -266,11 +266,10 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; what TSV has no room for goes to standard error."""
-    from exam_pp.rendering.document import Paragraph
     from exam_pp.rendering.render import rendered
 
     if form == "tsv":
-        log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
+        log_notes(report.notes)
     emit(rendered(report, form), output, inputs)
 
 

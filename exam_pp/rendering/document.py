@@ -78,3 +78,8 @@ class Report:
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
+
+    @property
+    def notes(self) -> list[str]:
+        """The running text."""
+        return [block.text for block in self.blocks if isinstance(block, Paragraph)]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Report, Table
 
 
 def json_document(report: Report) -> Iterator[str]:
     """The tables as JSON, floats unrounded: for scripts."""
-    notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
     tables = (_json_table(block) for block in report.blocks if isinstance(block, Table))
-    yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(notes, depth=2)},\n  "tables": '
+    yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(report.notes, depth=2)},\n  "tables": '
     yield from _json_list(tables, depth=2)
     yield "\n}\n"
 

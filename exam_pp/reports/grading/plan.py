@@ -28,9 +28,8 @@ def plan_report(plan: Plan) -> Report:
     blocks: list[Block] = [Table(("what", "count"), counts, "Work")]
     if plan.lengths:
         about = " (estimated at 4 characters a token)" if plan.estimated else ""
-        blocks.append(
-            Table(("tokens", "prompts", "share"), length_histogram(plan), f"Length of prompts{about}")
-        )
+        title = f"Length of prompts{about}"
+        blocks.append(Table(("tokens", "prompts", "share"), length_histogram(plan), title))
     if plan.probe:
         blocks.extend(_timing(plan, plan.probe))
     elif not plan.requests:

@@ -1,4 +1,4 @@
-"""Reports on how the model graded, from a graded file and its bank."""
+"""Selections for verification reports, from a graded file and its bank."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.packed import Remade
 from exam_pp.phases.evaluation.rubric import DEFAULT_MIN_GRADE
 from exam_pp.phases.passages.merge import unite_passages
 from exam_pp.phases.review.rating_scale import rating_scale
-from exam_pp.phases.review.verification.base import VerificationReport
+from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import (
     UNGRADED,
     CheckedQuery,
@@ -27,13 +26,13 @@ from exam_pp.phases.review.verification.checked import (
     in_bank_order,
 )
 from exam_pp.prompts import PROMPTS
-from exam_pp.rendering.document import Paragraph, Report
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.store.passages.passages import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
+S = TypeVar("S", bound=Selection)
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Shown:
     ``min_judgment``, passages whose highest judgment is lower, or that have none, are left out.
     ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
     ``min_grade`` is the grade from which an entry is covered (None: 4, or the top of a shorter scale; 1 for
-    prompts without a scale). ``flat`` puts everything in one table, for scripts.
+    prompts without a scale).
     """
 
     queries: Collection[str] = ()
@@ -52,42 +51,46 @@ class Shown:
     min_judgment: int | None = None
     answers_class: str | None = None
     min_grade: int | None = None
-    flat: bool = False
+
+
+@dataclass(frozen=True)
+class Verified(Generic[S]):
+    """What was selected of a file, and the grades that were looked at."""
+
+    prompt_class: str
+    model: str
+    selection: S
 
 
 def verify(
     graded: str | Path,
-    report: VerificationReport,
+    selection: S,
     grade_filter: GradeFilter,
     *,
     bank: str | Path | None = None,
     shown: Shown | None = None,
-) -> Report:
-    """Show the queries of a file to a report, one at a time, and return what it says.
+) -> Verified[S]:
+    """Show the queries of a file to a selection, one at a time.
 
     Unless the filter names a prompt class, only grades on a scale count; a bank of one kind selects the
     grades of that kind, and only its entries count. Raises :class:`SelectionError` when no grades or several
     sets of grades match; when a query, a system, the bank or the answers' prompt class fits nothing in the
-    file; and when the report needs judgments and there are none.
+    file; and when the selection needs judgments and there are none.
     """
     shown = shown or Shown()
     test_bank = read_bank(bank, packed=True) if bank else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     reading = _Reading(graded, selector, test_bank, shown)
     for query in reading:
-        report.add(query)
+        selection.add(query)
     reading.check(bank)
     selector.check(str(graded))
-    if report.needs_judgments and not reading.judged:
+    if selection.needs_judgments and not reading.judged:
         raise SelectionError(
             f"{graded} holds no judgments, which this report needs; `exam-pp import --qrels` puts them in."
         )
     reading.warn()
-    title = f"{report.title}: {selector.key.prompt_class} by {selector.key.model}"
-    if shown.flat:
-        log.info("%s", report.summary())
-        return Report(title, [report.table()])
-    return Report(title, Remade(lambda: chain([Paragraph(report.summary())], report.blocks())))
+    return Verified(selector.key.prompt_class, selector.key.model, selection)
 
 
 @dataclass

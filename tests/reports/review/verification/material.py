@@ -7,13 +7,42 @@ from typing import Any
 
 from exam_pp.data_model import Passage
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import (
     CheckedQuery,
     checked_passages,
     entries_of,
     in_bank_order,
 )
+from exam_pp.phases.review.verification.disagreements import Disagreements
+from exam_pp.phases.review.verification.grading import Grading
+from exam_pp.phases.review.verification.grid import Grid
+from exam_pp.phases.review.verification.sample import Sample
+from exam_pp.phases.review.verification.spurious import Spurious
+from exam_pp.phases.review.verification.uncovered import Uncovered
+from exam_pp.phases.review.verification.unparsed import Unparsed
+from exam_pp.rendering.document import Block, Table
+from exam_pp.reports.review.verification import (
+    disagreements,
+    grading,
+    grid,
+    sample,
+    spurious,
+    uncovered,
+    unparsed,
+)
+from exam_pp.reports.review.verification.base import VerificationReport
 from exam_pp.test_bank import Entry, Question
+
+REPORTS: dict[type[Selection], VerificationReport[Any]] = {
+    Disagreements: disagreements.REPORT,
+    Grading: grading.REPORT,
+    Grid: grid.grid_report(),
+    Sample: sample.REPORT,
+    Spurious: spurious.REPORT,
+    Uncovered: uncovered.REPORT,
+    Unparsed: unparsed.REPORT,
+}
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -76,3 +105,15 @@ def query(
     checked = checked_passages(passages, selector, answers_class)
     entries, _ = entries_of(checked, bank)
     return CheckedQuery(query_id, text, entries, [in_bank_order(one, entries) for one in checked], min_grade)
+
+
+def summary(selection: Selection) -> str:
+    return REPORTS[type(selection)].summary(selection)
+
+
+def pages(selection: Selection) -> list[Block]:
+    return list(REPORTS[type(selection)].blocks(selection))
+
+
+def table(selection: Selection) -> Table:
+    return REPORTS[type(selection)].table(selection)

@@ -14,9 +14,12 @@ from tests.reports.review.verification.material import (
     EXTRACTION,
     PIONEERS,
     grades,
+    pages,
     passage,
     query,
     rated,
+    summary,
+    table,
 )  # fmt: skip
 
 
@@ -80,8 +83,8 @@ def test_answers_that_are_right_or_wrong_are_no_odd_replies() -> None:
     subject = passage("p", grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1950s"}))
     report = Grading()
     report.add(query(subject, prompt_class=EXTRACTION))
-    assert report.summary().startswith("1 query, 2 entries, 2 pairs: 0 with a reply that is not just the")
-    assert [row[8] for row in report.table().rows] == [None, None]
+    assert summary(report).startswith("1 query, 2 entries, 2 pairs: 0 with a reply that is not just the")
+    assert [row[8] for row in table(report).rows] == [None, None]
 
 
 def test_ungraded_pairs_come_last_with_their_reason() -> None:
@@ -147,11 +150,11 @@ MIXED = (
 
 
 def test_pages_for_people() -> None:
-    heading, entry, table = reported(*MIXED).pages()
+    heading, entry, pairs = pages(reported(*MIXED))
     assert [heading, entry] == [Heading("q: rock"), Heading(PIONEERS, level=2)]
-    assert isinstance(table, Table)
-    assert table.columns == ["rating", "answer", "judgment", "passage", "note", "text"]
-    assert [list(row) for row in table.rows] == [
+    assert isinstance(pairs, Table)
+    assert pairs.columns == ["rating", "answer", "judgment", "passage", "note", "text"]
+    assert [list(row) for row in pairs.rows] == [
         [5, "Elvis", 3, "p1", "", "Text of p1."],
         [1, None, None, "p2", 'default-1 reply "6 months"', "Text of p2."],
         [None, None, None, "p3", 'ungraded: timed out reply "hm"', "Text of p3."],
@@ -160,19 +163,19 @@ def test_pages_for_people() -> None:
 
 
 def test_columns_without_anything_are_left_out() -> None:
-    table = reported(passage("p1", rated({"q/a": 5}))).pages()[2]
-    assert isinstance(table, Table)
-    assert table.columns == ["rating", "passage", "text"]
+    pairs = pages(reported(passage("p1", rated({"q/a": 5}))))[2]
+    assert isinstance(pairs, Table)
+    assert pairs.columns == ["rating", "passage", "text"]
 
 
 def test_what_is_not_shown_is_counted() -> None:
     report = reported(*MIXED, min_grade=1, limit=1)
-    assert report.pages()[3] == Paragraph("3 more passages are not shown.")
-    assert report.summary() == (
+    assert pages(report)[3] == Paragraph("3 more passages are not shown.")
+    assert summary(report) == (
         "1 query, 1 entry, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
         "by the default rule), 1 ungraded, 1 not asked."
     )
-    nothing: list[Block] = reported(passage("p4"), min_grade=1).pages()[2:]
+    nothing: list[Block] = pages(reported(passage("p4"), min_grade=1))[2:]
     assert nothing == [Paragraph("1 passage is not shown.")]
 
 
@@ -180,14 +183,14 @@ def test_a_query_in_two_parts_is_one() -> None:
     report = Grading(limit=2)
     for part in (MIXED[1:], MIXED[:1]):
         report.add(query(*part, bank={"q/a": BANK["q/a"]}))
-    assert [row[7] for row in report.table().rows] == ["p1", "p2"]
-    assert len([block for block in report.pages() if isinstance(block, Heading)]) == 2
-    assert report.pages()[-1] == Paragraph("2 more passages are not shown.")
+    assert [row[7] for row in table(report).rows] == ["p1", "p2"]
+    assert len([block for block in pages(report) if isinstance(block, Heading)]) == 2
+    assert pages(report)[-1] == Paragraph("2 more passages are not shown.")
 
 
 def test_one_table_for_scripts() -> None:
-    table = reported(MIXED[0]).table()
-    assert [dict(zip(table.columns, row, strict=True)) for row in table.rows] == [
+    flat = table(reported(MIXED[0]))
+    assert [dict(zip(flat.columns, row, strict=True)) for row in flat.rows] == [
         {
             "query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "rating": 5, "source": None,
             "answer": "Elvis", "judgment": 3, "passage_id": "p1", "reply": None, "reason": None,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
 from exam_pp.packed import Remade
-from exam_pp.phases.review.verification.base import Smallest, VerificationReport
+from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedQuery, Reading, checked_passages
 from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
 from exam_pp.phases.review.verification.grading import Grading
@@ -25,31 +25,36 @@ from exam_pp.phases.review.verification.uncovered import Uncovered
 from exam_pp.phases.review.verification.unparsed import Unparsed
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import rendered
+from exam_pp.reports.review.verification.grid import grid_report
 from tests.reports.review.verification.material import (
     BANK,
     EXTRACTION,
     PIONEERS,
     RATED,
+    REPORTS,
     grades,
+    pages,
     passage,
     query,
     rated,
+    summary,
+    table,
 )
 
 
-def shown(report: VerificationReport, *queries: CheckedQuery) -> list[dict[str, Any]]:
+def shown(report: Selection, *queries: CheckedQuery) -> list[dict[str, Any]]:
     for one in queries:
         report.add(one)
-    table = report.table()
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    listed = table(report)
+    return [dict(zip(listed.columns, row, strict=True)) for row in listed.rows]
 
 
 def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
     return [row[name] for row in rows]
 
 
-def tables(report: VerificationReport) -> list[Table]:
-    return [block for block in report.pages() if isinstance(block, Table)]
+def tables(report: Selection) -> list[Table]:
+    return [block for block in pages(report) if isinstance(block, Table)]
 
 
 def texts(blocks: list[Block], kind: type[Heading | Paragraph | Quote]) -> list[str]:
@@ -78,7 +83,7 @@ class TestUncovered:
     def test_which_and_in_which_order(self) -> None:
         report = Uncovered()
         assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["far", "near", "less"]
-        assert report.summary() == (
+        assert summary(report) == (
             "3 of 5 relevant passages (judged 1 or higher) have no grade of 4 or higher; 1 more are not "
             "graded."
         )
@@ -94,12 +99,12 @@ class TestUncovered:
         assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "far"), ("p", "near")]
         overview, *_ = tables(report)
         assert overview.rows == [[3, 5, "q", "rock"], [1, 1, "p", None]]
-        assert "2 more passages are not shown." in texts(report.pages(), Paragraph)
+        assert "2 more passages are not shown." in texts(pages(report), Paragraph)
 
     def test_the_entries_that_it_comes_near_to(self) -> None:
         report = Uncovered()
         report.add(query(self.PASSAGES[1], self.PASSAGES[2]))
-        label = texts(report.pages(), Quote)
+        label = texts(pages(report), Quote)
         assert label == ["far: judged 3, best grade 0", "near: judged 3, best grade 3"]
         _, near = tables(report)
         assert near.rows == [[3, PIONEERS]]
@@ -107,18 +112,18 @@ class TestUncovered:
     def test_nothing_is_missing(self) -> None:
         report = Uncovered()
         assert shown(report, query(self.PASSAGES[0])) == []
-        assert report.pages() == []
-        assert report.summary().endswith("the bank misses none of them.")
+        assert pages(report) == []
+        assert summary(report).endswith("the bank misses none of them.")
         nothing = Uncovered(4)
         nothing.add(query(*self.PASSAGES))
-        assert nothing.summary() == "No passage is judged 4 or higher: there is nothing to cover."
+        assert summary(nothing) == "No passage is judged 4 or higher: there is nothing to cover."
         ungraded = Uncovered()
         ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
-        assert ungraded.summary() == (
+        assert summary(ungraded) == (
             "None of 1 relevant passages (judged 1 or higher) is graded: that says nothing of the bank."
         )
         ungraded.add(query(self.PASSAGES[0]))
-        assert ungraded.summary().endswith("have no grade of 4 or higher; 1 more are not graded.")
+        assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more are not graded.")
 
 
 class TestSpurious:
@@ -158,13 +163,13 @@ class TestSpurious:
     def test_often_limit_and_examples(self) -> None:
         report = Spurious(examples=1)
         assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
-        assert report.summary() == (
+        assert summary(report) == (
             "1 of 2 entries of 1 query are covered (grade 4 or higher) by 3 or more non-relevant passages "
             "(judged below 1)."
         )
         limited = Spurious(often=1, limit=1)
         assert len(shown(limited, query(*self.PASSAGES))) == 1
-        assert "1 more entry is not shown." in texts(limited.pages(), Paragraph)
+        assert "1 more entry is not shown." in texts(pages(limited), Paragraph)
 
     def test_judgment_from_which_a_passage_is_relevant(self) -> None:
         rows = shown(Spurious(2, often=1), query(*self.PASSAGES))
@@ -173,12 +178,12 @@ class TestSpurious:
     def test_the_page_names_the_frequency_as_the_paper_does(self) -> None:
         report = Spurious()
         report.add(query(*self.PASSAGES))
-        assert texts(report.pages(), Heading) == [f"(3) {PIONEERS}"]
+        assert texts(pages(report), Heading) == [f"(3) {PIONEERS}"]
 
     def test_nothing_non_relevant(self) -> None:
         report = Spurious()
         assert shown(report, query(self.PASSAGES[3])) == []
-        assert report.summary() == "No graded passage is judged below 1: no entry can look spurious."
+        assert summary(report) == "No graded passage is judged below 1: no entry can look spurious."
 
     def test_parts_of_a_query_add_up(self) -> None:
         whole, parts = Spurious(often=1), Spurious(often=1)
@@ -208,7 +213,7 @@ class TestDisagreements:
             (LOW, "low3"), (LOW, "low1"), (LOW, "low3-near"),
             (HIGH, "spam"), (HIGH, "high-twice"), (HIGH, "high-once"),
         ]  # fmt: skip
-        assert report.summary() == (
+        assert summary(report) == (
             "Of 8 passages with a judgment and a grade, 3 are judged 1 or higher and have no grade of 4 or "
             "higher; 3 are judged lower and have one."
         )
@@ -216,7 +221,7 @@ class TestDisagreements:
     def test_limit_is_for_each_direction(self) -> None:
         report = Disagreements(limit=1)
         assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["low3", "spam"]
-        assert texts(report.pages(), Paragraph) == ["2 more passages are not shown."] * 2
+        assert texts(pages(report), Paragraph) == ["2 more passages are not shown."] * 2
 
     def test_queries_take_turns(self) -> None:
         equal = [passage(name, both(0), relevance=[3]) for name in "abc"]
@@ -226,10 +231,10 @@ class TestDisagreements:
     def test_agreement(self) -> None:
         report = Disagreements()
         assert shown(report, query(*self.PASSAGES[6:8])) == []
-        assert report.summary().endswith("judgments and grades agree.")
+        assert summary(report).endswith("judgments and grades agree.")
         empty = Disagreements()
         empty.add(query(*self.PASSAGES[8:]))
-        assert empty.summary() == "No passage has both a judgment and a grade."
+        assert summary(empty) == "No passage has both a judgment and a grade."
 
 
 class TestGrid:
@@ -265,10 +270,11 @@ class TestGrid:
 
     def test_answers_are_in_the_cells_or_below(self) -> None:
         subject = query(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
-        wide, plain = Grid(answers_in_cells=True), Grid()
-        wide.add(subject)
+        plain = Grid()
         plain.add(subject)
-        assert tables(wide)[1].rows[0][4:6] == ["4 · Elvis", "0 · the 1930s"]
+        in_cells = grid_report(answers_in_cells=True).blocks(plain)
+        wide = [block for block in in_cells if isinstance(block, Table)]
+        assert wide[1].rows[0][4:6] == ["4 · Elvis", "0 · the 1930s"]
         assert tables(plain)[1].rows[0][4:6] == [4, 0]
         assert tables(plain)[2].rows == [["p", 1, 4, "Elvis"]]
 
@@ -276,8 +282,8 @@ class TestGrid:
         report = Grid(2, limit=1)
         rows = shown(report, query(*self.PASSAGES))
         assert set(column(rows, "passage_id")) == {"two"}
-        assert "1 more passage is not shown." in texts(report.pages(), Paragraph)
-        assert report.summary() == "1 query, 6 passages. 2 of them cover 2 or more entries."
+        assert "1 more passage is not shown." in texts(pages(report), Paragraph)
+        assert summary(report) == "1 query, 6 passages. 2 of them cover 2 or more entries."
 
     def test_all_pairs_for_scripts(self) -> None:
         rows = shown(Grid(), query(*self.PASSAGES))
@@ -318,7 +324,7 @@ class TestUnparsed:
         assert column(rows, "reply") == ["6 months", "3: good", None, None]
         assert column(rows, "reason") == [None, None, "timed out", None]
         assert rows[3]["tokens_cut"] == 9
-        assert report.summary() == (
+        assert summary(report) == (
             "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
             "prompts of 1 passage were shortened."
         )
@@ -347,19 +353,19 @@ class TestUnparsed:
         known = query(self.PASSAGES[1])
         report = Unparsed()
         report.add(with_reader(known, self.PASSAGES[1], read))
-        assert [row[7] for row in report.table().rows] == [None, "3 (number)"]
+        assert [row[7] for row in table(report).rows] == [None, "3 (number)"]
         assert asked == [RATED, RATED]
 
     def test_a_number_in_words_is_a_number(self) -> None:
         subject = passage("p", rated({"q/a": 3, "q/b": 0}, {"q/a": "3: good"}))
         report = Unparsed()
         report.add(with_reader(query(subject), subject, lambda *_: Reading(3, "number")))
-        assert report.summary().startswith("Nothing to show: all 2 pairs are graded")
-        assert report.pages() == []
+        assert summary(report).startswith("Nothing to show: all 2 pairs are graded")
+        assert pages(report) == []
 
     def test_pages(self) -> None:
         report, _ = self.rows()
-        assert texts(report.pages(), Heading) == [
+        assert texts(pages(report), Heading) == [
             "Replies that were not numbers (2)", "Ungraded pairs (1)",
             "Pairs that the model was not asked about (1)",
             "Passages of which the model did not see the end (1)",
@@ -369,7 +375,7 @@ class TestUnparsed:
     def test_limit(self) -> None:
         report, rows = self.rows(limit=1)
         assert len(rows) == 3
-        assert texts(report.pages(), Paragraph).count("1 more pair is not shown.") == 1
+        assert texts(pages(report), Paragraph).count("1 more pair is not shown.") == 1
 
     def test_most_frequent_replies_first(self) -> None:
         subjects = [
@@ -443,7 +449,7 @@ class TestSample:
     def test_summary_and_strata(self) -> None:
         report = Sample(3, seed=7)
         shown(report, *self.lines({("x", 0): 5, ("y", 3): 2}))
-        assert report.summary() == (
+        assert summary(report) == (
             "3 of 7 graded pairs (seed 7), as evenly over ratings as the file allows, then over queries."
         )
         assert tables(report)[0].rows == [[3, 2, 1, 2], [0, 5, 1, 1]]
@@ -453,7 +459,7 @@ class TestSample:
         assert column(rows, "rating") == [3, 3]
         report = Sample(9, min_grade=5)
         assert shown(report, *self.lines({("x", 0): 5})) == []
-        assert report.pages() == []
+        assert pages(report) == []
 
     def test_what_is_kept_does_not_grow_with_the_file(self) -> None:
         """Strata keep what may still be drawn: with more of them, less of each."""
@@ -461,7 +467,7 @@ class TestSample:
         for number in range(30):
             for line in self.lines({(f"q{number}", 0): 40, (f"q{number}", 5): 40}):
                 report.add(line)
-        kept = [len(stratum.items()) for stratum in report._strata.values()]
+        kept = [len(stratum.items()) for stratum in report.strata.values()]
         assert max(kept[8:]) == 1
 
 
@@ -482,7 +488,7 @@ def test_the_smallest_of_many(limit: int | None) -> None:
     assert kept.omitted == 50 - len(kept.items())
 
 
-def _seen(queries: int, kind: Callable[[], VerificationReport]) -> int:
+def _seen(queries: int, kind: Callable[[], Selection]) -> int:
     """The most memory that a report of so many queries takes, until it is written."""
     tracemalloc.start()
     report = kind()
@@ -490,10 +496,11 @@ def _seen(queries: int, kind: Callable[[], VerificationReport]) -> int:
         passages = [passage(f"p{n}", rated({"q/a": 5}), relevance=[0], text="word " * 100) for n in range(20)]
         seen = query(*passages, bank=BANK)
         report.add(replace(seen, query_id=f"q{number}", text=f"query {number}"))
-    assert report.summary()
-    for _ in rendered(Report("t", Remade(report.blocks)), "text"):
+    assert summary(report)
+    shown = REPORTS[type(report)]
+    for _ in rendered(Report("t", Remade(lambda: shown.blocks(report))), "text"):
         pass
-    for _ in rendered(Report("t", [report.table()]), "json"):
+    for _ in rendered(Report("t", [table(report)]), "json"):
         pass
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -502,7 +509,7 @@ def _seen(queries: int, kind: Callable[[], VerificationReport]) -> int:
 
 @pytest.mark.parametrize("kind", [Grading, lambda: Spurious(limit=5)], ids=["grading", "spurious"])
 def test_memory_does_not_grow_with_the_queries(
-    kind: Callable[[], VerificationReport], monkeypatch: pytest.MonkeyPatch
+    kind: Callable[[], Selection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("exam_pp.packed._IN_MEMORY", 1)
     _seen(2, kind)  # what is imported and remembered once

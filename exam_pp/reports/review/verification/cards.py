@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from exam_pp.highlight import answer_spans, merged
-from exam_pp.phases.review.verification.base import without_empty_columns
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, shortened
-from exam_pp.phases.review.verification.grading import CELL, note
 from exam_pp.rendering.document import Block, Cell, Quote, Table
+from exam_pp.reports.review.verification.base import without_empty_columns
+from exam_pp.reports.review.verification.pairs import CELL, note
 
 _LONGEST = 3000
 """Characters of a passage that a card shows: a page of text."""
