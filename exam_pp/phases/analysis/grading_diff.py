@@ -39,7 +39,7 @@ class LabelChange(NamedTuple):
 
 
 @dataclass
-class Difference:
+class GradingDifference:
     """What :func:`diff` found.
 
     ``transitions`` counts pairs of a passage and an entry by rating before and after (None is ungraded, or
@@ -81,7 +81,9 @@ class SystemChanges:
     significant: Sequence[tuple[str, str]]
 
 
-def diff(before: Grading, after: Grading, *, labelling: KthBest | LabelRule | None = None) -> Difference:
+def diff(
+    before: Grading, after: Grading, *, labelling: KthBest | LabelRule | None = None
+) -> GradingDifference:
     """Compare two gradings pair by pair, and the labels that passages get from them (best rating, or a rule).
 
     With a bank on a side, only its entries count there: so an edit of a bank can be judged by the labels
@@ -96,7 +98,7 @@ def diff(before: Grading, after: Grading, *, labelling: KthBest | LabelRule | No
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")
     label = labelling or KthBest()
     common = len(first.keys() & second.keys())
-    found = Difference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
+    found = GradingDifference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
     for key in dict.fromkeys([*first, *second]):
         one, other = first.get(key, {}), second.get(key, {})
         for entry in dict.fromkeys([*one, *other]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from exam_pp.phases.analysis.grading_diff import Difference, LabelChange, SystemChange, SystemChanges
+from exam_pp.phases.analysis.grading_diff import GradingDifference, LabelChange, SystemChange, SystemChanges
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
 
@@ -13,7 +13,7 @@ UNGRADED = "ungraded"
 _MOST_MOVED = 10
 
 
-def diff_report(found: Difference, systems: SystemChanges | None, texts: Mapping[str, str]) -> Report:
+def diff_report(found: GradingDifference, systems: SystemChanges | None, texts: Mapping[str, str]) -> Report:
     """Transition matrix, the entries that moved most, labels by transition, and systems by Rubric-Cover.
 
     ``texts`` are those of bank entries by id.

@@ -15,8 +15,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.labels import LabelRule
 from exam_pp.phases.analysis.grading_diff import (
-    Difference,
     Grading,
+    GradingDifference,
     LabelChange,
     compare_systems,
     diff,
@@ -51,7 +51,7 @@ def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: d
     return Grading(write_jsonl(name, lines))
 
 
-def diff_report(before: Grading, after: Grading, found: Difference, **options: int) -> Report:
+def diff_report(before: Grading, after: Grading, found: GradingDifference, **options: int) -> Report:
     systems = compare_systems(before, after, **options)
     return grading_diff.diff_report(found, systems, entry_texts(before, after))
 
