@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import graders
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
