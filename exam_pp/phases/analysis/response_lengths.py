@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 
 
 @dataclass(frozen=True)

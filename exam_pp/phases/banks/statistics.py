@@ -14,7 +14,7 @@ from exam_pp.graders.nuggetize import MAX_WORDS
 from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
 
 _MD5 = re.compile(r"[0-9a-f]{32}")

@@ -24,7 +24,7 @@ from exam_pp.phases.review.verification.verify import Shown, verify
 from exam_pp.rendering.document import Heading, Paragraph, Table
 from exam_pp.rendering.render import RENDERERS, render
 from exam_pp.reports.review.verification import grading
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from tests.conftest import passage, rubric
 from tests.reports.review.verification.material import summary
 from tests.reports.review.verification.material import table as table_of
