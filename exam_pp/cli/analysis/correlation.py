@@ -82,13 +82,12 @@ def command(
     decimals = 6 if form == "tsv" else 3
     if per_query:
         by_query = query_correlation(leaderboard, official, top=top)
-        report, published = (
-            query_correlation_report(by_query, decimals=decimals),
-            published_query_correlations(by_query),
-        )
+        report = query_correlation_report(by_query, decimals=decimals)
+        published = published_query_correlations(by_query)
     else:
         found = correlation(leaderboard, official, top=top, intervals=intervals, samples=samples, seed=seed)
-        report, published = correlation_report(found, decimals=decimals), published_correlations(found)
+        report = correlation_report(found, decimals=decimals)
+        published = published_correlations(found)
     inputs = [leaderboard, official]
     if plot is not None:
         measure, scores = next(iter(scores_by_measure(leaderboard).items()))

@@ -11,7 +11,7 @@ from exam_pp.phases.evaluation.result import some
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 TITLE = "Nugget scores"
 _DECIMALS = 4
@@ -116,5 +116,5 @@ def _about(board: Leaderboard) -> Iterator[str]:
         if count < most[metric]
     }
     if short:
-        listed = "; ".join(list(short.values())[:5]) + ("; ..." if len(short) > 5 else "")
-        yield f"Not over the same queries: {listed}. Such a mean is over its own queries alone."
+        systems = listed(list(short.values()), "; ")
+        yield f"Not over the same queries: {systems}. Such a mean is over its own queries alone."

@@ -33,7 +33,8 @@ class Sample(Selection):
 
     Strata are a rating and a query. Ratings take turns, within a rating its queries do, and within a stratum
     the pairs come in the order of a hash of seed, query, passage and entry: so a seed always gives the
-    same sample, whatever the order of the file, and a larger sample holds the smaller one.
+    same sample, whatever the order of the file, and a larger sample holds the smaller one. ``queries`` has
+    those of every rating.
     """
 
     def __init__(self, size: int, seed: int = 0, min_grade: int | None = None) -> None:

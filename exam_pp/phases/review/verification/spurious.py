@@ -55,6 +55,7 @@ _DECODER = msgspec.json.Decoder(dict[str, Coverage])
 class Spurious(Selection):
     """Entries that at least ``often`` passages judged below ``min_judgment`` cover; ``limit`` of them.
 
+    ``entries`` counts all of them, ``non_relevant`` the pairs with a non-relevant passage that are graded.
     Counts are kept, and ``examples`` passages of each entry. Passages without a judgment do not count.
     One query is in memory at a time, the others are in a temporary file.
     """

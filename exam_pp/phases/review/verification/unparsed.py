@@ -58,7 +58,9 @@ class Unparsed(Selection):
     """What was not read as the model said it, or not said at all; of every kind ``limit`` rows.
 
     A reply is one that is no number where the file says so (``default-0``, ``default-1``), and where it
-    does not name the rating as a number.
+    does not name the rating as a number. ``replies``, ``reasons`` (of ungraded pairs) and ``not_asked``
+    (query, entry and its text) count all pairs; ``example`` has a passage for every entry that was not asked.
+    ``not_numbers``, ``ungraded`` and ``cut`` are the first pairs and passages of each kind.
     """
 
     def __init__(self, limit: int | None = None) -> None:
