@@ -144,7 +144,7 @@ def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
             return _published(source)
         case "published, copy":
             return _published(source, target)
-    from exam_pp.store.passages.passages import read_passages, read_passages_for_metrics
+    from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
     ways: dict[str, Callable[[], Any]] = {
@@ -172,7 +172,7 @@ def _count_raw(queries: Iterable[Any]) -> None:
 
 
 def _copy(queries: Iterable[Any], target: Path) -> None:
-    from exam_pp.store.passages.passages import passages_writer
+    from exam_pp.store.passages.graded_file import passages_writer
 
     with passages_writer(target) as writer:
         for query in queries:

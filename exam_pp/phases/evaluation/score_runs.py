@@ -11,7 +11,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
-from exam_pp.metrics.trec import parse_measures
+from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
 from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.garbage_collector import no_collections
@@ -66,7 +66,7 @@ def score_rankings(
     the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
     cannot be used, for a file without rankings, and for ranks beyond 100,000.
     """
-    from exam_pp.store.passages.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
 
     # What stands at an empty place is not known: it is no passage that could be graded.
     known = None if ungraded is None else replace(ungraded(), otherwise={})
