@@ -57,7 +57,7 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]
 
 
 # Modules whose package another one needs, and is imported only beside: who brings them.
-COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch", "psutil": "accelerate"}
+COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch"}
 
 
 def test_what_is_imported_is_declared() -> None:
