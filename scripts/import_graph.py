@@ -18,12 +18,12 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 STOREYS = {
-    "cli": 5,
+    **dict.fromkeys(("cli", "api"), 5),
     "phases": 4,
     "graders": 3,
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "registry", "stopwords", "wording", "words"), 0),
+    **dict.fromkeys(("errors", "frames", "registry", "stopwords", "wording", "words"), 0),
 }
 """Imports point down. On storey 2 the parts do not import each other at all."""
 SEPARATE = 2

@@ -221,13 +221,11 @@ def grade_filter(
 ) -> GradeFilter:
     """The filter that the shared options describe; a prompt is accepted under all its names."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.prompts import PROMPTS
+    from exam_pp.prompts.base import under_all_names
 
-    also_called: tuple[str, ...] = ()
-    if prompt_class is not None and prompt_class in PROMPTS:
-        prompt_class = PROMPTS.get(prompt_class).name
-        also_called = PROMPTS.aliases(prompt_class)
-    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
+    return under_all_names(
+        GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
+    )
 
 
 def answers_class_option(function: F) -> F:
