@@ -264,6 +264,34 @@ SIGNS = (
     assert "--propose [second|everybody|" in checkout.page("cli.md")
 
 
+RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""
+
+from exam_pp.reports.document import Report
+
+
+def counted_blocks(report: Report) -> str:
+    """One line."""
+    return f"{len(report.blocks)} blocks\\n"
+'''
+
+
+@pytest.mark.integration
+def test_an_output_format(checkout: Checkout) -> None:
+    checkout.perform("an output format")
+    checkout.add("exam_pp/reports/counted_blocks.py", RENDERER)
+    last = '    "latex": ("latex", "latex"),\n'
+    new = f'{last}    "blocks": ("counted_blocks", "counted_blocks"),\n'
+    checkout.edit("exam_pp/reports/render.py", last, new)
+    told = checkout.exam_pp(
+        "list prompts --format blocks",
+        "evaluate cover graded.jsonl --bank bank.jsonl --format blocks",
+        "bank stats bank.jsonl --format blocks",
+        "verify grading graded.jsonl --bank bank.jsonl --format blocks",
+    )
+    assert re.fullmatch(r"(\d+ blocks\n){4}", told)
+    assert checkout.page("cli.md").count("|latex|blocks") > 20
+
+
 METRIC = '''"""The grade of the first passage, to show how a metric is added."""
 
 from collections.abc import Iterable, Iterator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.errors import DataError
+from exam_pp.reports.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
-"""The registered renderers of this package (exam_pp/reports/render.py)."""
 FOR_SCRIPTS = ("tsv", "json")
 """Formats with a number in every cell, and every row on its own."""
 
@@ -166,11 +165,8 @@ class _Format(click.Choice[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name of the format."""
-        if value not in self.choices:
-            from exam_pp.reports.render import RENDERERS
-
-            if value in RENDERERS:
-                return value
+        if value not in self.choices and value in RENDERERS:
+            return value
         return super().convert(value, param, ctx)
 
 
