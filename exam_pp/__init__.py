@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, Leaderboard, Qrel, RunLine, Score
-    from exam_pp.store.banks.banks import read_bank
-    from exam_pp.store.passages.passages import read_passages
+    from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
     from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
     from exam_pp.test_bank import BankLine, Nugget, Question, TestBank
@@ -136,8 +136,8 @@ _HOMES = {
     "Qrel": "results",
     "RunLine": "results",
     "Score": "results",
-    "read_bank": "store.banks.banks",
-    "read_passages": "store.passages.passages",
+    "read_bank": "store.banks.bank_json",
+    "read_passages": "store.passages.graded_file",
     "read_ranks": "store.trec.ranks",
     "read_qrels": "store.trec.runs",
     "read_run": "store.trec.runs",

@@ -195,7 +195,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from exam_pp.llm.base import Batch, ModelOptions
-from exam_pp.llm.batching import batches_in_order
+from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.messages import Completion, Request
 
 
@@ -296,7 +296,7 @@ METRIC = '''"""The grade of the first passage, to show how a metric is added."""
 
 from collections.abc import Iterable, Iterator
 
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.results import Score
 
 

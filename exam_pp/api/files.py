@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from exam_pp.data_model import QueryPassages
-from exam_pp.store.banks import banks
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.banks import bank_json
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.test_bank import BankLine, TestBank
 
 
@@ -43,4 +43,4 @@ def write_bank(bank: TestBank | Iterable[BankLine], path: str | Path) -> None:
     Raises:
         OutputError: The file cannot be written.
     """
-    banks.write_bank(bank.lines if isinstance(bank, TestBank) else bank, path)
+    bank_json.write_bank(bank.lines if isinstance(bank, TestBank) else bank, path)

@@ -12,18 +12,18 @@ from pydantic import ValidationError
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
-from exam_pp.phases.grading import grade_file as files
+from exam_pp.phases.grading import grading_run as files
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
 from exam_pp.phases.grading.grade import grade as grade_queries
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.custom import PromptFile, prompt_of
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.parsing import data_error
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.passages import read_passages
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.validation import data_error
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 

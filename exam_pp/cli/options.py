@@ -230,7 +230,8 @@ def answers_class_option(function: F) -> F:
     def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
         from exam_pp.prompts import PROMPTS
 
-        return PROMPTS.get(value).name if value is not None and value in PROMPTS else value
+        prompt = PROMPTS.find(value)
+        return value if prompt is None else prompt.name
 
     return click.option(
         "--answers-class",

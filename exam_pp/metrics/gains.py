@@ -2,7 +2,7 @@
 
 ir-measures stays the reference: :func:`supports` says which measures are computed here, a property test
 holds them equal to the library's values, and everything else goes to the library
-(:class:`exam_pp.metrics.trec.TrecEval`).
+(:class:`exam_pp.metrics.trec_measures.TrecEval`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from exam_pp.metrics.entry_values import Floats, ratio
 from exam_pp.metrics.passage_numbers import Ints, PassageNumbers, as_ids
-from exam_pp.metrics.trec import Measure, Run, TrecEval, trec_eval_order
+from exam_pp.metrics.trec_measures import Measure, Run, TrecEval, trec_eval_order
 from exam_pp.results import Qrel, RunColumns, Score
 
 _UNLABELLED = -1_000_000

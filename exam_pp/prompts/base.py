@@ -170,11 +170,10 @@ PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
 
 def under_all_names(criteria: GradeFilter) -> GradeFilter:
     """The filter, which also accepts the other names of its prompt class."""
-    name = criteria.prompt_class
-    if name is None or name not in PROMPTS:
+    prompt = PROMPTS.find(criteria.prompt_class)
+    if prompt is None:
         return criteria
-    name = PROMPTS.get(name).name
-    return replace(criteria, prompt_class=name, also_called=PROMPTS.aliases(name))
+    return replace(criteria, prompt_class=prompt.name, also_called=PROMPTS.aliases(prompt.name))
 
 
 def register(prompts: Iterable[Prompt], aliases: Mapping[str, tuple[str, ...]] | None = None) -> None:

@@ -91,7 +91,7 @@ def runs_exam_pp(folder: Path) -> Found:
 def more_exam_pp(folder: Path) -> Found:
     """Other qrels and another relevance level, with runs that were read already."""
     from exam_pp.metrics.gains import run_scores
-    from exam_pp.metrics.trec import parse_measures
+    from exam_pp.metrics.trec_measures import parse_measures
     from exam_pp.phases.evaluation.score_runs import read_matrix
     from exam_pp.store.trec.runs import read_qrels
 
@@ -163,7 +163,7 @@ def _output(command: list[str]) -> str:
 
 def read_only(folder: Path) -> Found:
     """The graded file, read as metrics read it."""
-    from exam_pp.store.passages.passages import read_passages_for_metrics
+    from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
     start = time.process_time()
     count = sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl.gz"))

@@ -146,7 +146,7 @@ def measure(way: str, source: Path, target: Path) -> dict[str, Any]:
             result["write"] = _timed(lambda: published_write(queries, target))["seconds"]
             result["sums"] = published_sums(queries)
         case _:
-            from exam_pp.store.passages.passages import read_passages, read_passages_for_metrics
+            from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
             from exam_pp.store.passages.raw_passages import read_raw_passages
 
             ways: dict[str, Callable[[], Any]] = {
@@ -177,7 +177,7 @@ def _count_raw(queries: Iterable[Any]) -> None:
 
 
 def _copy(queries: Iterable[Any], target: Path) -> None:
-    from exam_pp.store.passages.passages import passages_writer
+    from exam_pp.store.passages.graded_file import passages_writer
 
     with passages_writer(target) as writer:
         for query in queries:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, supports
 from exam_pp.metrics.passage_numbers import as_ids
-from exam_pp.metrics.trec import TrecEval, parse_measures
+from exam_pp.metrics.trec_measures import TrecEval, parse_measures
 from exam_pp.results import Qrel, RunColumns, Score
 
 NAMES = [

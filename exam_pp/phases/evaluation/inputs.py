@@ -21,16 +21,16 @@ def views(passages: Passages) -> Iterable[QueryView]:
     """The queries, read with the fast reader where a file is named."""
     if not isinstance(passages, PathLike):
         return passages
-    from exam_pp.store.passages.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
 
     return read_passages_for_metrics(passages)
 
 
 def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:
-    """The bank; ``packed`` as in :func:`~exam_pp.store.banks.banks.read_bank`."""
+    """The bank; ``packed`` as in :func:`~exam_pp.store.banks.bank_json.read_bank`."""
     if not isinstance(bank, PathLike):
         return bank
-    from exam_pp.store.banks.banks import read_bank  # noqa: PLC0415 - slow to import
+    from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
 
     return read_bank(bank, packed=packed)
 

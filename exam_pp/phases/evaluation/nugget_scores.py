@@ -158,8 +158,8 @@ def assigned_labels(grades: GradesView) -> list[tuple[str, str | None]] | None:
             for nugget_id, label in pairs
             if is_label(label) or times[nugget_id] > 1
         ]
-    name = grades.prompt_class
-    if name is None or name not in PROMPTS or PROMPTS.get(name).kind != "assignment":
+    prompt = PROMPTS.find(grades.prompt_class)
+    if prompt is None or prompt.kind != "assignment":
         return None
     return [(entry, _LABELS[rating]) for entry, rating in grades.entry_ratings().items() if rating in _LABELS]
 

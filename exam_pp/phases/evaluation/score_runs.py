@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
-from exam_pp.metrics.trec import parse_measures
+from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
 from exam_pp.results import Qrel, RunColumns, RunLine, SubtopicQrel

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.files import atomic_output, is_stream, read_text_lines, safe_name
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def warn_of_left_out_runs(folder: str | Path) -> None:
         return
     others = sorted(p for p in path.iterdir() if p.is_file() and not _is_run(p.name) and _looks_like_run(p))
     if others:
-        names = ", ".join(p.name for p in others[:5]) + (", ..." if len(others) > 5 else "")
+        names = listed([other.name for other in others])
         count = counted(len(others), "file that looks like a run is", "files that look like runs are")
         log.warning(
             "%s: %s left out, with a name that does not end in .run, .txt or .gz: %s", path, count, names

@@ -18,8 +18,8 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.distributed import ALONE, team_from_environment
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
-from exam_pp.store.passages.passages import read_passages
 from tests.conftest import REPOSITORY
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
