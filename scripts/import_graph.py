@@ -18,13 +18,13 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 STOREYS = {
-    "cli": 6,
+    **dict.fromkeys(("cli", "api"), 6),
     "reports": 5,
     "phases": 4,
     "graders": 3,
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "highlight", "registry", "stopwords", "wording", "stemming"), 0),
+    **dict.fromkeys(("errors", "frames", "highlight", "registry", "stopwords", "stemming", "wording"), 0),
 }
 """Imports point down. On storey 2 the parts do not import each other at all."""
 SEPARATE = 2
