@@ -12,9 +12,6 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.wording import counted
 
-PUBLISHED_COVER = "ExamCover"
-"""What the published implementation calls Rubric-Cover."""
-
 SCRIPT_DECIMALS = 6
 """Tables that are read back must not tie systems by rounding."""
 
@@ -156,17 +153,6 @@ def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
 def _trec_eval_line(name: str, query_id: str, value: float) -> str:
     number = f"{value:.0f}" if name.startswith("num_") else f"{value:6.4f}"
     return f"{name:<22}\t{query_id}\t{number}"
-
-
-def published_cover(evaluation: Evaluation) -> str:
-    """The Cover board of the published implementation: three decimals, sorted by name."""
-    rows = standings(evaluation.scores)
-    metric = rows[0].metric if rows else ""
-    lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
-    for row in sorted(row for row in rows if row.metric == metric):
-        error = "" if row.stderr is None else f"{row.stderr:.3f}"
-        lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")
-    return "\n".join(lines) + "\n"
 
 
 def official_json(evaluation: Evaluation) -> str:

@@ -10,13 +10,12 @@ from typing import Any
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Content
+from exam_pp.formats.losses import Losses, bank_losses, passage_losses, ranking_losses
+from exam_pp.formats.trec import Runs
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
-from exam_pp.phases.interchange.dropped_fields import bank_losses, passage_losses, ranking_losses
 from exam_pp.phases.interchange.export_answers import answers_of
 from exam_pp.phases.interchange.export_runs import rankings_of
-from exam_pp.phases.interchange.formats.base import Content
-from exam_pp.phases.interchange.formats.trec import Runs
-from exam_pp.phases.interchange.losses import Losses
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Facet, Query

@@ -1,17 +1,16 @@
-"""Write what a passages file holds in the formats of other tools."""
+"""Export the rankings that a passages file holds as run files."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from exam_pp.data_model import QueryView
 from exam_pp.errors import DataError
+from exam_pp.formats.trec import write_runs
 from exam_pp.results import RunLine
-from exam_pp.store.files import folder_output, safe_name
 from exam_pp.store.passages.passages import read_passages_for_metrics
-from exam_pp.store.trec.runs import write_run
 
 
 def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
@@ -30,21 +29,6 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
         folder,
         inputs=[passages],
     )
-
-
-def write_runs(
-    runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> list[Path]:
-    """Write a run file a system into a folder, which is made where it does not exist; all or none."""
-    with folder_output(folder, inputs) as work:
-        for system in runs:
-            write_run(runs[system], work / run_file_name(system))
-    return [Path(folder) / run_file_name(system) for system in sorted(runs)]
-
-
-def run_file_name(system: str) -> str:
-    """The system's name as a file name that cannot leave its folder; reversed by URL unquoting."""
-    return safe_name(system) + ".run"
 
 
 def rankings_of(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.scores import published_cover
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
@@ -19,7 +20,6 @@ from exam_pp.phases.evaluation.leaderboards import (
     leaderboard_report,
     official_json,
     per_query_report,
-    published_cover,
 )
 from exam_pp.phases.evaluation.result import returned_nothing
 from exam_pp.phases.evaluation.rubric import Evaluation
@@ -341,7 +341,7 @@ def test_per_query_rows_end_with_the_mean() -> None:
 
 def test_the_published_cover_board() -> None:
     """Three decimals, sorted by name, as the published implementation writes it."""
-    lines = published_cover(EVALUATION).splitlines()
+    lines = published_cover(EVALUATION.scores).splitlines()
 
     assert lines[:2] == ["method\tExamCover\t+/-\tstd-err", f"{OVERALL_SYSTEM}\t1.000\t+/-\t0.000"]
     assert lines[2] == "a\t0.750\t+/-\t0.250"
