@@ -45,12 +45,12 @@ def of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list[
 
 
 def _kept(
-    lines: Iterable[BankLine], fits: Callable[[Entry], bool], lost: str, losses: Losses
+    lines: Iterable[BankLine], keep: Callable[[Entry], bool], lost: str, losses: Losses
 ) -> list[BankLine]:
-    """The lines with the entries that fit; the others are lost under the name ``lost``."""
+    """The lines with the entries to keep; the others are lost under the name ``lost``."""
     kept = []
     for line in lines:
-        items = [item for item in line.items if fits(item)]
+        items = [item for item in line.items if keep(item)]
         losses.add(lost, len(line.items) - len(items))
         kept.append(line if len(items) == len(line.items) else line.model_copy(update={"items": items}))
     return kept

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
+from exam_pp.formats.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
 from exam_pp.results import Score
-from exam_pp.store.banks.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
 from exam_pp.store.banks.banks import read_bank
 from exam_pp.test_bank import BankLine, entry_id
 

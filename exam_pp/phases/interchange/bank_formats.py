@@ -11,17 +11,19 @@ from typing import Any, Literal
 
 from exam_pp.errors import DataError
 from exam_pp.formats.bank_csv import (
+    Row,
     bank_of_rows,
     entry_fields,
     is_stale,
     new_entry,
     new_line,
     note_unused_cells,
+    read_bank_csv,
+    row_of,
 )
 from exam_pp.formats.base import FORMATS, Format, Target
 from exam_pp.formats.losses import Losses
 from exam_pp.phases.banks.edit import add_history
-from exam_pp.store.banks.bank_csv import Row, read_bank_csv, row_of
 from exam_pp.store.banks.banks import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, TestBank, entry_id
