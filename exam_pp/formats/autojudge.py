@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_texts, without_kept_info
-from exam_pp.formats.base import Format, Schema, Source, Target, reading, register
+from exam_pp.formats.base import Format, Schema, Target, reading, register
 from exam_pp.formats.losses import bank_losses
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
@@ -232,33 +232,6 @@ def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
         yield number, Score(system, topic, measure, value)
 
 
-def write_evaluation(
-    scores: Iterable[Score],
-    path: str | Path,
-    order: Order = "ir_measures",
-    *,
-    inputs: Iterable[str | Path] = (),
-) -> None:
-    """Write scores, tab separated, with the header that tells the order.
-
-    Raises :class:`DataError` for names that hold white space, which would shift the columns.
-    """
-    header = (
-        ("run_id", "query_id", "measure") if order == "ir_measures" else ("run_id", "measure", "query_id")
-    )
-    with atomic_output(path, inputs=inputs) as stream:
-        stream.write(("\t".join(header) + "\tvalue\n").encode())
-        for score in scores:
-            topic, measure = score.query_id, score.metric
-            names = (score.system, *((topic, measure) if order == "ir_measures" else (measure, topic)))
-            for name in names:
-                if name.split() != [name]:
-                    raise DataError(
-                        f"the name {name!r} is empty or holds white space, which this format cannot."
-                    )
-            stream.write("\t".join((*names, repr(score.value))).encode() + b"\n")
-
-
 def _is_bank(sample: Sample) -> bool:
     return "nugget_bank" in sample.item or "claim_bank" in sample.item
 
@@ -311,37 +284,37 @@ def _id_when_read(item: Entry) -> str:
     return item.entry_id if own else entry_id(item.query_id, item.text)
 
 
+def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:
+    """Write scores, tab separated, with the header that tells the order.
+
+    Raises :class:`DataError` for names that hold white space, which would shift the columns.
+    """
+    with atomic_output(target.path, inputs=target.inputs) as stream:
+        for system, topic, measure, value in (("run_id", "query_id", "measure", "value"), *scores):
+            names = (system, topic, measure) if order == "ir_measures" else (system, measure, topic)
+            for name in names:
+                if name.split() != [name]:
+                    raise DataError(
+                        f"the name {name!r} is empty or holds white space, which this format cannot."
+                    )
+            number = value if isinstance(value, str) else repr(value)
+            stream.write("\t".join((*names, number)).encode() + b"\n")
+
+
 def _results(name: str, order: Order, about: str) -> Format:
-    def read(source: Source) -> list[Score]:
-        return list(read_evaluation(source.path, order))
-
-    def write(scores: Iterable[Score], target: Target) -> None:
-        write_evaluation(scores, target.path, order, inputs=target.inputs)
-
+    read = partial(read_evaluation, order=order)
     return Format(
-        name,
-        "scores",
-        about,
-        partial(_sniff_results, order),
-        partial(read_evaluation, order=order),
-        "score",
-        read,
-        write,
-    )
+        name, "scores", about, partial(_sniff_results, order), read, "score",
+        lambda source: list(read(source.path)), partial(_write_results, order),
+    )  # fmt: skip
 
 
 register(
     Format(
-        "autojudge-bank",
-        "bank",
-        "nugget banks of AutoJudge (v3)",
-        fits(_is_bank),
-        read_autojudge,
-        "query",
-        reading(read_autojudge),
-        _write_bank,
+        "autojudge-bank", "bank", "nugget banks of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
+        reading(read_autojudge), _write_bank,
         schema=Schema("autojudge-bank", "a nugget bank of AutoJudge", NuggetBankLine),
     ),
     _results("autojudge-eval", "ir_measures", "results of AutoJudge: run topic measure value"),
     _results("autojudge-tot", "tot", "results of AutoJudge: run measure topic value"),
-)
+)  # fmt: skip

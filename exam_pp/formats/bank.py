@@ -68,12 +68,8 @@ def without_kept_info(line: BankLine, key: str) -> BankLine:
 
 register(
     Format(
-        "bank",
-        "bank",
-        "test bank, JSON lines",
-        fits(_is_bank),
-        read=reading(lambda path: read_bank(path).lines),
-        write=_write,
+        "bank", "bank", "test bank, JSON lines", fits(_is_bank),
+        read=reading(lambda path: read_bank(path).lines), write=_write,
         schema=Schema("bank", "a line of a test bank", BankLine),
-    )
-)
+    ),
+)  # fmt: skip

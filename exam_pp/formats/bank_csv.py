@@ -247,13 +247,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 
 register(
     Format(
-        "bank-csv",
-        "bank",
-        "test bank as a spreadsheet",
-        with_columns("query_id", "text"),
-        read_bank_csv,
-        "entry",
-        _read,
-        _write,
-    )
-)
+        "bank-csv", "bank", "test bank as a spreadsheet", with_columns("query_id", "text"), read_bank_csv,
+        "entry", _read, _write,
+    ),
+)  # fmt: skip

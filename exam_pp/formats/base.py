@@ -151,6 +151,11 @@ def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[
     return reader
 
 
+def writing(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
+    """A writer of a path, for a format that holds the whole content."""
+    return lambda value, target: write(value, target.path, inputs=target.inputs, **options)
+
+
 def csv_format(
     name: str,
     content: Content,

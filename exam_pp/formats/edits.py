@@ -8,10 +8,8 @@ from exam_pp.formats.sample import fits
 
 register(
     Format(
-        "edits",
-        "edits",
-        "what a reviewer changed",
+        "edits", "edits", "what a reviewer changed",
         fits(lambda sample: sample.object.get("format") == FORMAT),
         schema=Schema("edits", "an edits file", Edits),
-    )
-)
+    ),
+)  # fmt: skip

@@ -28,14 +28,10 @@ def _write(queries: Iterable[QueryPassages], target: Target) -> None:
 
 register(
     Format(
-        "graded",
-        "passages",
-        "graded passages, one line a query",
-        fits(_is_graded),
-        read=reading(read_passages),
-        write=_write,
+        "graded", "passages", "graded passages, one line a query", fits(_is_graded),
+        read=reading(read_passages), write=_write,
         schema=Schema(
             "graded", "a line of graded passages: [query_id, [passage, ...]]", tuple[Id, list[Passage]]
         ),
-    )
-)
+    ),
+)  # fmt: skip

@@ -248,13 +248,8 @@ def _read(source: Source) -> list[QueryPassages]:
 
 register(
     Format(
-        "nuggetizer-assignments",
-        "passages",
-        "answers with nugget assignments of AutoNuggetizer",
-        with_keys("qid", "nuggets", "answer_text"),
-        read_assignments,
-        "answer",
-        _read,
+        "nuggetizer-assignments", "passages", "answers with nugget assignments of AutoNuggetizer",
+        with_keys("qid", "nuggets", "answer_text"), read_assignments, "answer", _read,
         written_by="exam-pp export assignments",
-    )
-)
+    ),
+)  # fmt: skip

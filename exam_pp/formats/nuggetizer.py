@@ -206,24 +206,13 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
 
 register(
     Format(
-        "nuggetizer",
-        "bank",
-        "nuggets of AutoNuggetizer",
-        with_keys("qid", "nuggets", fit=Fit.GOOD),
-        read_nuggetizer,
-        "query",
-        reading(read_nuggetizer, used("qid query nuggets")),
-        _write_bank,
+        "nuggetizer", "bank", "nuggets of AutoNuggetizer", with_keys("qid", "nuggets", fit=Fit.GOOD),
+        read_nuggetizer, "query", reading(read_nuggetizer, used("qid query nuggets")), _write_bank,
         schema=Schema("nuggets", "a line of nuggets of AutoNuggetizer", NuggetLine),
     ),
     Format(
-        "nuggetizer-metrics",
-        "scores",
-        "nugget scores of AutoNuggetizer, of one run",
-        fits(_are_metrics),
-        read_nugget_metrics,
-        "score",
-        reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")),
-        _write_metrics,
+        "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, of one run", fits(_are_metrics),
+        read_nugget_metrics, "score",
+        reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
     ),
-)
+)  # fmt: skip

@@ -326,30 +326,16 @@ def _are_scores(sample: Sample) -> bool:
 
 register(
     Format(
-        "open-rag-eval",
-        "answers",
-        "answers with passages of Open RAG Eval, CSV",
-        with_columns("query_id", "passage_id", "generated_answer"),
-        csv_records(generations_of, GENERATIONS),
-        "answer",
-        _read_answers,
-        _write_answers,
+        "open-rag-eval", "answers", "answers with passages of Open RAG Eval, CSV",
+        with_columns("query_id", "passage_id", "generated_answer"), csv_records(generations_of, GENERATIONS),
+        "answer", _read_answers, _write_answers,
     ),
     Format(
-        "open-rag-eval-passages",
-        "passages",
-        "passages beside answers of Open RAG Eval, CSV",
-        read=_read_passages,
-        written_by="--to open-rag-eval --contexts",
+        "open-rag-eval-passages", "passages", "passages beside answers of Open RAG Eval, CSV",
+        read=_read_passages, written_by="--to open-rag-eval --contexts",
     ),
     Format(
-        "open-rag-eval-scores",
-        "scores",
-        "results of Open RAG Eval, CSV",
-        fits(_are_scores, Fit.FAIR),
-        lambda path: read_results(path, path.name)[0],
-        "score",
-        _read_scores,
-        _write_scores,
+        "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
+        lambda path: read_results(path, path.name)[0], "score", _read_scores, _write_scores,
     ),
-)
+)  # fmt: skip

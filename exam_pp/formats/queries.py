@@ -66,35 +66,17 @@ def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv"
 
 register(
     Format(
-        "queries-json",
-        "queries",
-        "queries, JSON {id: text}",
-        fits(_is_object_of_texts, Fit.LOOSE),
-        _read,
-        "query",
-        reading(_read),
-        partial(_write, form="json"),
+        "queries-json", "queries", "queries, JSON {id: text}", fits(_is_object_of_texts, Fit.LOOSE), _read,
+        "query", reading(_read), partial(_write, form="json"),
     ),
     Format(
-        "queries-tsv",
-        "queries",
-        "queries, id<TAB>text",
-        fits(_is_table, Fit.LOOSE),
-        _read,
-        "query",
-        reading(_read),
-        partial(_write, form="tsv"),
+        "queries-tsv", "queries", "queries, id<TAB>text", fits(_is_table, Fit.LOOSE), _read, "query",
+        reading(_read), partial(_write, form="tsv"),
     ),
     Format(
-        "queries-jsonl",
-        "queries",
-        "queries, JSON lines with facets",
-        fits(_is_object, Fit.FAIR),
-        _read,
-        "query",
-        reading(_read),
-        partial(_write, form="jsonl"),
+        "queries-jsonl", "queries", "queries, JSON lines with facets", fits(_is_object, Fit.FAIR), _read,
+        "query", reading(_read), partial(_write, form="jsonl"),
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format("topics", "queries", "TREC topics (titles)", fits(_are_topics), _read, "query", _read_topics),
-)
+)  # fmt: skip

@@ -119,13 +119,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 
 register(
     Format(
-        "genq",
-        "bank",
-        "question banks by facet, first shape",
-        fits(_is_genq, Fit.LOOSE),
-        read_genq,
-        "facet",
-        reading(read_genq, {"*": {"*": used("title facet questions")}}),
-        _write,
-    )
-)
+        "genq", "bank", "question banks by facet, first shape", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
+        reading(read_genq, {"*": {"*": used("title facet questions")}}), _write,
+    ),
+)  # fmt: skip

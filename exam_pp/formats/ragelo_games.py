@@ -14,7 +14,7 @@ from pydantic import ValidationError, model_validator
 
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Target, csv_format, reading, register
+from exam_pp.formats.base import Format, Schema, Target, csv_format, reading, register, writing
 from exam_pp.formats.losses import trimmed
 from exam_pp.formats.sample import with_columns, with_keys
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
@@ -99,30 +99,14 @@ def _write_games(games: Iterable[Game], target: Target) -> None:
     write_cells((*GAMES.required, *GAMES.optional), rows(), target.path, ids=GAMES.ids, inputs=target.inputs)
 
 
-def _write_game_lines(games: Iterable[Game], target: Target) -> None:
-    write_records(games, target.path, inputs=target.inputs)
-
-
 register(
     csv_format(
-        "ragelo-games",
-        "games",
-        "games between answers of RAGElo, CSV",
-        with_columns("qid", "agent_a", "agent_b", "answer"),
-        GAMES,
-        games_of,
-        "game",
-        _write_games,
+        "ragelo-games", "games", "games between answers of RAGElo, CSV",
+        with_columns("qid", "agent_a", "agent_b", "answer"), GAMES, games_of, "game", _write_games,
     ),
     Format(
-        "ragelo-games-jsonl",
-        "games",
-        "games between answers of RAGElo, JSON lines",
-        with_keys("qid", "agent_a", "agent_b"),
-        read_game_lines,
-        "game",
-        reading(read_game_lines),
-        _write_game_lines,
-        schema=Schema("games", "a line of games between answers of RAGElo", Game),
+        "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
+        with_keys("qid", "agent_a", "agent_b"), read_game_lines, "game", reading(read_game_lines),
+        writing(write_records), schema=Schema("games", "a line of games between answers of RAGElo", Game),
     ),
-)
+)  # fmt: skip

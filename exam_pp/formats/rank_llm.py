@@ -123,13 +123,8 @@ def _read(source: Source) -> list[QueryPassages]:
 
 register(
     Format(
-        "candidates",
-        "passages",
-        "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
-        with_keys("query", "candidates"),
-        read_candidates,
-        "query",
-        _read,
+        "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
+        with_keys("query", "candidates"), read_candidates, "query", _read,
         written_by="exam-pp export candidates",
-    )
-)
+    ),
+)  # fmt: skip

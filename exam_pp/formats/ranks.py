@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from pydantic import FiniteFloat
 
-from exam_pp.formats.base import Format, Schema, Source, Target, register
+from exam_pp.formats.base import Format, Schema, Source, register, writing
 from exam_pp.formats.losses import uncounted
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream
@@ -37,30 +36,15 @@ def _read(source: Source) -> Mapping[str, float]:
     return ranks
 
 
-def _write(ranks: Mapping[str, float], target: Target, *, as_json: bool) -> None:
-    write_ranks(ranks, target.path, as_json=as_json, inputs=target.inputs)
-
-
 register(
     Format(
-        "official-json",
-        "ranks",
-        "official leaderboard, JSON {system: rank}",
-        fits(_is_object_of_numbers, Fit.LOOSE),
-        read_ranks,
-        "system",
-        _read,
-        partial(_write, as_json=True),
+        "official-json", "ranks", "official leaderboard, JSON {system: rank}",
+        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
+        writing(write_ranks, as_json=True),
         schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, FiniteFloat]),
     ),
     Format(
-        "official-tsv",
-        "ranks",
-        "official leaderboard, TSV",
-        fits(_is_table, Fit.FAIR),
-        read_ranks,
-        "system",
-        _read,
-        partial(_write, as_json=False),
+        "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
+        _read, writing(write_ranks, as_json=False),
     ),
-)
+)  # fmt: skip

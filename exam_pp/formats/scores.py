@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Source, Target, known_format, reading, register
+from exam_pp.formats.base import Format, Schema, Source, Target, known_format, reading, register, writing
 from exam_pp.formats.losses import Losses, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
@@ -91,14 +90,6 @@ def read_board(source: Source) -> list[Score]:
     return scores
 
 
-def _write_board(scores: Iterable[Score], target: Target, *, as_json: bool) -> None:
-    write_scores(scores, target.path, as_json=as_json, inputs=target.inputs)
-
-
-def _write_rows(scores: Iterable[Score], target: Target) -> None:
-    write_score_rows(scores, target.path, inputs=target.inputs)
-
-
 def _write_cover(scores: Iterable[Score], target: Target) -> None:
     """The published board shows one measure by its own name for it: the mean, with three decimals."""
     shown = one_measure(scores, PUBLISHED_COVER, target.losses)
@@ -111,50 +102,25 @@ def _write_cover(scores: Iterable[Score], target: Target) -> None:
 
 register(
     Format(
-        "leaderboard",
-        "scores",
-        "leaderboard, TSV or any table",
-        _sniff_board,
-        read_all_scores,
-        "score",
-        read_board,
-        partial(_write_board, as_json=False),
+        "leaderboard", "scores", "leaderboard, TSV or any table", _sniff_board, read_all_scores, "score",
+        read_board, writing(write_scores, as_json=False),
     ),
     Format(
-        "leaderboard-json",
-        "scores",
-        "leaderboard, JSON",
-        read=read_board,
-        write=partial(_write_board, as_json=True),
+        "leaderboard-json", "scores", "leaderboard, JSON", read=read_board,
+        write=writing(write_scores, as_json=True),
     ),
     Format(
-        "scores-jsonl",
-        "scores",
-        "scores, JSON lines",
-        with_keys("system", "query_id", "metric", "value"),
-        read_score_rows,
-        "score",
-        reading(read_score_rows, used("system query_id metric value")),
-        _write_rows,
+        "scores-jsonl", "scores", "scores, JSON lines", with_keys("system", "query_id", "metric", "value"),
+        read_score_rows, "score", reading(read_score_rows, used("system query_id metric value")),
+        writing(write_score_rows),
         schema=Schema("scores", "a line of scores", ScoreRow),
     ),
     Format(
-        "published-cover",
-        "scores",
-        "published board of Rubric-Cover",
-        fits(_is_published_cover),
-        read_all_scores,
-        "score",
-        read_board,
-        _write_cover,
+        "published-cover", "scores", "published board of Rubric-Cover", fits(_is_published_cover),
+        read_all_scores, "score", read_board, _write_cover,
     ),
     Format(
-        "trec-eval",
-        "scores",
-        "what trec_eval prints",
-        fits(lambda sample: is_trec_eval(sample.texts)),
-        read_all_scores,
-        "score",
-        read_board,
+        "trec-eval", "scores", "what trec_eval prints", fits(lambda sample: is_trec_eval(sample.texts)),
+        read_all_scores, "score", read_board,
     ),
-)
+)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,28 +106,6 @@ def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
 _NUMBERED = re.compile(r"(.+):[1-9][0-9]*")
 
 
-def write_squad(
-    lines: Iterable[BankLine],
-    path: str | Path,
-    *,
-    contexts: Mapping[str, str] | None = None,
-    inputs: Iterable[str | Path] = (),
-) -> None:
-    """Write a paragraph a query: its entries as questions; an empty list of gold answers is "impossible".
-
-    ``contexts`` are the paragraphs by query id, empty where they are not known. An answer's place is the
-    first one in the paragraph, -1 if it is not there.
-    """
-    articles: dict[str, list[dict[str, Any]]] = {}
-    for line in lines:
-        context = (contexts or {}).get(line.query_id, "")
-        paragraph = {"context": context, "qas": [_qa(item, context) for item in line.items]}
-        articles.setdefault(_title(line.query_id), []).append(paragraph)
-    data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
-    text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False)
-    write_text(path, text + "\n", inputs=inputs)
-
-
 def _title(query_id: str) -> str:
     """The article of a paragraph: what stands before ``:number``, else the whole id."""
     match = _NUMBERED.fullmatch(query_id)
@@ -135,6 +113,7 @@ def _title(query_id: str) -> str:
 
 
 def _qa(item: Entry, context: str) -> dict[str, Any]:
+    """A question; an answer's place is the first one in the paragraph, -1 if it is not there."""
     answers = [{"text": gold, "answer_start": context.find(gold)} for gold in item.gold_answers or ()]
     return {
         "id": item.entry_id,
@@ -150,32 +129,34 @@ def _is_squad(sample: Sample) -> bool:
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
+    """Write a paragraph a query: its entries as questions; an empty list of gold answers is "impossible".
+
+    The contexts of the target are the paragraphs, empty where they are not known.
+    """
     lines = of_kind(lines, "question", target.losses)
     keeps = {"gold answers", "query texts", "queries without entries"}
     bank_losses(lines, keeps, target.losses, collection="squad2", text=str.strip)
-    numbers: Counter[str] = Counter()
+    articles: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
         title = _title(line.query_id)
-        numbers[title] += 1
-        again = f"{'_'.join(title.split())}:{numbers[title]}"
+        paragraphs = articles.setdefault(title, [])
+        context = next(iter(target.contexts.get(line.query_id, {}).values()), "")
+        paragraphs.append({"context": context, "qas": [_qa(item, context) for item in line.items]})
+        again = f"{'_'.join(title.split())}:{len(paragraphs)}"
         target.losses.add("query ids", again != line.query_id)
         shown = " ".join(title.replace("_", " ").split())
         target.losses.add("query texts", shown != line.query_text)
         target.losses.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
-    paragraphs = {query_id: next(iter(texts.values())) for query_id, texts in target.contexts.items()}
-    write_squad(lines, target.path, contexts=paragraphs, inputs=target.inputs)
+    data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
+    text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
+    write_text(target.path, text, inputs=target.inputs)
 
 
 _USED_QA = used("id question is_impossible", answers=used("text"))
 
 register(
     Format(
-        "squad2",
-        "bank",
-        "questions of SQuAD2-style files",
-        fits(_is_squad),
-        read_squad,
-        "paragraph",
+        "squad2", "bank", "questions of SQuAD2-style files", fits(_is_squad), read_squad, "paragraph",
         reading(
             lambda path: (paragraph.bank for paragraph in read_squad(path)),
             {"data": used("title", paragraphs={"qas": _USED_QA})},
@@ -183,13 +164,11 @@ register(
         _write,
     ),
     Format(
-        "squad2-paragraphs",
-        "passages",
-        "paragraphs of SQuAD2-style files",
+        "squad2-paragraphs", "passages", "paragraphs of SQuAD2-style files",
         read=reading(
             lambda path: (paragraph.passages for paragraph in read_squad(path)),
             {"data": used("title", paragraphs=used("context"))},
         ),
         written_by="--to squad2 --contexts",
     ),
-)
+)  # fmt: skip

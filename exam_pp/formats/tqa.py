@@ -110,38 +110,31 @@ def _question(
     return Question(**values)
 
 
-def write_tqa(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+def _write(lines: Iterable[BankLine], target: Target) -> None:
     """Write a lesson a query, its entries as questions whose correct answer is the first gold answer.
 
     There are no choices: the answer stands for itself.
     """
-    lessons: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        name = line.query_id.removeprefix(_PREFIX)
-        lesson = lessons.setdefault(
-            name,
-            {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}},
-        )
-        for item in line.items:
-            answer = item.gold_answers[0] if item.gold_answers else ""
-            lesson["questions"]["nonDiagramQuestions"][item.entry_id] = {
-                "globalID": item.entry_id,
-                "beingAsked": {"processedText": item.text},
-                "correctAnswer": {"processedText": answer},
-                "answerChoices": {},
-            }
-    write_text(path, json.dumps(list(lessons.values()), ensure_ascii=False, indent=1) + "\n", inputs=inputs)
-
-
-def _write(lines: Iterable[BankLine], target: Target) -> None:
     lines = of_kind(lines, "question", target.losses)
     bank_losses(lines, {"query texts", "gold answers"}, target.losses, collection="tqa", text=str.strip)
+    lessons: dict[str, dict[str, Any]] = {}
     for line in lines:
         target.losses.add("query ids that are no lesson", not line.query_id.startswith(_PREFIX))
+        name = line.query_id.removeprefix(_PREFIX)
+        lesson = {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}}
+        questions = lessons.setdefault(name, lesson)["questions"]["nonDiagramQuestions"]
         for item in line.items:
-            target.losses.add("gold answers beyond the first", len((item.gold_answers or ())[1:]))
+            golds = item.gold_answers or [""]
+            target.losses.add("gold answers beyond the first", len(golds) - 1)
             target.losses.add("marks of unanswerable questions", item.gold_answers == [])
-    write_tqa(lines, target.path, inputs=target.inputs)
+            questions[item.entry_id] = {
+                "globalID": item.entry_id,
+                "beingAsked": {"processedText": item.text},
+                "correctAnswer": {"processedText": golds[0]},
+                "answerChoices": {},
+            }
+    text = json.dumps(list(lessons.values()), ensure_ascii=False, indent=1) + "\n"
+    write_text(target.path, text, inputs=target.inputs)
 
 
 _QUESTION = {
@@ -153,13 +146,8 @@ _USED = used("globalID lessonName", questions={"nonDiagramQuestions": {"*": _QUE
 
 register(
     Format(
-        "tqa",
-        "bank",
-        "lessons of Textbook Question Answering",
-        fits(lambda sample: sample.item.keys() >= {"globalID", "questions"}),
-        read_tqa,
-        "lesson",
-        reading(read_tqa, _USED),
-        _write,
-    )
-)
+        "tqa", "bank", "lessons of Textbook Question Answering",
+        fits(lambda sample: sample.item.keys() >= {"globalID", "questions"}), read_tqa, "lesson",
+        reading(read_tqa, _USED), _write,
+    ),
+)  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Source, Target, register
+from exam_pp.formats.base import Format, Source, Target, register, writing
 from exam_pp.formats.losses import uncounted
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
@@ -50,10 +50,6 @@ def _read_qrels(source: Source) -> list[Qrel]:
     return read_qrels(source.path)
 
 
-def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
-    write_qrels(qrels, target.path, inputs=target.inputs)
-
-
 def _read_runs(source: Source) -> Runs:
     """The runs by their names; the tag is lost where the file's name is taken."""
     runs: dict[str, list[RunLine]] = {}
@@ -95,19 +91,11 @@ def run_file_name(system: str) -> str:
 
 register(
     Format(
-        "qrels",
-        "qrels",
-        "qrels of trec_eval",
-        fits(_are_qrels, Fit.STRONG),
-        read=_read_qrels,
-        write=_write_qrels,
+        "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read=_read_qrels,
+        write=writing(write_qrels),
     ),
     Format(
-        "run",
-        "runs",
-        "TREC run, or a folder of them",
-        fits(_is_run, Fit.STRONG),
-        read=_read_runs,
+        "run", "runs", "TREC run, or a folder of them", fits(_is_run, Fit.STRONG), read=_read_runs,
         write=_write_runs,
     ),
-)
+)  # fmt: skip

@@ -43,13 +43,7 @@ def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
 
 register(
     Format(
-        "umbrela",
-        "passages",
-        "judge rows of UMBRELA",
-        with_keys("query", "passage", "judgment"),
-        read_judge_rows,
-        "judgment",
-        read_by="exam-pp import --umbrela",
-        written_by="exam-pp export umbrela",
-    )
-)
+        "umbrela", "passages", "judge rows of UMBRELA", with_keys("query", "passage", "judgment"),
+        read_judge_rows, "judgment", read_by="exam-pp import --umbrela", written_by="exam-pp export umbrela",
+    ),
+)  # fmt: skip

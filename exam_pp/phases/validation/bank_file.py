@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from exam_pp.errors import DataError
 from exam_pp.phases.banks.statistics import lint
-from exam_pp.phases.validation.by_reading import check_repeated_keys
+from exam_pp.phases.validation.by_reading import check_repeated_keys, note_problems
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.files import read_lines
-from exam_pp.store.validation import parse_json, sentence
+from exam_pp.store.validation import parse_json
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted
 
@@ -24,7 +24,7 @@ def check_bank(path: Path, findings: Findings) -> str:
     places: dict[tuple[str, str], int] = {}
     query_lines: dict[str, int] = {}
     for number, text in read_lines(path):
-        line = _bank_line(text, file, number, findings)
+        line = _bank_line(text, path, number, findings)
         if line is None:
             continue
         lines.append(line)
@@ -45,17 +45,14 @@ def check_bank(path: Path, findings: Findings) -> str:
     return f"{counted(len(bank.queries), 'query')}, {counted(entries, 'entry')}"
 
 
-def _bank_line(text: bytes, file: str, number: int, findings: Findings) -> BankLine | None:
+def _bank_line(text: bytes, path: Path, number: int, findings: Findings) -> BankLine | None:
     try:
-        value = parse_json(text, file, number)
+        value = parse_json(text, path, number)
         if isinstance(value, dict) and "items" not in value and "questions" in value:
             value = {**value, "items": value["questions"]}
         return BankLine.model_validate(value)
     except DataError as error:
-        findings.add("format", file, number, "", error.words)
+        findings.add("format", str(path), number, "", error.words)
     except ValidationError as error:
-        for problem in error.errors(include_url=False, include_input=False):
-            names = [part for part in problem["loc"] if part not in ("question", "nugget")]
-            place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in names)
-            findings.add("format", file, number, place, sentence(problem))
+        note_problems(error, path, number, findings)
     return None

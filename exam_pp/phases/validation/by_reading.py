@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.files import is_stream, read_bytes, read_lines, without_lines
 from exam_pp.store.passages.raw_json import repeated_key
+from exam_pp.store.validation import sentence
 from exam_pp.wording import counted
 
 _MOST_BAD_LINES = 100
@@ -51,6 +54,14 @@ def read_around_errors(
         except ExamError as error:
             findings.add("format", str(path), None, "", f"as {kind}: {error}")
             return []
+
+
+def note_problems(error: ValidationError, path: Path, line: int | None, findings: Findings) -> None:
+    """Note every problem of a JSON value with its field; positions in lists count from 1."""
+    for problem in error.errors(include_url=False, include_input=False):
+        names = [part for part in problem["loc"] if part not in ("question", "nugget")]
+        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in names)
+        findings.add("format", str(path), line, place, sentence(problem))
 
 
 def check_repeated_keys(path: Path, findings: Findings) -> None:

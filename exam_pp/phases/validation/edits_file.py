@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from exam_pp.edits import Edits
 from exam_pp.errors import DataError
-from exam_pp.phases.validation.by_reading import check_repeated_keys
+from exam_pp.phases.validation.by_reading import check_repeated_keys, note_problems
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.banks.edits import file_sha256, read_edits
-from exam_pp.store.validation import sentence
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -25,9 +24,7 @@ def check_edits(path: Path, findings: Findings, banks: Mapping[Path, TestBank]) 
         edits = read_edits(path)
     except DataError as error:
         if isinstance(error.__cause__, ValidationError):
-            for problem in error.__cause__.errors(include_url=False, include_input=False):
-                place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
-                findings.add("format", file, None, place, sentence(problem))
+            note_problems(error.__cause__, path, None, findings)
         else:
             findings.add("format", file, error.line, error.field or "", error.words)
         return "edits"
