@@ -23,7 +23,7 @@ STOREYS = {
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "registry", "sentences", "stopwords", "wording", "words"), 0),
+    **dict.fromkeys(("errors", "registry", "sentences", "stopwords", "wording", "stemming"), 0),
 }
 """Imports point down. On storeys 2 and 3 the parts do not import each other at all."""
 SEPARATE = (2, 3)

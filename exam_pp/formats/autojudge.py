@@ -27,9 +27,9 @@ from exam_pp.formats.losses import bank_losses
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.store.trec.scores import once
 from exam_pp.store.trec.trec_eval import is_number
-from exam_pp.store.validation import data_error, parse_json
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _VERSION = "v3"

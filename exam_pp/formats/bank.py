@@ -9,7 +9,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import Format, Schema, Target, reading, register
 from exam_pp.formats.losses import Losses
 from exam_pp.formats.sample import Sample, fits
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Entry, EntryKind
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from exam_pp.data_model import Id, Passage, QueryPassages
 from exam_pp.formats.base import Format, Schema, Target, reading, register
 from exam_pp.formats.sample import Sample, fits
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 
 
 def _is_graded(sample: Sample) -> bool:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import (
-    HUMAN,
     Id,
     NuggetAssignment,
     Passage,
@@ -22,6 +21,7 @@ from exam_pp.data_model import (
     Record,
     RubricGrades,
     SelfRating,
+    is_human,
 )
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, register
@@ -33,7 +33,7 @@ from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.store.json_lines import read_records
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 PROMPT_CLASS = "NuggetAssignment"
 DEFAULT_GRADER = "nuggetizer"
@@ -102,10 +102,9 @@ class AssignmentSummary:
         answers, systems = counted(self.answers, "answer"), len(self.systems)
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
-            labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
-            more = ", ..." if len(self.ungraded) > 5 else ""
+            labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
             are = counted(self.ungraded.total(), "label is", "labels are")
-            yield f"{are} none of the three, and ungraded: {labels}{more}"
+            yield f"{are} none of the three, and ungraded: {labels}"
         if self.foreign:
             are = counted(len(self.foreign), "nugget is", "nuggets are")
             yield f"{are} not in the bank, by query and text: the labels stay."
@@ -204,7 +203,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
 def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
     ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
     correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
-    source = {"source": "human"} if grader.startswith(HUMAN) else {}
+    source = {"source": "human"} if is_human(grader) else {}
     return {
         "model": grader,
         "model_options": {},

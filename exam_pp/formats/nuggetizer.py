@@ -21,7 +21,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import atomic_output, read_lines, write_text
-from exam_pp.store.validation import parse_record
+from exam_pp.store.parsing import parse_record
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 
 

@@ -17,7 +17,7 @@ from exam_pp.formats.base import Format, Target, reading, register
 from exam_pp.formats.losses import CHANGED_TEXTS, bank_losses, used
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.store.files import read_text, write_text
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, Entry, Question, entry_id
 
 _NUMBER = re.compile(r"^\s*\d+[.)]\s*")

@@ -19,7 +19,7 @@ from exam_pp.formats.losses import trimmed
 from exam_pp.formats.sample import with_columns, with_keys
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.json_lines import read_records, write_records
-from exam_pp.store.validation import data_error
+from exam_pp.store.parsing import data_error
 
 Verdict = Literal["A", "B", "C"]
 GAMES = Layout(

@@ -11,8 +11,8 @@ from exam_pp.formats.losses import Losses, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.delimited import check_name
 from exam_pp.store.files import write_text
-from exam_pp.store.separated import check_name
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import read_query_scores, read_scores, side_values, write_scores
 from exam_pp.store.trec.trec_eval import is_trec_eval

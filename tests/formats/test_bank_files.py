@@ -17,7 +17,7 @@ from exam_pp.formats.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
 from exam_pp.results import Score
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, entry_id
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"])).map(str.strip).filter(bool)

@@ -21,7 +21,7 @@ from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answer_lines import write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows

@@ -24,7 +24,7 @@ from exam_pp.formats.bank_csv import (
 from exam_pp.formats.base import FORMATS, Format, Target
 from exam_pp.formats.losses import Losses
 from exam_pp.phases.banks.edit import add_history
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, TestBank, entry_id
 from exam_pp.wording import counted

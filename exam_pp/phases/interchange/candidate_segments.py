@@ -11,7 +11,7 @@ from exam_pp.formats.losses import Losses
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries, write_queries
 from exam_pp.wording import counted
 

@@ -11,7 +11,7 @@ from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
 from exam_pp.formats.losses import Losses, passage_losses
 from exam_pp.store.files import atomic_output, check_output
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat, answer_line
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import read_queries

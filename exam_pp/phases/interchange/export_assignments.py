@@ -18,10 +18,10 @@ from exam_pp.phases.evaluation.nugget_scores import (
     better_labels,
     labels_in_order,
 )
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import Entry
 from exam_pp.wording import counted
 

@@ -10,7 +10,7 @@ from exam_pp.data_model import QueryView
 from exam_pp.errors import DataError
 from exam_pp.formats.trec import write_runs
 from exam_pp.results import RunLine
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
 
 def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:

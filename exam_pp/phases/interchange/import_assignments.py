@@ -14,9 +14,9 @@ from exam_pp.formats.nugget_assignments import (
     NuggetIds,
     add_assignments,
 )
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import BankLine
 

@@ -11,7 +11,7 @@ from exam_pp.phases.banks.statistics import lint
 from exam_pp.phases.validation.by_reading import check_repeated_keys, note_problems
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.files import read_lines
-from exam_pp.store.validation import parse_json
+from exam_pp.store.parsing import parse_json
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted
 

@@ -13,7 +13,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.edits_file import check_edits
 from exam_pp.phases.validation.graded_file import check_graded
 from exam_pp.phases.validation.trec_files import check_qrels, check_runs
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_stream, read_lines
 from exam_pp.test_bank import TestBank
 
