@@ -78,25 +78,6 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     return list(found.values())
 
 
-def write_generations(
-    generations: Iterable[Generation], path: str | Path, *, inputs: Iterable[str | Path] = ()
-) -> None:
-    """Write a row a passage, and one for an answer without passages; raises :class:`DataError`."""
-    rows = [
-        (
-            generation.query_id,
-            generation.query_text,
-            generation.run,
-            f"[{number}]" if number else "",
-            text,
-            generation.answer if position == 0 else "",
-        )
-        for generation in generations
-        for position, (number, text) in enumerate((generation.passages or {"": ""}).items())
-    ]
-    write_cells(COLUMNS, rows, path, ids=("query_id",), inputs=inputs)
-
-
 def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
     """The scores of the queries, and how many values of which columns are no numbers.
 
@@ -297,7 +278,19 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
     written = list(generations())
     target.losses.add("names of systems", len(runs))
-    write_generations(written, target.path, inputs=target.inputs)
+    rows = [
+        (
+            generation.query_id,
+            generation.query_text,
+            generation.run,
+            f"[{number}]" if number else "",
+            text,
+            generation.answer if position == 0 else "",
+        )
+        for generation in written
+        for position, (number, text) in enumerate((generation.passages or {"": ""}).items())
+    ]
+    write_cells(COLUMNS, rows, target.path, ids=("query_id",), inputs=target.inputs)
 
 
 def _marks(numbers: Sequence[str]) -> str:

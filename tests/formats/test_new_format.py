@@ -119,6 +119,15 @@ def test_it_is_in_the_lists_and_in_the_documentation() -> None:
     assert "| `asks` | a line of Asker |" in validation_page()
 
 
+def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:
+    path = tmp_path / "rag.csv"
+    path.write_text("query_id,query,retrieval_score_a\nq1,Why?,0.5\nq2,How?,0.25\n")
+    scores = read_all_scores(path)
+    assert [(score.query_id, score.metric) for score in scores] == [
+        ("q1", "retrieval_score_a"), ("q2", "retrieval_score_a"),
+    ]  # fmt: skip
+
+
 def test_its_scores_are_read(tmp_path: Path, tiny_passages: Path) -> None:
     path = tmp_path / "board.txt"
     path.write_text("a = 0.5\nb = 0.25\n")

@@ -20,21 +20,11 @@ def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
     that it records. A passage that a system ranks twice keeps its best rank. Raises
     :class:`DataError` for ids that a run file cannot hold, and when there are no rankings.
     """
-    runs = rankings_of(read_passages_for_metrics(passages), passages)
-    return write_runs(
-        {
-            system: [line for query in run.values() for line in _best_first(query)]
-            for system, run in runs.items()
-        },
-        folder,
-        inputs=[passages],
-    )
+    return write_runs(runs_of(read_passages_for_metrics(passages), passages), folder, inputs=[passages])
 
 
-def rankings_of(
-    queries: Iterable[QueryView], passages: str | Path
-) -> dict[str, dict[str, dict[str, RunLine]]]:
-    """System to query to passage to its line; ``passages`` is the file, for errors."""
+def runs_of(queries: Iterable[QueryView], passages: str | Path) -> dict[str, list[RunLine]]:
+    """System to its lines, those of a query best first; ``passages`` is the file, for errors."""
     runs: dict[str, dict[str, dict[str, RunLine]]] = defaultdict(lambda: defaultdict(dict))
     for query in queries:
         for passage in query.passages:
@@ -46,7 +36,10 @@ def rankings_of(
                 ranked[passage.passage_id] = min(ranked.get(passage.passage_id, line), line, key=_order)
     if not runs:
         raise DataError("holds no rankings.", file=str(passages))
-    return runs
+    return {
+        system: [line for ranked in run.values() for line in sorted(ranked.values(), key=_order)]
+        for system, run in runs.items()
+    }
 
 
 def _check_ids(file: str | Path, *ids: str) -> None:
@@ -56,10 +49,6 @@ def _check_ids(file: str | Path, *ids: str) -> None:
                 f"the id {identifier!r} is empty or holds white space, which a run file cannot.",
                 file=str(file),
             )
-
-
-def _best_first(ranked: dict[str, RunLine]) -> list[RunLine]:
-    return sorted(ranked.values(), key=_order)
 
 
 def _order(line: RunLine) -> tuple[int, float]:
