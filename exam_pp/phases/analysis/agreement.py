@@ -10,12 +10,12 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
+    Agreement,
     cohen_kappa,
-    confusion,
     kappa_interval,
     krippendorff_alpha,
-    weighted_kappa,
 )
+from exam_pp.metrics.agreement import agreement as coefficients
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
@@ -67,17 +67,8 @@ class AgreementTable:
     rows: Sequence[AgreementRow]
 
 
-class Coefficients(NamedTuple):
-    """Agreement of two lists of labels; None where undefined."""
-
-    kappa: float | None
-    linear_kappa: float | None
-    quadratic_kappa: float | None
-    ordinal_alpha: float | None
-
-
 @dataclass(frozen=True)
-class Agreement:
+class JudgmentAgreement:
     """How labels agree with judgments.
 
     ``coefficients`` are those of the whole scales, by labelling; of several judgments the highest counts.
@@ -87,7 +78,7 @@ class Agreement:
     """
 
     tables: Sequence[AgreementTable]
-    coefficients: Sequence[tuple[str, Coefficients]]
+    coefficients: Sequence[tuple[str, Agreement]]
     passages: int
     queries: int
     ungraded: int
@@ -98,12 +89,11 @@ class Agreement:
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Two graders on the ``common`` passages (or pairs of a passage and an entry) that both graded."""
+    """Two graders on the passages (or pairs of a passage and an entry) that both graded."""
 
     first: str
     second: str
-    common: int
-    coefficients: Coefficients
+    agreement: Agreement
 
 
 @dataclass(frozen=True)
@@ -168,7 +158,7 @@ def agreement(
     rule: LabelRule | None = None,
     same_scale: bool = False,
     seed: int = 0,
-) -> Agreement:
+) -> JudgmentAgreement:
     """Predicted labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
 
     κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
@@ -201,7 +191,7 @@ def agreement(
             )
         tables += [_table(passages, labelling, layout, seed) for layout in chosen]
     queries = len({passage.query_id for passage in passages})
-    return Agreement(
+    return JudgmentAgreement(
         tables,
         _of_whole_scales(passages, labellings),
         len(passages),
@@ -276,21 +266,12 @@ def _two_by_two(
 
 def _of_whole_scales(
     passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
-) -> list[tuple[str, Coefficients]]:
+) -> list[tuple[str, Agreement]]:
     judged = [max(passage.judgments) for passage in passages]
     return [
-        (str(labelling), _coefficients([labelling(passage.ratings) for passage in passages], judged))
+        (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
         for labelling in labellings
     ]
-
-
-def _coefficients(first: Sequence[int], second: Sequence[int]) -> Coefficients:
-    return Coefficients(
-        cohen_kappa(confusion(first, second)),
-        weighted_kappa(first, second, power=1),
-        weighted_kappa(first, second),
-        krippendorff_alpha(zip(first, second, strict=True), "ordinal"),
-    )
 
 
 def graders(
@@ -317,7 +298,7 @@ def graders(
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
         ours, theirs = ([labels[grader][unit] for unit in common] for grader in (first, second))
-        pairs.append(GraderPair(first, second, len(common), _coefficients(ours, theirs)))
+        pairs.append(GraderPair(first, second, coefficients(ours, theirs)))
     units: dict[tuple[str, ...], list[int]] = {}
     for of_grader in labels.values():
         for unit, label in of_grader.items():
