@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
 
@@ -34,6 +34,11 @@ LEGACY_PROMPT_CLASS = "QuestionPromptWithChoices"
 
 HUMAN = "human:"
 """What the "model" of a person's ratings starts with; the person's name follows."""
+
+
+def is_human(model: str | None) -> bool:
+    """Whether the "model" of a set of grades is a person."""
+    return model is not None and model.startswith(HUMAN)
 
 
 class Record(BaseModel):
@@ -69,7 +74,114 @@ class PassageData(Record):
     rankings: list[RankingEntry] = []
 
 
-class SelfRating(Record):
+# The file has two decoders: the pydantic models of this module, and the structs with fewer fields of
+# `exam_pp.store.passages.structs`. Classes named `...Rules` hold what both derive from their fields.
+
+
+class RatingRules:
+    """Derived values of the rating of one question or nugget."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        question_id: str | None
+        nugget_id: str | None
+        self_rating: int
+        probabilities: Sequence[float] | None
+
+    @property
+    def entry_id(self) -> str:
+        """The question or nugget id."""
+        return self.question_id or self.nugget_id or ""
+
+    @property
+    def kind(self) -> Literal["question", "nugget"]:
+        """``"question"`` or ``"nugget"``."""
+        return "question" if self.question_id else "nugget"
+
+
+class RubricRules:
+    """Derived values of the grades that one model with one prompt gave a passage, for many bank entries."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        correct: Sequence[str]
+        wrong: Sequence[str]
+        prompt_type: str | None
+        self_ratings: Sequence[RatingRules] | None
+        assignments: Sequence[AssignmentView] | None
+
+    @property
+    def kind(self) -> str | None:
+        """``question``, ``nugget`` or ``direct``; None where the file does not say."""
+        if self.prompt_type is not None:
+            return "direct" if self.prompt_type == "direct_grading" else self.prompt_type
+        return self.self_ratings[0].kind if self.self_ratings else None
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the prompt gave ratings (else entries are only correct or wrong)."""
+        return self.self_ratings is not None
+
+    def entry_ratings(self) -> dict[str, int]:
+        """Entry id to rating; without self-ratings, 1 for correct and 0 for wrong entries."""
+        if self.self_ratings is not None:
+            return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
+        return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
+
+    def graded_ids(self) -> set[str]:
+        """The entries that were answered: they have a rating, or are correct or wrong."""
+        return {*self.correct, *self.wrong, *self.entry_ratings()}
+
+    def distributions(self) -> dict[str, Sequence[float]]:
+        """Entry id to the probabilities of the grades 0, 1, 2 ..., of the entries that have them."""
+        return {r.entry_id: r.probabilities for r in self.self_ratings or () if r.probabilities is not None}
+
+    def nugget_labels(self) -> list[tuple[str, str]] | None:
+        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
+        if self.assignments is None:
+            return None
+        return [(item.nugget_id, item.assignment) for item in self.assignments]
+
+
+class DirectRules:
+    """Derived values of a relevance label that a model gave the passage as a whole."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        correct: bool
+        self_ratings: int | None
+        error: dict[str, Any] | None
+        probabilities: Sequence[float] | None
+
+    @property
+    def kind(self) -> Literal["direct"]:
+        """``"direct"``."""
+        return "direct"
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the grade has a level beyond yes and no."""
+        return self.self_ratings is not None
+
+    def entry_ratings(self) -> dict[str, int]:
+        """The grade as the rating of the single entry ``"direct"``; nothing if it failed."""
+        if self.self_ratings is not None:
+            return {DIRECT_ID: self.self_ratings}
+        return {} if self.error else {DIRECT_ID: int(self.correct)}
+
+    def graded_ids(self) -> set[str]:
+        """``"direct"``, unless the grade failed."""
+        return set(self.entry_ratings())
+
+    def distributions(self) -> dict[str, Sequence[float]]:
+        """The probabilities of the single entry ``"direct"``, if there are any."""
+        return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
+
+    def nugget_labels(self) -> None:
+        """A direct grade assigns no nuggets."""
+
+
+class SelfRating(RatingRules, Record):
     """The rating of one question or nugget.
 
     The soft grade is ``probabilities`` (of the grades 0, 1, 2 ...), with their ``expected`` grade and the
@@ -83,11 +195,6 @@ class SelfRating(Record):
     margin: float | None = None
     probabilities: list[float] | None = None
     source: RatingSource | None = None
-
-    @property
-    def entry_id(self) -> str:
-        """The question or nugget id."""
-        return self.question_id or self.nugget_id or ""
 
 
 class NuggetAssignment(Record):
@@ -121,7 +228,7 @@ class _GradesOfOneModel(Record):
         return None if value is None else str(value)
 
 
-class RubricGrades(_GradesOfOneModel):
+class RubricGrades(RubricRules, _GradesOfOneModel):
     """The grades that one model with one prompt gave a passage, for many bank entries.
 
     ``assignments`` are the labels of nuggets where the passage is an answer; ratings of 2, 1 and 0 stand
@@ -136,31 +243,6 @@ class RubricGrades(_GradesOfOneModel):
     self_ratings: list[SelfRating] | None = None
     assignments: list[NuggetAssignment] | None = None
 
-    @property
-    def is_rated(self) -> bool:
-        """Whether the prompt gave ratings (else entries are only correct or wrong)."""
-        return self.self_ratings is not None
-
-    def entry_ratings(self) -> dict[str, int]:
-        """Entry id to rating; without self-ratings, 1 for correct and 0 for wrong entries."""
-        if self.self_ratings is not None:
-            return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
-        return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
-
-    def distributions(self) -> dict[str, Sequence[float]]:
-        """Entry id to the probabilities of the grades 0, 1, 2 ..., of the entries that have them."""
-        return {r.entry_id: r.probabilities for r in self.self_ratings or [] if r.probabilities is not None}
-
-    def nugget_labels(self) -> list[tuple[str, str]] | None:
-        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
-        if self.assignments is None:
-            return None
-        return [(item.nugget_id, item.assignment) for item in self.assignments]
-
-    def graded_ids(self) -> set[str]:
-        """The entries that were answered: they have a rating, or are correct or wrong."""
-        return {*self.correct, *self.wrong, *self.entry_ratings()}
-
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
         """Why an entry was left ungraded, if it was."""
         if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
@@ -168,7 +250,7 @@ class RubricGrades(_GradesOfOneModel):
         return None
 
 
-class DirectGrade(_GradesOfOneModel):
+class DirectGrade(DirectRules, _GradesOfOneModel):
     """A relevance label that a model gave the passage as a whole.
 
     The soft grade is as in :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability of yes.
@@ -181,28 +263,6 @@ class DirectGrade(_GradesOfOneModel):
     expected: float | None = None
     margin: float | None = None
     probabilities: list[float] | None = None
-
-    @property
-    def is_rated(self) -> bool:
-        """Whether the grade has a level beyond yes and no."""
-        return self.self_ratings is not None
-
-    def entry_ratings(self) -> dict[str, int]:
-        """The grade as the rating of the single entry ``"direct"``; nothing if it failed."""
-        if self.self_ratings is not None:
-            return {DIRECT_ID: self.self_ratings}
-        return {} if self.error else {DIRECT_ID: int(self.correct)}
-
-    def graded_ids(self) -> set[str]:
-        """``"direct"``, unless the grade failed."""
-        return set(self.entry_ratings())
-
-    def distributions(self) -> dict[str, Sequence[float]]:
-        """The probabilities of the single entry ``"direct"``, if there are any."""
-        return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
-
-    def nugget_labels(self) -> None:
-        """A direct grade assigns no nuggets."""
 
 
 class Passage(Record):
@@ -304,6 +364,18 @@ class RankingView(Protocol):
     @property
     def score(self) -> float:
         """Retrieval score, higher is better."""
+
+
+class AssignmentView(Protocol):
+    """A label of a nugget."""
+
+    @property
+    def nugget_id(self) -> str:
+        """The nugget."""
+
+    @property
+    def assignment(self) -> str:
+        """``support``, ``partial_support`` or ``not_support``."""
 
 
 class GradesView(Protocol):

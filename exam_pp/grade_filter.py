@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from exam_pp.data_model import DIRECT_ID, HUMAN, LEGACY_PROMPT_CLASS, GradesView, PassageView
+from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, GradesView, PassageView, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted
@@ -25,7 +25,7 @@ class GradeKey(NamedTuple):
     @property
     def is_person(self) -> bool:
         """Whether a reviewer graded, who rates some pairs, not all."""
-        return self.model.startswith(HUMAN)
+        return is_human(self.model)
 
     @classmethod
     def of(cls, grades: GradesView, asked: GradeFilter | None = None) -> GradeKey:

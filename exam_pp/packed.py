@@ -1,4 +1,4 @@
-"""Many values, of which one is in memory at a time."""
+"""Collections for files larger than memory: values in a temporary file, or made anew for every pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IN_MEMORY = 8 * 2**20
 
 
 class PackedMapping(MutableMapping[str, V]):
-    """A mapping whose values are kept as bytes, in the order in which they were first put.
+    """A mapping that keeps its values as bytes, the larger part in a temporary file.
 
     What is taken out is a copy: a change is kept by putting the value again. Raises :class:`OutputError`
     where the folder for temporary files is full.

@@ -51,6 +51,10 @@ class Registry(Generic[T]):
             del self._lazy[key]
         return self._values[key]
 
+    def find(self, name: str | None) -> T | None:
+        """As :meth:`get`, but None for a name that is not registered."""
+        return self.get(name) if name is not None and name in self else None
+
     def names(self) -> list[str]:
         """All names, sorted, without aliases."""
         self._read_plugins()

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from typing import NamedTuple, overload
 
 ALL_QUERIES = "all"
 """The query id of a mean over queries, as trec_eval prints it."""
@@ -98,16 +94,3 @@ class RunLine(NamedTuple):
     rank: int
     score: float
     system: str
-
-
-class RunColumns(NamedTuple):
-    """A run as columns: ``passage_ids`` (UTF-8) and ``scores``, one a line, in file order.
-
-    The lines of ``query_ids[i]`` start at ``starts[i]``; a query may come several times.
-    """
-
-    system: str
-    query_ids: list[str]
-    starts: NDArray[np.int64]
-    passage_ids: NDArray[np.bytes_]
-    scores: NDArray[np.float64]

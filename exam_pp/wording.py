@@ -1,8 +1,12 @@
-"""How messages are worded: numbers with their nouns, and nothing that moves the cursor of a terminal."""
+"""Parts of messages: numbers with their nouns, shortened lists, one line without terminal commands."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+LISTED = 5
+"""So many names stand in a message; ``...`` is for the others."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -20,6 +24,11 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 def _ends_in_consonant_y(noun: str) -> bool:
     return noun.endswith("y") and noun[-2:-1] not in "aeiou"
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first five names, and ``...`` for any more."""
+    return separator.join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
 
 
 def in_one_line(text: str) -> str:

@@ -23,7 +23,7 @@ STOREYS = {
     "graders": 3,
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "registry", "stopwords", "wording", "words"), 0),
+    **dict.fromkeys(("errors", "registry", "stopwords", "wording", "stemming"), 0),
 }
 """Imports point down. On storey 2 the parts do not import each other at all."""
 SEPARATE = 2

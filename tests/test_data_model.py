@@ -304,7 +304,7 @@ def test_published_files_are_written_back_as_they_were(shared_data: Path, tmp_pa
     """FLAN-T5-large and GPT-4 grades made by the published implementation."""
     import gzip
 
-    from exam_pp.store.passages.passages import passages_writer, read_passages
+    from exam_pp.store.passages.graded_file import passages_writer, read_passages
 
     for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
         source, copy = shared_data / name, tmp_path / "copy.jsonl.gz"

@@ -14,9 +14,9 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.data_model import parse_line
 from exam_pp.edits import BankEdit, Edits, HumanRating
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import BankLine
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exam_pp import packed
 from exam_pp.errors import OutputError
-from exam_pp.metrics.graded import GradedPassage, GradedQuery
+from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 from exam_pp.packed import Chosen, PackedMapping
 
 numbers = st.integers(-(2**70), 2**70)

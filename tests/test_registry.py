@@ -23,6 +23,12 @@ def test_unknown_names_get_a_suggestion() -> None:
         registry.get("zzz")
 
 
+def test_names_that_may_be_unknown() -> None:
+    registry: Registry[int] = Registry("prompt", "test")
+    registry.add("NuggetSelfRatedPrompt", 1, aliases=("nugget",))
+    assert (registry.find("nugget"), registry.find("zzz"), registry.find(None)) == (1, None, None)
+
+
 def test_lazy_values_are_made_once_and_when_asked_for() -> None:
     made: list[str] = []
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Nugget, Question, TestBank, entry_id
 
 Write = Callable[[str, list[Any]], Path]

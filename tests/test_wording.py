@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.wording import counted, in_one_line
+from exam_pp.wording import counted, in_one_line, listed
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,12 @@ from exam_pp.wording import counted, in_one_line
 )
 def test_numbers_agree_with_their_nouns(count: int, forms: tuple[str, ...], words: str) -> None:
     assert counted(count, *forms) == words
+
+
+def test_long_lists_are_cut() -> None:
+    assert listed([]) == ""
+    assert listed("abcde") == "a, b, c, d, e"
+    assert listed("abcdef", "; ") == "a; b; c; d; e; ..."
 
 
 def test_a_message_is_one_line_and_commands_no_terminal() -> None:

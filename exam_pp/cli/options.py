@@ -224,8 +224,8 @@ def grade_filter(
     from exam_pp.prompts import PROMPTS
 
     also_called: tuple[str, ...] = ()
-    if prompt_class is not None and prompt_class in PROMPTS:
-        prompt_class = PROMPTS.get(prompt_class).name
+    if (prompt := PROMPTS.find(prompt_class)) is not None:
+        prompt_class = prompt.name
         also_called = PROMPTS.aliases(prompt_class)
     return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
 
@@ -236,7 +236,8 @@ def answers_class_option(function: F) -> F:
     def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
         from exam_pp.prompts import PROMPTS
 
-        return PROMPTS.get(value).name if value is not None and value in PROMPTS else value
+        prompt = PROMPTS.find(value)
+        return value if prompt is None else prompt.name
 
     return click.option(
         "--answers-class",

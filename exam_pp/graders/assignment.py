@@ -8,7 +8,7 @@ from typing import Any
 
 from exam_pp.data_model import NuggetAssignment, RubricGrades
 from exam_pp.graders.base import Grading, PassageUnit
-from exam_pp.graders.labelling import MAX_NEW_TOKENS, REPAIRS, label_in_tens, listed
+from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS, as_list, label_in_tens
 from exam_pp.graders.rubric import RubricGrader
 from exam_pp.messages import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT
@@ -44,7 +44,7 @@ class AssignmentGrader(RubricGrader):
 
     def _list_request(self, unit: PassageUnit, nuggets: Sequence[str]) -> Request:
         values = {
-            LIST_SLOT: listed(nuggets),
+            LIST_SLOT: as_list(nuggets),
             "count": str(len(nuggets)),
             "query": unit.query_text,
             CUT_SLOT: unit.text,

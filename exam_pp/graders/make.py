@@ -9,7 +9,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.assignment import AssignmentGrader
 from exam_pp.graders.base import Grader
 from exam_pp.graders.direct import DirectGrader
-from exam_pp.graders.labelling import MAX_NEW_TOKENS, REPAIRS
+from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS
 from exam_pp.graders.rubric import RubricGrader
 from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.prompts.base import Prompt, Unparsed

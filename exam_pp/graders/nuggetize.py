@@ -9,8 +9,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from exam_pp.graders.labelling import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
-from exam_pp.graders.labelling import REPAIRS, label_in_tens, listed
+from exam_pp.graders.listwise import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
+from exam_pp.graders.listwise import REPAIRS, as_list, label_in_tens
 from exam_pp.messages import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
@@ -104,7 +104,7 @@ class Nuggetizer:
             "count": str(self.max_nuggets),
             "query": query,
             CUT_SLOT: "\n\n".join(numbered),
-            LIST_SLOT: listed(nuggets),
+            LIST_SLOT: as_list(nuggets),
             "length": str(len(nuggets)),
         }
         return Request(NUGGET_CREATION.render(values), max_new_tokens=MAX_NEW_TOKENS)
@@ -159,5 +159,5 @@ _FIRST = {"vital": 0, "okay": 1}
 
 
 def _importance(query: str, nuggets: Sequence[str]) -> Request:
-    values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: listed(nuggets)}
+    values = {"count": str(len(nuggets)), "query": query, LIST_SLOT: as_list(nuggets)}
     return Request(NUGGET_IMPORTANCE.render(values), max_new_tokens=MAX_LABEL_TOKENS, pairs=0)

@@ -11,7 +11,7 @@ from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.soft import soft_grade
 from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
-from exam_pp.test_bank import Entry, Question
+from exam_pp.test_bank import Entry
 
 NO_TEXT = "the passage has no text"
 
@@ -95,7 +95,7 @@ class RubricGrader:
 
     def _self_rating(self, entry: Entry, verdict: Verdict, reply: Completion) -> SelfRating:
         values: dict[str, Any] = {"self_rating": verdict.rating}
-        values["question_id" if isinstance(entry, Question) else "nugget_id"] = entry.entry_id
+        values[f"{entry.kind}_id"] = entry.entry_id
         if soft := soft_grade(reply.label_logprobs):
             values |= soft._asdict()
         if verdict.source != "number":

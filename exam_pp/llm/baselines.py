@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from exam_pp.llm.base import Batch
-from exam_pp.llm.batching import batches_in_order
+from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.messages import Completion, Request
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 

@@ -1,4 +1,4 @@
-"""What all local models share: batches by length, a few ahead, halved when the memory does not suffice."""
+"""Base of all local models: batches by length, a few ahead, halved when memory does not suffice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from exam_pp.llm.base import Batch
-from exam_pp.llm.batching import plan_batches
+from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.encoding import Encoded
 from exam_pp.messages import Completion, Request
 

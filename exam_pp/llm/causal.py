@@ -13,8 +13,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
-from exam_pp.llm.encoding import Encoded
-from exam_pp.llm.labels import label_pieces
+from exam_pp.llm.encoding import Encoded, label_pieces
 from exam_pp.messages import Completion, Request
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from exam_pp.llm.conversion import (
     converted,
     opened,
 )
-from exam_pp.llm.encoding import Encoded
-from exam_pp.llm.labels import label_pieces
+from exam_pp.llm.encoding import Encoded, label_pieces
 from exam_pp.messages import Completion, Request
 
 if TYPE_CHECKING:

@@ -128,6 +128,11 @@ class PromptEncoder:
         return ids
 
 
+def label_pieces(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
+    """The token ids of each label of an answer scale alone."""
+    return [tokenizer(label, add_special_tokens=False)["input_ids"] for label in labels]
+
+
 def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     cache[key] = value
     if len(cache) > _CACHED_TEXTS:

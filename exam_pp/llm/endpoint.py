@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from exam_pp import __version__
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
-from exam_pp.llm.batching import batches_in_order
+from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
 from exam_pp.messages import THOUGHT_MARKS, Completion, Request

@@ -33,7 +33,7 @@ from rapidfuzz import fuzz, process
 
 from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
 from exam_pp.messages import Completion, Request
-from exam_pp.words import content_stems, stem, tokens
+from exam_pp.stemming import content_stems, stem, tokens
 
 VERSION = 1
 """Counted up whenever a constant changes, so that files say which rule made them."""

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from exam_pp.metrics.duplicates import near_duplicates
-from exam_pp.metrics.graded import GradedFile, GradedQuery
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.results import ALL_QUERIES
 
 

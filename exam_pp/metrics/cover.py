@@ -9,7 +9,7 @@ from math import fsum
 import numpy as np
 
 from exam_pp.metrics.entry_values import EntryValues, Floats
-from exam_pp.metrics.graded import GradedPassage, GradedQuery
+from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 

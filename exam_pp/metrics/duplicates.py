@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
 
+from exam_pp.stemming import content_stems
 from exam_pp.test_bank import normalised_text
-from exam_pp.words import content_stems
 
 SIMILAR = 0.85
 """Share of common words from which two texts count as nearly the same."""

@@ -9,7 +9,7 @@ from exam_pp.results import Qrel
 
 if TYPE_CHECKING:
     from exam_pp.data_model import QueryView
-    from exam_pp.metrics.graded import GradedPassage, GradedQuery
+    from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 
 Label = Literal["max", "count", "binary"]
 Facets = Literal["title", "facet"]

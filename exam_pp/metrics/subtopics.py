@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import ir_measures
 
 from exam_pp.metrics.gains import RunMatrix
-from exam_pp.metrics.trec import Measure
+from exam_pp.metrics.trec_measures import Measure
 from exam_pp.results import Score, SubtopicQrel
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.graded import GradedQuery
+    from exam_pp.metrics.grade_masks import GradedQuery
 
 PLACEHOLDER = "no-passage-covers-entry-"
 """Start of the id of the passage that stands for those that would cover an entry."""

@@ -11,8 +11,8 @@ from rapidfuzz.distance import Levenshtein
 
 from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable, without_markup
+from exam_pp.stemming import content_stems, tokens
 from exam_pp.test_bank import Entry
-from exam_pp.words import content_stems, tokens
 
 MAX_DISTANCE = 0.2
 """Answers match below this edit distance, as a share of the longer one."""

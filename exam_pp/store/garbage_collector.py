@@ -1,4 +1,4 @@
-"""Python's garbage collector, and when it only costs time."""
+"""Reading without Python's cyclic garbage collector, which makes the leaderboards a quarter slower."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """In this block the garbage collector waits: what is read and scored is many objects and no garbage."""
+    """Disable the collector in this block: decoded files are many objects without cycles, all in use."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.validation import parse_record
+from exam_pp.store.parsing import parse_record
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -46,7 +46,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
 from exam_pp.metrics.cover import Cover
-from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_runs
@@ -56,8 +56,8 @@ from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUEST
 from exam_pp.reports.document import Cell, Report, Table
 from exam_pp.reports.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, TestBank
 
 MODELS = "bundled,lexical,random,constant"

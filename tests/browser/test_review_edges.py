@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric
 

@@ -77,7 +77,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
     ("command", "where", "words"),
     [
         (["grade", "--model", "fake", "--prompt-class", "FagB"],
-         "exam_pp.phases.grading.grade_file.grade_file",
+         "exam_pp.phases.grading.grading_run.grade_file",
          "exam-pp: interrupted: what was answered is kept; start the same command again to continue."),
         (["merge"], "exam_pp.phases.passages.merge.merge_files", "exam-pp: interrupted."),
     ],

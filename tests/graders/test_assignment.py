@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.labelling import WRONG_LENGTH
+from exam_pp.graders.listwise import WRONG_LENGTH
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request

@@ -15,7 +15,7 @@ from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
 from exam_pp.messages import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.words import content_stems, tokens
+from exam_pp.stemming import content_stems, tokens
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
@@ -215,8 +215,8 @@ def test_agreement_with_gpt4_and_people_on_every_fourth_query(shared_data: Path)
     from scipy.stats import spearmanr
 
     from exam_pp.metrics.agreement import area_under_curve
-    from exam_pp.store.banks.banks import read_bank
-    from exam_pp.store.passages.passages import read_passages
+    from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.passages.graded_file import read_passages
 
     folder = shared_data / "dl19-gpt4"
     bank = read_bank(folder / "dl19-gpt4-questions.jsonl.gz")

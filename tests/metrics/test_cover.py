@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.results import OVERALL_SYSTEM, Qrel

@@ -13,9 +13,9 @@ from exam_pp.errors import UnknownNameError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import RunMatrix
-from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels, subtopic_scores
-from exam_pp.metrics.trec import parse_measures
+from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.results import OVERALL_SYSTEM, SubtopicQrel
 from exam_pp.test_bank import BankLine, TestBank
 from tests.conftest import passage, rubric
@@ -39,7 +39,7 @@ def graded(grades: dict[str, dict[str, int]], ranks: dict[str, int]) -> GradedFi
 
 
 def runs(ranks: dict[str, int]) -> RunMatrix:
-    matrix = RunMatrix()
+    matrix = RunMatrix([("q", name) for name in ranks])
     matrix.add("s", {"q": {name: -float(rank) for name, rank in ranks.items()}})
     return matrix
 

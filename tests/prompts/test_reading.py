@@ -205,7 +205,7 @@ def test_a_number_is_in_the_scale_or_nothing(reply: str, max_rating: int) -> Non
 @pytest.mark.integration
 def test_replies_of_flan_t5_large(shared_data: Path) -> None:
     """612 of the 72,630 question ratings of this file are not a digit from 0 to 5; 39 begin with one."""
-    from exam_pp.store.passages.passages import read_passages
+    from exam_pp.store.passages.graded_file import read_passages
 
     total = others = texts = 0
     for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
@@ -223,7 +223,7 @@ def test_replies_of_flan_t5_large(shared_data: Path) -> None:
 
 def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> None:
     """All 72,630 question ratings that the published implementation stored, from its own replies."""
-    from exam_pp.store.passages.passages import read_passages
+    from exam_pp.store.passages.graded_file import read_passages
 
     total = 0
     for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):
@@ -240,7 +240,7 @@ def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> No
 
 @pytest.mark.integration
 def test_counts_of_readings_in_the_documentation(shared_data: Path, repository: Path) -> None:
-    from exam_pp.store.passages.passages import read_passages
+    from exam_pp.store.passages.graded_file import read_passages
 
     counts: Counter[tuple[str, str]] = Counter()
     for query in read_passages(shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"):

@@ -72,7 +72,7 @@ def command(
     that people gave pairs of a passage and an entry (`exam-pp apply-edits`) are compared with those of models
     by `exam-pp analyze graders --per-entry`.
     """
-    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
     from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
     from exam_pp.phases.evaluation.rubric import is_passages

@@ -55,7 +55,7 @@ def command(
     Both may be the same file, with another model or prompt. After an edit of the bank, --bank and
     --bank-after with --labels list the passages whose label the edit changes.
     """
-    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.grading_diff import Grading, diff, diff_report, labels_report
 
     named = {"model": model_after, "prompt_class": prompt_class_after}

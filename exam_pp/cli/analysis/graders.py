@@ -48,7 +48,7 @@ def command(
     Krippendorff's α; a second table has α over all of them. Labels of passages are compared; for
     reviewers who rated some pairs (`exam-pp apply-edits`) compare the pairs, with --per-entry.
     """
-    from exam_pp.metrics.labels import LabelRule
+    from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import graders
 
     if label_rule is not None and per_entry:

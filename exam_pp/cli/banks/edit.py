@@ -90,9 +90,9 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     All of them are applied, or none, and each is recorded in the bank's history. An entry that is
     reworded gets a new id: grading the same passages again asks only what is new.
     """
-    from exam_pp.phases.banks.edit import apply_edits_file
+    from exam_pp.phases.banks.edit import edit_bank
 
-    tell(apply_edits_file(bank, edits, output, force=force).lines())
+    tell(edit_bank(bank, edits, output, force=force).lines())
 
 
 @click.command("split")

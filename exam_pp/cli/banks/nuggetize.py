@@ -73,7 +73,7 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.graders.nuggetize import Nuggetizer
     from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
     from exam_pp.phases.banks.relevant_passages import Relevance
-    from exam_pp.phases.grading.grade_file import GradeFiles
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.signals import STOP
 
     model = take_model_options(options)

@@ -28,7 +28,7 @@ from exam_pp.cli.progress import progress
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
     from exam_pp.phases.grading.grade import GradeOptions
-    from exam_pp.phases.grading.grade_file import GradeFiles
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
 
 NOTHING_TO_ASK = 3
@@ -99,7 +99,7 @@ def command(
     something to ask, 3 if there is nothing.
     """
     from exam_pp.phases.grading.grade import GradeOptions
-    from exam_pp.phases.grading.grade_file import GradeFiles, check_status
+    from exam_pp.phases.grading.grading_run import GradeFiles, check_status
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.sharding import Shard
 
@@ -138,7 +138,7 @@ def _grade(
     files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, status_file: Path | None
 ) -> None:
     from exam_pp.phases.grading.distributed import team_from_environment
-    from exam_pp.phases.grading.grade_file import grade_file
+    from exam_pp.phases.grading.grading_run import grade_file
     from exam_pp.phases.grading.signals import STOP
 
     with STOP.on_sigterm(), team_from_environment() as team:

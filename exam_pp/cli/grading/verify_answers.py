@@ -30,7 +30,7 @@ def command(
     The verified grades are added under QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2: answers that
     match the key by their words, and those that the model calls an equally correct response.
     """
-    from exam_pp.phases.grading.grade_file import GradeFiles
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.signals import STOP
     from exam_pp.phases.grading.verify_answers import verify_answers
 

@@ -35,10 +35,10 @@ def command(
     are applied with `exam-pp bank apply`.
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.review.apply_ratings import apply_edits
+    from exam_pp.phases.review.apply_ratings import apply_ratings
 
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
-    summary = apply_edits(
+    summary = apply_ratings(
         graded, edits, output,
         prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
     )  # fmt: skip

@@ -15,15 +15,15 @@ from exam_pp.metrics.agreement import (
     krippendorff_alpha,
     weighted_kappa,
 )
-from exam_pp.metrics.graded import GradedFile, gather
-from exam_pp.metrics.labels import KthBest, LabelRule
+from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.rubric import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 from exam_pp.wording import counted
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import grader_names
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.sweep import Setting
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
@@ -16,7 +16,7 @@ from exam_pp.reports import plots
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 
 Drawing = tuple[plots.Figure, tuple[float, float]]
 """A figure and its size in inches."""

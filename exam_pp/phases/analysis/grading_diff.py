@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.metrics.labels import KthBest, LabelRule
+from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.phases.evaluation.rubric import PathLike, cover
 from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.wording import counted
 
 Ratings = dict[tuple[str, str], dict[str, int]]

@@ -8,7 +8,7 @@ from exam_pp.phases.analysis.agreement import RatedPassage
 from exam_pp.phases.evaluation.rubric import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
 
 
@@ -42,8 +42,5 @@ def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bo
             for grades in passage.grade_sets()
             if grade_filter.accepts(grades)
         )
-    name = next(names, None)
-    if name is None or name not in PROMPTS:
-        return False
-    prompt = PROMPTS.get(name)
-    return prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating
+    prompt = PROMPTS.find(next(names, None))
+    return prompt is not None and prompt.kind == "direct" and prompt.max_rating == UMBRELA.max_rating

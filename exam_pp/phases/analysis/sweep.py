@@ -11,10 +11,10 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.correlation import Correlation, correlate
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import run_scores
-from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import rubric_qrels
-from exam_pp.metrics.trec import Measure, parse_measures, takes_level
+from exam_pp.metrics.trec_measures import Measure, parse_measures, takes_level
 from exam_pp.metrics.uncertainty import Interval, score_matrices
 from exam_pp.phases.analysis.correlation import (
     FIGURES,
@@ -29,8 +29,8 @@ from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName
 
@@ -152,8 +152,8 @@ def _qrels_boards(
         key: [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)]
         for key, file in files.items()
     }
-    wanted = {line.query_id for lines in labels.values() for line in lines}
-    matrix = read_matrix(runs, wanted, method=method)
+    passages = {(line.query_id, line.passage_id) for lines in labels.values() for line in lines}
+    matrix = read_matrix(runs, passages, method=method)
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     for key, lines in labels.items():
         for score in run_scores(matrix, lines, list(levelled)):

@@ -20,11 +20,11 @@ from exam_pp.metrics.clinic import (
     bank_size_curve,
     entry_health,
 )
-from exam_pp.metrics.graded import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 

@@ -10,12 +10,12 @@ from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.closed_book import ClosedBookGrader
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.grade_file import Advance, FileSummary, GradeFiles, open_journal
+from exam_pp.phases.grading.grading_run import Advance, FileSummary, GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
 from exam_pp.prompts.base import Prompt
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.graded_file import passages_writer
 
 
 def closed_book(

@@ -11,7 +11,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.phases.banks.edit import HISTORY, records_of
 from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, TestBank
 from exam_pp.wording import counted

@@ -10,7 +10,7 @@ from typing import Any
 from exam_pp.edits import BankEdit, Edits
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.phases.passages.sample import draw
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
@@ -50,7 +50,7 @@ def records_of(line: BankLine, key: str) -> list[Any]:
     return found if isinstance(found, list) else [] if found is None else [found]
 
 
-def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
+def edit_bank(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
     """Write the bank with the edits applied.
 
     All of them, or none: the first edit that does not fit is an error. Raises :class:`DataError`, also for
@@ -60,7 +60,7 @@ def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = Fal
     given = read_edits(edits)
     if given.bank and not force:
         check_reviewed(given.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
-    lines = apply_edits(read_bank(bank).lines, given, str(edits))
+    lines = edit_lines(read_bank(bank).lines, given, str(edits))
     write_bank(lines, output, inputs=[bank, edits])
     summary = AppliedEdits(ratings=len(given.ratings))
     for edit in given.bank:
@@ -68,7 +68,7 @@ def apply_edits_file(bank: Path, edits: Path, output: Path, *, force: bool = Fal
     return summary
 
 
-def apply_edits(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> list[BankLine]:
+def edit_lines(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> list[BankLine]:
     """The bank lines after the edits, with a record of each in the ``info.history`` of its line.
 
     An entry that is reworded gets the id of its new words, so that only it is graded anew; later edits

@@ -13,11 +13,11 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.grade_file import GradeFiles, open_journal
+from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, drive
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS, PUBLISHED_COUNT
-from exam_pp.store.banks.banks import write_bank
+from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.test_bank import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text

@@ -16,12 +16,12 @@ from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import bank_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
-from exam_pp.phases.grading.grade_file import GradeFiles, check_lists, open_journal
+from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, drive
 from exam_pp.prompts.nuggets import NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
-from exam_pp.store.banks.banks import write_bank
+from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 from exam_pp.wording import counted

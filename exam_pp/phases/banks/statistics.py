@@ -15,7 +15,7 @@ from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
 from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
 from exam_pp.wording import counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.test_bank import TestBank
 
 

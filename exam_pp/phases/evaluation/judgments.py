@@ -16,7 +16,7 @@ def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Face
     With ``facets="facet"``, those of a passages file are of the judged facets (``query/facet``).
     """
     if is_passages(source):
-        from exam_pp.store.passages.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+        from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
 
         found = judgment_qrels(read_passages_for_metrics(source), facets)
     else:

@@ -134,7 +134,7 @@ def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
 
     A line is measure, query and value, separated by tabs; the means of a system follow its ``runid``.
     """
-    from exam_pp.metrics.trec import trec_eval_names  # noqa: PLC0415 - slow to import
+    from exam_pp.metrics.trec_measures import trec_eval_names  # noqa: PLC0415 - slow to import
 
     means = standings(evaluation.scores)
     names = trec_eval_names(list(dict.fromkeys(row.metric for row in means)))

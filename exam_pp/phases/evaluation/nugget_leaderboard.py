@@ -20,7 +20,7 @@ from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.interchange.nugget_metrics import nugget_metrics
 from exam_pp.store.trec.run_types import read_run_types
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 TITLE = "Nugget scores"
 _DECIMALS = 4
@@ -322,5 +322,5 @@ def _about(rows: Iterable[Standing], metrics: Sequence[str]) -> Iterator[str]:
         if count < most[metric]
     }
     if short:
-        listed = "; ".join(list(short.values())[:5]) + ("; ..." if len(short) > 5 else "")
-        yield f"Not over the same queries: {listed}. Such a mean is over its own queries alone."
+        systems = listed(list(short.values()), "; ")
+        yield f"Not over the same queries: {systems}. Such a mean is over its own queries alone."

@@ -21,8 +21,8 @@ from exam_pp.metrics.nuggets import (
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.results import Score, Scores
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
@@ -158,8 +158,8 @@ def assigned_labels(grades: GradesView) -> list[tuple[str, str | None]] | None:
             for nugget_id, label in pairs
             if is_label(label) or times[nugget_id] > 1
         ]
-    name = grades.prompt_class
-    if name is None or name not in PROMPTS or PROMPTS.get(name).kind != "assignment":
+    prompt = PROMPTS.find(grades.prompt_class)
+    if prompt is None or prompt.kind != "assignment":
         return None
     return [(entry, _LABELS[rating]) for entry, rating in grades.entry_ratings().items() if rating in _LABELS]
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from exam_pp.errors import SelectionError
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
-from exam_pp.wording import counted
+from exam_pp.wording import LISTED, counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.entry_values import EntryValues
 
 PathLike = str | Path
-
-_LISTED = 5
 
 
 @dataclass
@@ -53,8 +51,7 @@ def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> N
 
 def some(names: Sequence[str], one: str, many: str) -> str:
     """``3 queries (a, b, c)``, with the first few names."""
-    listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{counted(len(names), one, many)} ({listed})"
+    return f"{counted(len(names), one, many)} ({listed(names)})"
 
 
 def returned_nothing(missing: Mapping[str, Sequence[str]]) -> list[str]:
@@ -63,7 +60,7 @@ def returned_nothing(missing: Mapping[str, Sequence[str]]) -> list[str]:
     for system, query_ids in missing.items():
         if query_ids:
             groups.setdefault(tuple(query_ids), []).append(system)
-    if len(groups) > _LISTED:
+    if len(groups) > LISTED:
         systems = [system for group in groups.values() for system in group]
         words = some(systems, "system", "systems")
         return [f"Nothing returned for some queries, scored as an empty ranking there: {words}."]

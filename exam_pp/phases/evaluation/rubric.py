@@ -16,7 +16,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
-from exam_pp.metrics.graded import GradedQuery
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
 from exam_pp.packed import Remade
 from exam_pp.phases.evaluation.facets import entries_of_facets

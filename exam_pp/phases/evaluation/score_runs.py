@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -13,11 +11,10 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
-from exam_pp.metrics.trec import parse_measures
+from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
-from exam_pp.results import Qrel, RunColumns, SubtopicQrel
+from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.trec.run_columns import read_run_columns
 from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
 
 _HOLE = "\x01 not in the file "
@@ -44,7 +41,7 @@ def score_runs(
     """
     scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
-    matrix = read_matrix(runs, query_ids, method=method)
+    matrix = read_matrix(runs, scorer.passages, method=method)
     evaluation = scorer(matrix)
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
@@ -69,7 +66,7 @@ def score_rankings(
     the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
     cannot be used, for a file without rankings, and for ranks beyond 100,000.
     """
-    from exam_pp.store.passages.passages import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
 
     # What stands at an empty place is not known: it is no passage that could be graded.
     known = None if ungraded is None else replace(ungraded(), otherwise={})
@@ -90,7 +87,7 @@ def score_rankings(
                     of_system.setdefault(target, []).append(place)
     if not ranked:
         raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
-    matrix = RunMatrix()
+    matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
@@ -141,6 +138,12 @@ class _Scorer:
     def query_ids(self) -> list[str]:
         return list(dict.fromkeys(label.query_id for label in self._labels))
 
+    @property
+    def passages(self) -> set[tuple[str, str]]:
+        """All that may get a label, as (query id, passage id)."""
+        labelled = {(label.query_id, label.passage_id) for label in self._labels}
+        return labelled.union(self._ungraded.labels) if self._ungraded else labelled
+
     def __call__(self, matrix: RunMatrix) -> Evaluation:
         check_names(systems=matrix.systems)
         if self._subtopics:
@@ -166,20 +169,19 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
     return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
 
 
-def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName = "stem") -> RunMatrix:
-    """Every system of a folder of run files (or of one file), with its results for these queries.
+def read_matrix(
+    runs: PathLike, passages: Collection[tuple[str, str]], *, method: MethodName = "stem"
+) -> RunMatrix:
+    """Every system of a folder of run files (or of one file), with its results for the queries of passages.
 
-    Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    ``passages`` are the (query id, passage id) that may get a label. Raises
+    :class:`~exam_pp.errors.DataError` for files that cannot be used.
     """
-    wanted = set(query_ids)
+    wanted = {query_id for query_id, _ in passages}
     origin: dict[str, Path] = {}
-    matrix = RunMatrix()
+    matrix = RunMatrix(passages)
     warn_of_left_out_runs(runs)
-    for path, columns in _read_ahead(run_files(runs), method):
-        if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
-            origin[columns.system] = path
-            continue
-        # Not a plain file, or a passage twice: line by line, which says what is wrong where.
+    for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
             raise DataError("holds no results.", file=str(path))
@@ -191,16 +193,3 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
             origin[system] = path
             matrix.add(system, {query_id: places for query_id, places in run.items() if query_id in wanted})
     return matrix
-
-
-def _read_ahead(paths: Iterable[Path], method: MethodName) -> Iterator[tuple[Path, RunColumns | None]]:
-    """The runs in order; while one is looked at, another thread reads the next, which numpy lets it."""
-    waiting: deque[tuple[Path, Future[RunColumns | None]]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        for path in paths:
-            waiting.append((path, reader.submit(read_run_columns, path, method=method)))
-            if len(waiting) > 1:
-                first, columns = waiting.popleft()
-                yield first, columns.result()
-        for last, columns in waiting:
-            yield last, columns.result()

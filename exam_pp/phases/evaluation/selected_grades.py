@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from exam_pp.data_model import QueryView
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.metrics.graded import GradedFile, GradedQuery, gather
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.packed import Chosen
 from exam_pp.phases.evaluation.result import PathLike, some
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import TestBank
 
@@ -102,8 +102,8 @@ def default_min_grade(selector: GradeSelector) -> int:
 
 def _scale_of(selector: GradeSelector) -> int | None:
     """The highest grade of the prompt's scale; None for a prompt that is not ours."""
-    name = selector.key.prompt_class
-    return PROMPTS.get(name).max_rating if name in PROMPTS else None
+    prompt = PROMPTS.find(selector.key.prompt_class)
+    return None if prompt is None else prompt.max_rating
 
 
 def _query_notes(

@@ -10,14 +10,13 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.wording import LISTED, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.entry_values import EntryValues
     from exam_pp.metrics.uncertainty import ScoreMatrix
 
 Resampled = Literal["queries", "nested"]
-
-_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,8 @@ def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
     note = "Bounds: the score if everything ungraded that counts had the worst grade, and the best."
     hanging = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if hanging:
-        note += f" The place of systems marked with ? could depend on it: {', '.join(hanging[:_LISTED])}"
-        note += ", ..." if len(hanging) > _LISTED else "."
+        note += f" The place of systems marked with ? could depend on it: {listed(hanging)}"
+        note += "" if len(hanging) > LISTED else "."
     return note
 
 

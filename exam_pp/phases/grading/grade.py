@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView
 from exam_pp.graders.base import Grader, PassageUnit
-from exam_pp.graders.labelling import REPAIRS
+from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
 from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,

@@ -17,7 +17,7 @@ from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grading_jobs
-from exam_pp.phases.grading.grade_file import (
+from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
     check_lists,
@@ -146,7 +146,7 @@ def plan_grading(
     shard: Shard | None = None,
     probe_seconds: float = PROBE_SECONDS,
 ) -> Plan:
-    """Count what :func:`exam_pp.phases.grading.grade_file.grade_file` would ask, and time a sample of it.
+    """Count what :func:`exam_pp.phases.grading.grading_run.grade_file` would ask, and time a sample of it.
 
     Nothing is written (the replies of the sample are kept for a moment where the system has its temporary
     files, as keeping them is part of the time). Requests of later rounds, for graders that ask in several,

@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.store.files import read_text
-from exam_pp.store.validation import data_error
+from exam_pp.store.parsing import data_error
 
 
 def read_prompt(path: Path) -> Prompt:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import HUMAN, DirectGrade, RubricGrades
+from exam_pp.data_model import DirectGrade, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
-from exam_pp.phases.grading.grade_file import check_answer_keys
+from exam_pp.phases.grading.grading_run import check_answer_keys
 from exam_pp.phases.grading.scheduler import AnyGrades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import Unparsed
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 from exam_pp.test_bank import Entry, TestBank
@@ -104,9 +104,9 @@ class Rereader:
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
-        prompt = self.prompts.get(name) or (PROMPTS.get(name) if name in PROMPTS else None)
+        prompt = self.prompts.get(name) or PROMPTS.find(name)
         reason = None
-        if (grades.model or "").startswith(HUMAN):
+        if is_human(grades.model):
             reason = "they are a person's"
         elif prompt is None:
             reason = "the prompt is not known (is it in a --prompt-file?)"

@@ -10,10 +10,10 @@ from typing import Any
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.graders.verification import AnswerVerifier, answers_of
+from exam_pp.graders.answer_verification import AnswerVerifier, answers_of
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.grade_file import (
+from exam_pp.phases.grading.grading_run import (
     Advance,
     FileSummary,
     GradeFiles,
@@ -22,9 +22,9 @@ from exam_pp.phases.grading.grade_file import (
 )
 from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
 from exam_pp.prompts import ANSWER_VERIFICATION
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.test_bank import Entry, TestBank
 
 

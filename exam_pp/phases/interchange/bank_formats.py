@@ -16,7 +16,7 @@ from exam_pp.errors import DataError
 from exam_pp.phases.banks.edit import add_history
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.store.banks.bank_csv import Row, read_bank_csv, row_of, unused_cells
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.interchange.autojudge import read_autojudge
 from exam_pp.store.interchange.genq import read_genq

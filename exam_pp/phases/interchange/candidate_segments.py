@@ -16,7 +16,7 @@ from exam_pp.store.interchange.candidates import (
     read_candidates,
 )
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries, write_queries
 from exam_pp.store.trec.runs import method_of
 from exam_pp.wording import counted

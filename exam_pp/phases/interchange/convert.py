@@ -27,7 +27,7 @@ from exam_pp.phases.interchange.losses import Losses
 from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.interchange.kinds import kind_of
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, run_files
 

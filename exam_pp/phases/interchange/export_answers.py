@@ -12,7 +12,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.interchange.dropped_fields import passage_losses
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.store.files import atomic_output, check_output
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat, answer_line
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import read_queries

@@ -17,11 +17,11 @@ from exam_pp.phases.evaluation.nugget_scores import (
     labels_in_order,
 )
 from exam_pp.phases.interchange.losses import Losses
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.interchange.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import Entry
 from exam_pp.wording import counted
 

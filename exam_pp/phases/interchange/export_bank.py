@@ -10,7 +10,7 @@ from exam_pp.phases.interchange.bank_formats import ConvertedBank
 from exam_pp.phases.interchange.formats import banks as _registered  # noqa: F401 - its formats are looked up by name
 from exam_pp.phases.interchange.formats.base import FORMATS, Target
 from exam_pp.phases.interchange.losses import Losses
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 
 ExportFormat = Literal["csv", "nuggetizer", "autojudge"]

@@ -10,7 +10,7 @@ from exam_pp.data_model import QueryView
 from exam_pp.errors import DataError
 from exam_pp.results import RunLine
 from exam_pp.store.files import folder_output, safe_name
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import write_run
 
 

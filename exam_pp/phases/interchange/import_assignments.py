@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import (
-    HUMAN,
     NuggetAssignment,
     Passage,
     PassageData,
@@ -18,20 +17,21 @@ from exam_pp.data_model import (
     RankingEntry,
     RubricGrades,
     SelfRating,
+    is_human,
 )
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.interchange.nugget_assignments import AssignmentLine, read_assignments
 from exam_pp.store.interchange.nuggetizer import bank_line
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
@@ -103,10 +103,9 @@ class AssignmentSummary:
         answers, systems = counted(self.answers, "answer"), len(self.systems)
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
-            labels = ", ".join(f"{label!r}" for label, _ in self.ungraded.most_common(5))
-            more = ", ..." if len(self.ungraded) > 5 else ""
+            labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
             are = counted(self.ungraded.total(), "label is", "labels are")
-            yield f"{are} none of the three, and ungraded: {labels}{more}"
+            yield f"{are} none of the three, and ungraded: {labels}"
         if self.foreign:
             are = counted(len(self.foreign), "nugget is", "nuggets are")
             yield f"{are} not in the bank, by query and text: the labels stay."
@@ -230,7 +229,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
 def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
     ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
     correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
-    source = {"source": "human"} if grader.startswith(HUMAN) else {}
+    source = {"source": "human"} if is_human(grader) else {}
     return {
         "model": grader,
         "model_options": {},

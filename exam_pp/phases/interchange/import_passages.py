@@ -15,12 +15,12 @@ from exam_pp.phases.interchange.answer_units import Unit, answer_passages, note_
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer, read_answers
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs
 from exam_pp.store.trec.texts import read_texts
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
@@ -213,8 +213,7 @@ class _Pool:
         texts = read_texts(path, wanted) if path else {}
         missing = sorted(wanted - texts.keys())
         if missing:
-            first = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-            found = f"{len(missing)} of {len(wanted)} pooled passages have no text ({first})"
+            found = f"{len(missing)} of {len(wanted)} pooled passages have no text ({listed(missing)})"
             if not skip_missing:
                 raise DataError(
                     f"{found}; name a file that holds them with --texts, or drop them with "

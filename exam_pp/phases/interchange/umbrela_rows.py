@@ -16,9 +16,9 @@ from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.interchange.umbrela import JudgeRow, read_judge_rows
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.wording import counted
+from exam_pp.wording import counted, listed
 
 DEFAULT_MODEL = "umbrela"
 
@@ -61,7 +61,7 @@ class JudgeSummary:
 
 def _lines(numbers: Sequence[int]) -> str:
     words = "line" if len(numbers) == 1 else "lines"
-    return f"{words} {', '.join(map(str, numbers[:5]))}{', ...' if len(numbers) > 5 else ''}"
+    return f"{words} {listed([str(number) for number in numbers])}"
 
 
 def import_judge_rows(

@@ -14,7 +14,7 @@ from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_json import RawJson, canonical, joined, list_of
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.wording import counted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import HUMAN
+from exam_pp.data_model import is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -90,7 +90,7 @@ class _Stripper:
 
     def grades(self, grades: RawGrades) -> RawGrades | None:
         unwanted = self.unwanted
-        if unwanted.human and (grades.view.model or "").startswith(HUMAN):
+        if unwanted.human and is_human(grades.view.model):
             self.dropped["sets of grades by people"] += 1
             return None
         if unwanted.grades is not None and unwanted.grades.accepts(grades.view):

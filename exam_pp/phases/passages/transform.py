@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.store.passages.passages import passages_writer
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.wording import counted
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades, is_human
 from exam_pp.edits import Edits, HumanRating
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
@@ -16,10 +16,10 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted
@@ -56,7 +56,7 @@ class AppliedRatings:
             yield f"{are} applied with `exam-pp bank apply`."
 
 
-def apply_edits(
+def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
     output: Path,
@@ -171,7 +171,7 @@ class _Survey:
         """Whether the rated entry is a question or a nugget, as far as the grades and the bank tell."""
         pair = (rating.query_id, rating.entry_id)
         found = {
-            _kind(_known_prompt(name), self.samples[name], self)
+            _kind(PROMPTS.find(name), self.samples[name], self)
             for name, entries in self.classes.items()
             if pair in entries
         }
@@ -207,7 +207,7 @@ def _rated_class(
                 f"--prompt-class ({listed})."
             )
         asked = names[0]
-    prompt = prompts.get(asked) or _known_prompt(asked)
+    prompt = prompts.get(asked) or PROMPTS.find(asked)
     name = asked if prompt is None else prompt.name
     sample = known.samples.get(name)
     if prompt is None and sample is None:
@@ -222,16 +222,10 @@ def _rated_class(
     )
 
 
-def _known_prompt(name: str) -> Prompt | None:
-    return PROMPTS.get(name) if name in PROMPTS else None
-
-
 def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, known: _Survey) -> EntryKind:
     if prompt is not None and prompt.entry_kind is not None:
         return prompt.entry_kind
-    if isinstance(sample, RubricGrades) and any(rating.nugget_id for rating in sample.self_ratings or ()):
-        return "nugget"
-    nuggets = known.kinds == {"nugget"} if sample is None else sample.prompt_type == "nugget"
+    nuggets = known.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
     return "nugget" if nuggets else "question"
 
 
@@ -302,7 +296,7 @@ def _compare(
     models = [
         grades.entry_ratings()
         for grades in passage.grade_sets()
-        if rated.holds(grades) and not (grades.model or "").startswith(HUMAN)
+        if rated.holds(grades) and not is_human(grades.model)
     ]
     for rating in given:
         others = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
@@ -18,10 +18,10 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.review import QueryTable, render_page
 from exam_pp.reports.review.table import Cell, cells_of
 from exam_pp.reports.verification.checked import extracted_answers
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
 from exam_pp.store.files import is_stream
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -188,7 +188,7 @@ def _prompt_class(
 
 
 def _known_prompt(name: str, prompts: Mapping[str, Prompt]) -> Prompt | None:
-    return prompts.get(name) or (PROMPTS.get(name) if name in PROMPTS else None)
+    return prompts.get(name) or PROMPTS.find(name)
 
 
 def _check(graded: str | Path, bank: str | Path | None, material: _Material, options: ReviewOptions) -> None:
@@ -229,7 +229,7 @@ def _head(
 
 def _people_last(graders: Sequence[str]) -> list[str]:
     """The first grader is the one whose grades are shown first: a model, where there is one."""
-    return sorted(graders, key=lambda name: name.startswith(HUMAN))
+    return sorted(graders, key=is_human)
 
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _leaderboards(
     only_these = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
     for place, grader in enumerate(head["graders"]):
         counts = [query["graders"][place]["ratings"] for query in head["queries"]]
-        if grader.startswith(HUMAN) or not any(map(sum, counts)):
+        if is_human(grader) or not any(map(sum, counts)):
             continue
         only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])
         evaluation = cover(

@@ -28,8 +28,8 @@ from exam_pp.reports.verification.checked import (
     entries_of,
     in_bank_order,
 )
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -149,8 +149,8 @@ class _Reading:
             return self.shown.min_grade
         if not self.selector.rated:
             return 1
-        name = self.selector.key.prompt_class
-        top = rating_scale(PROMPTS.get(name))[-1].rating if name in PROMPTS else DEFAULT_MIN_GRADE
+        prompt = PROMPTS.find(self.selector.key.prompt_class)
+        top = DEFAULT_MIN_GRADE if prompt is None else rating_scale(prompt)[-1].rating
         return min(DEFAULT_MIN_GRADE, top)
 
     def check(self, bank_file: str | Path | None) -> None:
@@ -189,7 +189,8 @@ class _Reading:
 @lru_cache(maxsize=10_000)
 def _read_again(prompt_class: str | None, reply: str) -> Reading | None:
     """How a known prompt reads the reply by its default rule."""
-    if prompt_class is None or prompt_class not in PROMPTS:
+    prompt = PROMPTS.find(prompt_class)
+    if prompt is None:
         return None
-    verdict = PROMPTS.get(prompt_class).parse(reply, None, "default")
+    verdict = prompt.parse(reply, None, "default")
     return Reading(verdict.rating, UNGRADED if verdict.rating is None else verdict.source)

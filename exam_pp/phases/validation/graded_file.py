@@ -18,7 +18,6 @@ from exam_pp.data_model import (
     Passage,
     QueryPassages,
     RankingEntry,
-    RubricGrades,
     parse_line,
 )
 from exam_pp.errors import DataError
@@ -28,9 +27,9 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import Place, check_ranks
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages.passages import parse_query, passage_field
+from exam_pp.store.parsing import sentence
+from exam_pp.store.passages.graded_file import parse_query, passage_field
 from exam_pp.store.passages.raw_json import repeated_key
-from exam_pp.store.validation import sentence
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 
@@ -286,13 +285,5 @@ def _asked(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
     asked: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
     for grades in passage.rubric_grades or ():
         failed = grades.errors.keys() if isinstance(grades.errors, dict) else ()
-        asked[GradeKey.of(grades), _kind(grades)] |= {*grades.entry_ratings(), *failed}
+        asked[GradeKey.of(grades), grades.kind] |= {*grades.entry_ratings(), *failed}
     return asked
-
-
-def _kind(grades: RubricGrades) -> str | None:
-    """Question or nugget, where the file says."""
-    if grades.prompt_type is not None:
-        return grades.prompt_type
-    first = grades.self_ratings[0] if grades.self_ratings else None
-    return None if first is None else "question" if first.question_id else "nugget"

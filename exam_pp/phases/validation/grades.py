@@ -21,7 +21,7 @@ _SOFT_TOLERANCE = 0.01
 
 def check_grades(grades: RubricGrades | DirectGrade, prompt_class: str, where: str, note: Note) -> None:
     """Note what is wrong with a set of grades of a prompt, by itself."""
-    prompt = PROMPTS.get(prompt_class) if prompt_class in PROMPTS else None
+    prompt = PROMPTS.find(prompt_class)
     most = None if prompt is None else _highest(prompt)
     if isinstance(grades, RubricGrades):
         _check_lists(grades, where, note)
@@ -97,7 +97,7 @@ def _check_kind(grades: RubricGrades, prompt: Prompt | None, where: str, note: N
     if kind is not None and kind not in get_args(PromptKind):
         note("prompt-type", where, f"{kind!r} is none of {', '.join(get_args(PromptKind))}")
     elif kind in ("question", "nugget"):
-        others = {"question" if rating.question_id else "nugget" for rating in grades.self_ratings or ()}
+        others = {rating.kind for rating in grades.self_ratings or ()}
         for other in others - {kind}:
             note("prompt-type", where, f"the prompt type is {kind}, but there are ratings of {other}s")
     if prompt is not None and prompt.is_rated and not grades.is_rated and grades.graded_ids():

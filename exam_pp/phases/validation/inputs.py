@@ -19,7 +19,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.rankings import Place, check_ranks
 from exam_pp.results import RunLine
 from exam_pp.store.banks.bank_csv import read_bank_csv
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.csv_cells import Cells, Layout, read_cells
 from exam_pp.store.files import atomic_output, is_stream, read_bytes, read_lines
@@ -46,13 +46,13 @@ from exam_pp.store.interchange.ragelo_games import GAMES, games_of, read_game_li
 from exam_pp.store.interchange.squad import read_squad
 from exam_pp.store.interchange.tqa import read_tqa
 from exam_pp.store.interchange.umbrela import read_judge_rows
+from exam_pp.store.parsing import parse_json, sentence
 from exam_pp.store.passages.raw_json import repeated_key
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import method_of, read_qrels, read_run, run_files, warn_of_left_out_runs
 from exam_pp.store.trec.score_rows import read_score_rows
-from exam_pp.store.validation import parse_json, sentence
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted
 

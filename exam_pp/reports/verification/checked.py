@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from exam_pp.data_model import (
     DIRECT_ID,
-    HUMAN,
     LEGACY_PROMPT_CLASS,
     DirectGrade,
     Passage,
     RubricGrades,
+    is_human,
 )
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.test_bank import Entry
@@ -264,7 +264,7 @@ def extracted_answers(passage: Passage, model: str | None, answers_class: str | 
     People rate and do not extract: beside their ratings stand the answers of any model.
     """
     found: dict[str, tuple[str, str]] = {}
-    by_person = (model or "").startswith(HUMAN)
+    by_person = is_human(model)
     for grades in passage.rubric_grades or ():
         prompt_class = grades.prompt_class or LEGACY_PROMPT_CLASS
         if (grades.model != model and not by_person) or (

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from exam_pp.edits import FORMAT, Edits, canonical_sha256
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines, read_text, write_text
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 
 
 def read_edits(path: str | Path) -> Edits:

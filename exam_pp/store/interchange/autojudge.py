@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_text
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 FORMAT = "v3"

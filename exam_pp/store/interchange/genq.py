@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exam_pp.data_model import Record
 from exam_pp.store.files import read_text, write_text
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, Entry, Question, entry_id
 
 _NUMBER = re.compile(r"^\s*\d+[.)]\s*")

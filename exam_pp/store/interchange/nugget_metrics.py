@@ -15,7 +15,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_lines
-from exam_pp.store.validation import parse_record
+from exam_pp.store.parsing import parse_record
 
 # In the order of the tool's files; our names are those of the paper.
 NAMES = {

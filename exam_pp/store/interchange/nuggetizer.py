@@ -9,7 +9,7 @@ from pydantic import Field
 
 from exam_pp.data_model import Id, Record
 from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.validation import parse_record
+from exam_pp.store.parsing import parse_record
 from exam_pp.test_bank import BankLine, Nugget, entry_id
 
 

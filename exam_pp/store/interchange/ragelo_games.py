@@ -16,7 +16,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.store.csv_cells import Cells, Layout
 from exam_pp.store.json_lines import read_records
-from exam_pp.store.validation import data_error
+from exam_pp.store.parsing import data_error
 
 Verdict = Literal["A", "B", "C"]
 COLUMNS = ("qid", "agent_a", "agent_b", "raw_answer", "answer", "relevance")

@@ -29,8 +29,8 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
-from exam_pp.store.passages.fields import PassageFields
-from exam_pp.store.passages.passages import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.parsing import data_error
+from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
 from exam_pp.store.passages.raw_json import (
     Change,
     RawJson,
@@ -43,19 +43,13 @@ from exam_pp.store.passages.raw_json import (
     record_of,
     text_of,
 )
-from exam_pp.store.validation import data_error
+from exam_pp.store.passages.structs import PassageFields, PassageHead
 
 AnyGrades = RubricGrades | DirectGrade
 
-
-class _Head(msgspec.Struct, gc=False, frozen=True):
-    paragraph_id: str | int
-    text: str
-
-
 _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
 _ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is read as its digits
-_HEAD = msgspec.json.Decoder(_Head)
+_HEAD = msgspec.json.Decoder(PassageHead)
 _VIEW = msgspec.json.Decoder(PassageFields)
 _KINDS: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
 """The keys of a passage under which sets of grades stand, in the order of ``grade_sets``."""
@@ -98,7 +92,7 @@ def _read(line: _Line) -> RawQuery:
         query_id = str(_ID.decode(raw_id))
         heads = [(raw, _HEAD.decode(raw)) for raw in raw_passages]
         passages = [
-            RawPassage(line, position, raw, str(head.paragraph_id), head.text)
+            RawPassage(line, position, raw, str(head.passage_id), head.text)
             for position, (raw, head) in enumerate(heads)
         ]
         return RawQuery(query_id, passages, _Original(line.data, raw_id, tuple(passages)))

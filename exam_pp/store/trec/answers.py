@@ -17,7 +17,7 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.store.files import atomic_output, read_text_lines, write_text
+from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.topics import parse_topics
-from exam_pp.store.validation import parse_json, parse_record
 
 IRDS = "irds:"
 """What a name of ir_datasets starts with, in place of a file."""

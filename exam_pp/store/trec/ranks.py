@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from exam_pp.errors import DataError
+from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.separated import cells_of, check_name
+from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.trec_eval import is_number
-from exam_pp.store.validation import parse_json
 
 
 def read_ranks(path: str | Path) -> dict[str, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from exam_pp.errors import DataError
+from exam_pp.store.delimited import cells_of
 from exam_pp.store.files import read_text_lines
-from exam_pp.store.separated import cells_of
 
 _HEADERS = ("run_id", "run id", "run", "system", "runtag")
 

@@ -11,8 +11,8 @@ from pydantic import FiniteFloat
 from exam_pp.data_model import Id, Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.parsing import parse_record
 from exam_pp.store.trec.scores import once
-from exam_pp.store.validation import parse_record
 
 
 class ScoreRow(Record):

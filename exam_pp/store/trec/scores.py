@@ -12,10 +12,10 @@ from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.delimited import cells_of, check_name
 from exam_pp.store.files import read_text, read_text_lines, write_text
-from exam_pp.store.separated import cells_of, check_name
+from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
-from exam_pp.store.validation import parse_json
 
 _LONG = ("system", "query", "measure", "value")
 # Trailing rows of the published nine-column board.

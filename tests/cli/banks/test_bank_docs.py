@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 
 
 def test_commands(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

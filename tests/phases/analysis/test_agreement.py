@@ -12,7 +12,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.labels import LabelRule
+from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.phases.analysis.agreement import RatedPassage, agreement, graders, rated_passages
 from exam_pp.phases.analysis.published_agreement import layouts
 from exam_pp.phases.analysis.qrels_agreement import on_the_scale_of_judgments

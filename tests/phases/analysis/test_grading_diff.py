@@ -13,7 +13,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.labels import LabelRule
+from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.phases.analysis.grading_diff import Grading, LabelChange, diff, diff_report
 from exam_pp.reports.document import Paragraph, Report, Table
 from tests.conftest import passage, rubric

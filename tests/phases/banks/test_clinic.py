@@ -20,9 +20,9 @@ from exam_pp.messages import Request
 from exam_pp.phases.banks.clinic import ClinicOptions, Examination, examine, proposed_edits
 from exam_pp.phases.banks.clinic_report import clinic_report
 from exam_pp.reports.document import Table
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 
 WriteLines = Callable[[str, list[Any]], Path]

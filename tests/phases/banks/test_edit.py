@@ -17,14 +17,14 @@ from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.compare import differences
-from exam_pp.phases.banks.edit import apply_edits, split_bank
+from exam_pp.phases.banks.edit import edit_lines, split_bank
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.passages import passages_writer, read_passages
 from exam_pp.test_bank import BankLine, TestBank, entry_id
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -36,7 +36,7 @@ def edits(*bank: dict[str, Any], **keys: Any) -> Edits:
 
 
 def edited(bank: Path, *changes: dict[str, Any]) -> list[BankLine]:
-    return apply_edits(read_bank(bank).lines, edits(*changes))
+    return edit_lines(read_bank(bank).lines, edits(*changes))
 
 
 def test_every_operation(tiny_bank: Path) -> None:
@@ -75,7 +75,7 @@ def test_every_operation(tiny_bank: Path) -> None:
 def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
     lines = read_bank(tiny_bank).lines
     lines[0].info = {"gpt_model": "gpt-4", "history": [{"op": "remove", "id": "old"}]}
-    line = apply_edits(lines, edits({"op": "remove", "id": "q1/b"}))[0]
+    line = edit_lines(lines, edits({"op": "remove", "id": "q1/b"}))[0]
     assert line.info["gpt_model"] == "gpt-4"
     assert [record["id"] for record in line.info["history"]] == ["old", "q1/b"]
     assert len(lines[0].items) == 2, "the input stays as it is"
@@ -106,7 +106,7 @@ def test_words_that_come_back(tiny_bank: Path) -> None:
 def test_a_history_of_another_tool(tiny_bank: Path, before: Any, after: list[Any]) -> None:
     lines = read_bank(tiny_bank).lines
     lines = [line.model_copy(update={"info": {"history": before}}) for line in lines]
-    line, _ = apply_edits(lines, edits({"op": "remove", "id": "q1/b"}))
+    line, _ = edit_lines(lines, edits({"op": "remove", "id": "q1/b"}))
     assert [*after, line.info["history"][-1]] == line.info["history"]
     assert not differences(TestBank.from_lines(lines), TestBank.from_lines(lines))
 
@@ -296,9 +296,9 @@ def test_merging_tells_what_other_banks_say_of_an_entry(
 
 def test_words_that_changed_twice_are_one_difference() -> None:
     old = bank_of({"q": 1})
-    once = apply_edits(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
+    once = edit_lines(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
     key = once[0].items[0].entry_id
-    twice = apply_edits(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
+    twice = edit_lines(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
     (found,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
     assert (found.change, found.before, found.after) == ("reworded", "text 0?", "Twice?")
 

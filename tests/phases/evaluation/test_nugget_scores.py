@@ -19,7 +19,7 @@ from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.results import Score
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.score_rows import read_score_rows
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, assigned, bank_line

@@ -24,8 +24,8 @@ from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import UMBRELA
 from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.results import Qrel
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.passages import passages_writer, read_passages
 from exam_pp.store.trec.runs import read_qrels
 from exam_pp.test_bank import TestBank
 from tests.conftest import passage

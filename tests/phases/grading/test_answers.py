@@ -16,11 +16,11 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions
-from exam_pp.phases.grading.grade_file import FileSummary, GradeFiles, grade_file
+from exam_pp.phases.grading.grading_run import FileSummary, GradeFiles, grade_file
 from exam_pp.phases.grading.reread import reread
 from exam_pp.phases.grading.verify_answers import verify_answers
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 
 WriteLines = Callable[[str, list[Any]], Path]
 KEY = "QuestionCompleteConcisePromptWithAnswerKey2"
@@ -65,7 +65,7 @@ def answering(replies: dict[str, str]) -> FakeLLM:
 @pytest.fixture
 def graded(passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     output = tmp_path / "graded.jsonl"
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: answering(REPLIES))
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: answering(REPLIES))
     options = GradeOptions(prompts=[PROMPTS.get(KEY)])
     grade_file(GradeFiles(passages, output, bank), ModelOptions("fake"), options)
     return output
@@ -191,7 +191,7 @@ def test_answers_of_several_prompts_need_a_choice(
     passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = tmp_path / "both.jsonl"
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: answering(REPLIES))
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: answering(REPLIES))
     other = "QuestionCompleteConciseUnanswerablePromptWithChoices"
     prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
     grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))

@@ -17,9 +17,9 @@ from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.passages.passages import read_passages, read_passages_for_metrics
 from exam_pp.test_bank import TestBank
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -110,7 +110,7 @@ def test_questions_and_direct_prompts_in_one_pass(
         loaded.append(FakeLLM())
         return loaded[-1]
 
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", load)
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
     output = tmp_path / "out.jsonl"
     main(["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "fake",
           "--prompt-class", RATING, "--prompt-class", "Thom", "--prompt-class", "Sun"])  # fmt: skip
@@ -123,7 +123,7 @@ def test_questions_and_direct_prompts_in_one_pass(
 
 
 def test_what_the_file_answers_is_not_asked_again(tiny_passages: Path, tmp_path: Path) -> None:
-    from exam_pp.store.passages.passages import passages_writer
+    from exam_pp.store.passages.graded_file import passages_writer
 
     first = tmp_path / "first.jsonl"
     queries, _ = run(tiny_passages, FakeLLM(lambda r: "Yes" if "p1" in r.text else "hm"), "FagB")

@@ -18,14 +18,14 @@ from exam_pp.llm.backends import BACKENDS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Part, Request
-from exam_pp.phases.grading import grade_file as grade_file_module
+from exam_pp.phases.grading import grading_run as grade_file_module
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
-from exam_pp.phases.grading.grade_file import GradeFiles, grade_file
+from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path
-from exam_pp.store.passages.passages import read_passages
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -117,7 +117,7 @@ def test_answers_of_another_revision_are_kept_and_told(
             return self.made
 
     def graded(source: Path, output: str, regrade: bool = False, **made: Any) -> tuple[int, list[str]]:
-        monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: Revision(**made))
+        monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: Revision(**made))
         files = GradeFiles(source, tmp_path / output, tiny_bank)
         summary = grade_file(
             files, ModelOptions("fake"), GradeOptions([PROMPTS.get(RATING)], regrade=regrade)
@@ -171,7 +171,7 @@ def test_ungraded_pairs_are_asked_by_the_next_run(
     first = tmp_path / "first.jsonl"
     broken = FakeLLM(lambda request: Completion(error="broken"))
     queries, _ = run(tiny_passages, tiny_bank, broken)
-    from exam_pp.store.passages.passages import passages_writer
+    from exam_pp.store.passages.graded_file import passages_writer
 
     with passages_writer(first) as writer:
         for query in queries:
@@ -298,13 +298,13 @@ def test_an_interrupted_run_continues_with_the_same_output(
     files = GradeFiles(passages, output, tiny_bank)
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     llm = Dies(after)
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: llm)
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: llm)
     with pytest.raises(KeyboardInterrupt):
         grade_file(files, ModelOptions("fake"), options)
     assert not output.exists()
     assert journal_path(output).exists()
     second = FakeLLM()
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: second)
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: second)
     grade_file(files, ModelOptions("fake"), options)
     assert output.read_bytes() == whole.read_bytes()
     assert second.calls == 65 - after // 16 * 16  # 60 + 5 distinct prompts, less the finished batches
@@ -393,7 +393,7 @@ def test_an_error_keeps_the_journal_if_it_holds_anything(
 
     texts = [{"paragraph_id": f"p{i}", "text": f"This text number {i} was written."} for i in range(30)]
     passages, output = write_jsonl("many.jsonl", [["q1", texts]]), tmp_path / "out.jsonl"
-    monkeypatch.setattr("exam_pp.phases.grading.grade_file.load_llm", lambda _options: Fails(after))
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: Fails(after))
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     with pytest.raises(ModelError, match="has gone"):
         grade_file(GradeFiles(passages, output, tiny_bank), ModelOptions("fake"), options)

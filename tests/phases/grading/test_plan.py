@@ -12,7 +12,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grade import GradeOptions
-from exam_pp.phases.grading.grade_file import GradeFiles
+from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.plan import plan_grading
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.passages.journal import Journal, journal_path

@@ -20,8 +20,8 @@ from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import FORMATS, Conversion, conversion_table, convert
 from exam_pp.reports.document import Table
 from exam_pp.results import Qrel, RunLine, Score
-from exam_pp.store.banks.banks import read_bank, write_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.trec.queries import Facet, Query, read_queries, write_query_lines

@@ -12,7 +12,7 @@ import pytest
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Qrel, RunLine
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.runs import read_qrels, write_qrels, write_run
 from exam_pp.store.trec.score_rows import read_score_rows

@@ -22,7 +22,7 @@ from exam_pp.store.interchange.kinds import kind_of
 from exam_pp.store.interchange.open_rag_eval import GENERATIONS, generations_of
 from exam_pp.store.interchange.ragelo_games import Game, GameAnswer, read_game_lines
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answer_lines import write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows

@@ -10,7 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.interchange.bank_formats import import_texts
 from exam_pp.phases.interchange.export_bank import ExportFormat, export_bank
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.phases.interchange.import_bank import import_bank
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 
 
 def choices(*texts: str) -> dict[str, Any]:

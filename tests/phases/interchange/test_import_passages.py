@@ -14,7 +14,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 
 Write = Callable[[str, list[Any]], Path]
 

@@ -22,8 +22,8 @@ from exam_pp.phases.interchange.export_assignments import export_assignments
 from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.interchange.umbrela_rows import export_judge_rows, import_judge_rows
-from exam_pp.store.banks.banks import read_bank
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat
 from exam_pp.store.trec.answers import read_answers
 from tests.conftest import passage

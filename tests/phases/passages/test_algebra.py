@@ -23,7 +23,7 @@ from exam_pp.phases.passages.rename import Renaming, rename_file
 from exam_pp.phases.passages.sample import SampleOptions, sample_file
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
 from exam_pp.phases.passages.strip import Unwanted, strip_file
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 
 # Values are texts of JSON, since Python's json module does not keep how a number was spelt.
 

@@ -16,10 +16,10 @@ from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.analysis.agreement import graders
-from exam_pp.phases.review.apply_ratings import apply_edits
+from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.reports.document import Table
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import PASSAGES, passage, rubric
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -49,7 +49,7 @@ def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None
         rating("007", "p3", "007/a", 2),
     )  # fmt: skip
     output = tmp_path / "out.jsonl"
-    summary = apply_edits(tiny_passages, [edits], output)
+    summary = apply_ratings(tiny_passages, [edits], output)
 
     first, second = lines_of(output)
     assert first[1][0]["exam_grades"][1] == {
@@ -76,16 +76,16 @@ def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None
 def test_applied_twice_is_applied_once(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2, comment="short"))
     once, again, twice = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "twice"))
-    apply_edits(tiny_passages, [edits], once)
-    apply_edits(tiny_passages, [edits], again)
-    apply_edits(once, [edits], twice, force=True)
+    apply_ratings(tiny_passages, [edits], once)
+    apply_ratings(tiny_passages, [edits], again)
+    apply_ratings(once, [edits], twice, force=True)
     assert once.read_bytes() == again.read_bytes() == twice.read_bytes()
 
 
 def test_a_passage_that_the_file_has_twice_is_rated_once(write_jsonl: WriteLines, tmp_path: Path) -> None:
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 1})])]]] * 2)
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
-    apply_edits(graded, [edits], tmp_path / "out.jsonl")
+    apply_ratings(graded, [edits], tmp_path / "out.jsonl")
     assert [len(line[1][0]["exam_grades"]) for line in lines_of(tmp_path / "out.jsonl")] == [2, 1]
 
 
@@ -94,7 +94,7 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
     extracted = rubric({"q/a": 1}, prompt_info={"prompt_class": "Extraction"}, self_ratings=None)
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[extracted, rubric({"q/a": 1})])]]])
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
-    assert apply_edits(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
+    assert apply_ratings(graded, [edits], tmp_path / "out.jsonl").prompt_class == RATED
 
 
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
@@ -108,7 +108,7 @@ def test_what_the_model_failed_on_is_rated(write_jsonl: WriteLines, tmp_path: Pa
     """An entry that has only errors is an entry of the file, without a bank."""
     failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
-    apply_edits(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
+    apply_ratings(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
     (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
     assert person["self_ratings"] == [{"question_id": "q/b", "self_rating": 4, "source": "human"}]
 
@@ -118,7 +118,7 @@ def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path
     answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[answered])]]])
     given = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
-    apply_edits(graded, [edits_file(tmp_path, graded, *given)], tmp_path / "out.jsonl")
+    apply_ratings(graded, [edits_file(tmp_path, graded, *given)], tmp_path / "out.jsonl")
     (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
     assert (person["correctAnswered"], person["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
     assert person["relevance_label"] == 2
@@ -133,7 +133,7 @@ def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_pa
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 4), rating("q1", "p1", "q1/b", 1), name="two.json"
     )
     same = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
-    summary = apply_edits(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
+    summary = apply_ratings(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [given["self_rating"] for given in grades["self_ratings"]] == [4, 1]
     assert "2 times a person gave two ratings of a passage for one entry: the later one counts." in [
@@ -151,8 +151,8 @@ def test_later_ratings_of_the_same_person_replace_earlier_ones(tiny_passages: Pa
     other = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 1), name="third.json", reviewer="bo"
     )
-    apply_edits(tiny_passages, [first], tmp_path / "one.jsonl")
-    apply_edits(tmp_path / "one.jsonl", [second, other], tmp_path / "two.jsonl", force=True)
+    apply_ratings(tiny_passages, [first], tmp_path / "one.jsonl")
+    apply_ratings(tmp_path / "one.jsonl", [second, other], tmp_path / "two.jsonl", force=True)
 
     model, ana, bo = lines_of(tmp_path / "two.jsonl")[0][1][0]["exam_grades"]
     assert model == PASSAGES[0][1][0]["exam_grades"][0]
@@ -200,7 +200,7 @@ def test_edits_that_do_not_fit(
 ) -> None:
     edits = edits_file(tmp_path, tiny_passages, *given, **keys)
     with pytest.raises(ExamError) as caught:
-        apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl")
+        apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl")
     assert words in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -210,7 +210,7 @@ def test_inputs_stay(tiny_passages: Path, tmp_path: Path) -> None:
     for path in (tiny_passages, edits):
         before = path.read_bytes()
         with pytest.raises(OutputError, match="also an input"):
-            apply_edits(tiny_passages, [edits], path)
+            apply_ratings(tiny_passages, [edits], path)
         assert path.read_bytes() == before
 
 
@@ -222,16 +222,16 @@ def test_the_prompt_class_must_be_clear(write_jsonl: WriteLines, tmp_path: Path)
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 1))
     output = tmp_path / "out.jsonl"
     with pytest.raises(SelectionError, match=f"choose one with --prompt-class \\(Mine, {RATED}\\)"):
-        apply_edits(graded, [edits], output)
-    assert apply_edits(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
+        apply_ratings(graded, [edits], output)
+    assert apply_ratings(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
     only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))
-    assert apply_edits(graded, [only_one], output).prompt_class == RATED
+    assert apply_ratings(graded, [only_one], output).prompt_class == RATED
     # A prompt that is not known has the scale that its grades show.
     beyond = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
     with pytest.raises(DataError, match=r"not on the scale of Mine \(0, 1\)"):
-        apply_edits(graded, [beyond], output, prompt_class="Mine")
+        apply_ratings(graded, [beyond], output, prompt_class="Mine")
     with pytest.raises(ExamError, match="No prompt named 'Yours'"):
-        apply_edits(graded, [only_one], output, prompt_class="Yours")
+        apply_ratings(graded, [only_one], output, prompt_class="Yours")
 
 
 def test_ratings_from_scratch(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -242,8 +242,8 @@ def test_ratings_from_scratch(write_jsonl: WriteLines, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, graded, rating("q", "run/q", "q/n", 1))
     output = tmp_path / "out.jsonl"
     with pytest.raises(DataError, match="name --bank if they are not graded yet"):
-        apply_edits(graded, [edits], output, prompt_class="NuggetAssignment")
-    apply_edits(graded, [edits], output, prompt_class="NuggetAssignment", bank=bank)
+        apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment")
+    apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment", bank=bank)
     (grades,) = lines_of(output)[0][1][0]["exam_grades"]
     assert grades["assignments"] == [{"nugget_id": "q/n", "assignment": "partial_support"}]
     assert grades["self_ratings"] == [{"nugget_id": "q/n", "self_rating": 1, "source": "human"}]
@@ -257,7 +257,7 @@ def test_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> None:
     }  # fmt: skip
     graded = write_jsonl("g.jsonl", [["q", [passage("p", grades=[model])]]])
     edits = edits_file(tmp_path, graded, rating("q", "p", "direct", 0, comment="off topic"))
-    apply_edits(graded, [edits], tmp_path / "out.jsonl")
+    apply_ratings(graded, [edits], tmp_path / "out.jsonl")
     (query,) = read_passages(tmp_path / "out.jsonl")
     grades = query.passages[0].direct_grades
     assert grades is not None
@@ -274,7 +274,7 @@ def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) 
         rating("q1", "p1", "q1/b", 0), rating("q1", "p2", "q1/a", 1), rating("007", "p3", "007/a", 2),
     )  # fmt: skip
     output = tmp_path / "out.jsonl"
-    apply_edits(tiny_passages, [edits], output)
+    apply_ratings(tiny_passages, [edits], output)
     table = graders(output, per_entry=True).blocks[0]
     assert isinstance(table, Table)
     ((first, second, pairs, kappa, *_),) = table.rows
@@ -310,8 +310,8 @@ def test_round_trip(
     edits = edits_file(folder, graded, *ratings)
     assert read_edits(edits).ratings == Edits.model_validate({"format": FORMAT, "ratings": ratings}).ratings
 
-    apply_edits(graded, [edits], folder / "one.jsonl")
-    apply_edits(folder / "one.jsonl", [edits], folder / "two.jsonl", force=True)
+    apply_ratings(graded, [edits], folder / "one.jsonl")
+    apply_ratings(folder / "one.jsonl", [edits], folder / "two.jsonl", force=True)
     assert (folder / "one.jsonl").read_bytes() == (folder / "two.jsonl").read_bytes()
     (query,) = read_passages(folder / "one.jsonl")
     found = {
@@ -339,7 +339,7 @@ def test_the_prompt_class_rates_what_was_rated(
 ) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", key, 2))
     with pytest.raises(DataError) as caught:
-        apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl", prompt_class=prompt_class)
+        apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", prompt_class=prompt_class)
     assert str(caught.value).startswith(f"{edits}, ratings: {key} of q1")
     assert words in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
@@ -349,10 +349,10 @@ def test_a_rating_beside_the_scale_names_the_file_that_has_it(tiny_passages: Pat
     good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
     odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
     with pytest.raises(DataError, match=r"odd\.json, ratings: the rating 7 of"):
-        apply_edits(tiny_passages, [good, odd], tmp_path / "out.jsonl")
+        apply_ratings(tiny_passages, [good, odd], tmp_path / "out.jsonl")
 
 
 def test_names_of_reviewers_are_one_line(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), reviewer=" ana\nmaria ")
-    summary = apply_edits(tiny_passages, [edits], tmp_path / "out.jsonl")
+    summary = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl")
     assert list(summary.ratings) == ["human:ana maria"]

@@ -13,7 +13,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.review.apply_ratings import apply_edits
+from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_page import ReviewOptions, review_page
 from exam_pp.prompts import PROMPTS
@@ -296,5 +296,5 @@ def test_lone_surrogates_of_web_text(tmp_path: Path, tiny_bank: Path) -> None:
         "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 2}],
     }  # fmt: skip
     (tmp_path / "edits.json").write_text(json.dumps(edits), encoding="utf-8")
-    apply_edits(graded, [tmp_path / "edits.json"], tmp_path / "people.jsonl")
+    apply_ratings(graded, [tmp_path / "edits.json"], tmp_path / "people.jsonl")
     assert "human:ana" in (tmp_path / "people.jsonl").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from exam_pp.reports.verification.sample import Sample
 from exam_pp.reports.verification.spurious import Spurious
 from exam_pp.reports.verification.uncovered import Uncovered
 from exam_pp.reports.verification.unparsed import Unparsed
-from exam_pp.store.passages.passages import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from tests.conftest import passage, rubric
 
 Write = Callable[[str, list[Any]], Path]

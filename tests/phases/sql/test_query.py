@@ -32,9 +32,9 @@ from exam_pp.phases.sql.query import (
     query_result,
 )
 from exam_pp.phases.sql.query_examples import EXAMPLES
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.duck import Limits
 
 LIMITS = Limits("500MB", 2)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exam_pp.cli.main import main
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.interchange.autojudge import read_autojudge, write_autojudge
 from exam_pp.store.interchange.genq import read_genq, write_genq
 from exam_pp.store.interchange.nugget_metrics import read_nugget_metrics

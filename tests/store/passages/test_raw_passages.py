@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import RubricGrades, parse_line
 from exam_pp.errors import DataError
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.raw_passages import RawGrades, RawQuery, read_raw_passages
 from tests.conftest import passage, rubric
-from tests.store.passages.test_passages import outcome, seen, view
+from tests.store.passages.test_graded_file import outcome, seen, view
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from exam_pp.data_model import DirectGrade, Passage, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.store.passages.passages import read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.rows import GradedRows
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, Row, TableName
 from tests.conftest import PASSAGES, passage, rubric
+from tests.store.passages.test_graded_file import damage
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]
@@ -122,6 +123,16 @@ def test_rows_say_what_the_objects_say(values: list[Any]) -> None:
             tuple(row[name] for name in columns) for row in tables["ratings"] if row["rating"] is not None
         ]
         assert sorted((*row[:2], str(row[2]), *row[3:]) for row in rated) == expected
+
+
+@given(lines, st.data())
+def test_sql_accepts_and_refuses_the_lines_that_the_full_reader_does(line: Any, data: st.DataObject) -> None:
+    damage(line, data, {"paragraph", "exam_ratio", "comments"})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "graded.jsonl"
+        path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        full, tables = outcome(read_passages, path), outcome(rows_of, path)
+    assert (tables if isinstance(tables, str) else None) == (full if isinstance(full, str) else None)
 
 
 def test_columns_of_a_rated_passage(write_jsonl: Write) -> None:

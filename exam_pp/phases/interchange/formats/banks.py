@@ -12,7 +12,7 @@ from exam_pp.phases.interchange.dropped_fields import CHANGED_TEXTS, bank_losses
 from exam_pp.phases.interchange.formats.base import Source, Target, add_format, reading
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.store.banks.bank_csv import write_bank_csv
-from exam_pp.store.banks.banks import read_bank, write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import is_stream
 from exam_pp.store.interchange.autojudge import KEPT as AUTOJUDGE
 from exam_pp.store.interchange.autojudge import read_autojudge, write_autojudge

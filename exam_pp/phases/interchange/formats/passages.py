@@ -8,7 +8,7 @@ from exam_pp.data_model import QueryPassages
 from exam_pp.phases.interchange.dropped_fields import used
 from exam_pp.phases.interchange.formats.base import Target, add_format, reading
 from exam_pp.store.interchange.squad import read_squad
-from exam_pp.store.passages.passages import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 
 
 def _write_passages(queries: Iterable[QueryPassages], target: Target) -> None:

@@ -13,9 +13,9 @@ from exam_pp.phases.interchange.dropped_fields import uncounted, used
 from exam_pp.phases.interchange.formats.base import Source, Target, add_format, reading
 from exam_pp.phases.interchange.losses import Losses
 from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.delimited import check_name
 from exam_pp.store.files import is_stream, write_text
 from exam_pp.store.interchange.autojudge_eval import Order, read_evaluation, write_evaluation
-from exam_pp.store.separated import check_name
 from exam_pp.store.trec.ranks import read_ranks, side_cells, write_ranks
 from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
 from exam_pp.store.trec.scores import side_values, write_scores

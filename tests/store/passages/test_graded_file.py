@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import PassageView, QueryView
 from exam_pp.errors import DataError, ExamError
-from exam_pp.store.passages.passages import passages_writer, read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import passages_writer, read_passages, read_passages_for_metrics
 from tests.conftest import passage, rubric
 from tests.test_data_model import lines
 
@@ -67,31 +67,38 @@ def test_readers_agree_on_random_files(values: list[Any]) -> None:
     assert isinstance(agreed, list) or "two different texts" in agreed
 
 
-def _slots(value: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) of a JSON value that a reader for metrics looks at."""
-    unread = {
-        "paragraph", "answers", "llm_options", "llm_response_errors", "llm_response_error", "answer",
-        "exam_ratio", "relevance_label", "tokens_cut", "margin", "source", "prompt_info", "citations",
-    }  # fmt: skip
+UNREAD = frozenset({
+    "paragraph", "answers", "llm_response_errors", "llm_response_error", "answer", "exam_ratio",
+    "relevance_label", "tokens_cut", "margin", "source", "prompt_info", "citations", "llm_options",
+})  # fmt: skip
+"""Keys that a reader for metrics does not look at."""
+
+
+def _slots(value: Any, unread: Collection[str]) -> list[tuple[Any, Any]]:
+    """Every (container, key) of a JSON value that a reader looks at."""
     slots: list[tuple[Any, Any]] = []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         if key not in unread and not str(key).startswith("x-"):
-            slots += [(value, key), *_slots(inner)]
+            slots += [(value, key), *_slots(inner, unread)]
     return slots
 
 
-@given(lines, st.data())
-def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject) -> None:
-    """One place of a good line is damaged: both readers say the same."""
-    slots = _slots(line)
-    container, key = data.draw(st.sampled_from(slots))
+def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
+    """Remove or replace one value of a line that a reader looks at."""
+    container, key = data.draw(st.sampled_from(_slots(line, unread)))
     if isinstance(container, dict) and data.draw(st.booleans()):
         del container[key]
     else:
         container[key] = data.draw(
             st.sampled_from([None, True, 7, -1, 2.5, "word", "3", "", [], {}, ["a"], {"a": 1}, 2**70])
         )
+
+
+@given(lines, st.data())
+def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject) -> None:
+    """One place of a good line is damaged: both readers say the same."""
+    damage(line, data, UNREAD)
     assert_agreement([line])
 
 

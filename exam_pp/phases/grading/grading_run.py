@@ -1,4 +1,4 @@
-"""Grading from file to file: journal, atomic output, and the closing summary."""
+"""A grading run from file to file: journal, atomic output, and the closing summary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
-from exam_pp.store.banks.banks import read_bank
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
+from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
-from exam_pp.store.passages.passages import Line, passages_writer
 from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import TestBank

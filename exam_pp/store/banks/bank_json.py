@@ -1,4 +1,4 @@
-"""Reading and writing test banks."""
+"""Reading and writing test banks as JSON lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.validation import data_error, parse_json
+from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.test_bank import BankLine, QueryBank, TestBank
 from exam_pp.wording import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exam_pp.data_model import RubricGrades
-from exam_pp.graders.verification import AnswerVerifier, answers_of
+from exam_pp.graders.answer_verification import AnswerVerifier, answers_of
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.scheduler import Answerer, drive
 from exam_pp.prompts import ANSWER_VERIFICATION

@@ -1,4 +1,4 @@
-"""pydantic's errors as one sentence with a field, for files of one JSON object a line."""
+"""Parsing JSON into pydantic models, with errors of one sentence that name file, line and field."""
 
 from __future__ import annotations
 

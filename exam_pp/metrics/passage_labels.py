@@ -1,4 +1,4 @@
-"""From the ratings of a passage to its one label: the k-th best rating, or a rule."""
+"""Relevance labels of passages, made of their ratings: the k-th best rating, or a rule."""
 
 from __future__ import annotations
 

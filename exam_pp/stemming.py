@@ -1,4 +1,4 @@
-"""The words of a text as tokens and stems: for comparing answers, and for the lexical grader."""
+"""Tokens and Porter stems of a text, for comparing answers and for the lexical grader."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.fields import PassageFields, QueryFields
-from exam_pp.store.validation import sentence
+from exam_pp.store.parsing import sentence
+from exam_pp.store.passages.structs import PassageFields, QueryFields
 
 log = logging.getLogger(__name__)
 

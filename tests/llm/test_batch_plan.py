@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.llm.batching import MAX_BATCH_SIZE, plan_batches
+from exam_pp.llm.batch_plan import MAX_BATCH_SIZE, plan_batches
 
 LENGTHS = st.lists(st.integers(1, 600), max_size=400)
 

@@ -1,4 +1,4 @@
-"""Verifying extracted answers: a second pass asks a model about those that the words do not match."""
+"""Answer verification: a model is asked about extracted answers that match no gold answer by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of tables, by tabs or commas."""
+"""Cells of delimited text (TSV, CSV), line by line."""
 
 from __future__ import annotations
 

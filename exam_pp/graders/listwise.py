@@ -1,4 +1,4 @@
-"""Labels for a list of nuggets: ten a call, asked again where the reply is no list of that many labels."""
+"""Listwise nugget labels: ten nuggets a call, asked again if the reply is not a list of that many labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_NEW_TOKENS = 256
 """Room for ten labels: a label takes about six tokens with its quotes."""
 
 
-def listed(texts: Sequence[str]) -> str:
+def as_list(texts: Sequence[str]) -> str:
     """Texts as a list that is JSON and Python."""
     return json.dumps(list(texts), ensure_ascii=False)
 

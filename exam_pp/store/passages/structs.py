@@ -1,0 +1,165 @@
+"""The fast decoder of graded passages: structs with the fields that a reader needs, decoded with msgspec.
+
+Three sizes: the head of a passage, what metrics read, and what SQL shows. They satisfy the protocols of
+:mod:`exam_pp.data_model`, have the attribute names of its models, and share the rules by which ratings and
+kinds are derived; property tests keep them in agreement with the models. ``gc=False`` keeps the garbage
+collector from walking a million small objects that hold no cycles.
+"""
+
+# ruff: noqa: D101, D102 - the models and protocols say what everything means
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+from msgspec import field
+
+from exam_pp.data_model import DirectRules, RatingRules, RatingSource, RubricRules
+
+
+class PassageHead(msgspec.Struct, gc=False, frozen=True):
+    """A number as an id is read as its digits."""
+
+    passage_id: str | int = field(name="paragraph_id")
+    text: str
+
+
+# What metrics read, and what the format requires.
+
+
+class JudgmentFields(msgspec.Struct, gc=False, frozen=True):
+    passage_id: str = field(name="paragraphId")
+    query_id: str = field(name="query")
+    relevance: int
+    title_query: str = field(name="titleQuery")
+
+
+class RankingFields(msgspec.Struct, gc=False, frozen=True):
+    method: str
+    passage_id: str = field(name="paragraphId")
+    query_id: str = field(name="queryId")
+    rank: int
+    score: float
+
+
+class DataFields(msgspec.Struct, gc=False, frozen=True):
+    judgments: list[JudgmentFields] = []
+    rankings: Sequence[RankingFields] = []
+
+
+class PromptFields(msgspec.Struct, gc=False, frozen=True):
+    prompt_class: str | None = None
+    prompt_hash: str | None = None
+
+
+class RatingFields(RatingRules, msgspec.Struct, gc=False, frozen=True):
+    self_rating: int
+    question_id: str | None = None
+    nugget_id: str | None = None
+    probabilities: list[float] | None = None
+
+
+class AssignmentFields(msgspec.Struct, gc=False, frozen=True):
+    nugget_id: str
+    assignment: str
+
+
+class _GradesFields(msgspec.Struct, gc=False, frozen=True, kw_only=True):
+    model: str | None = field(name="llm", default=None)
+    llm_options: Any = None
+    prompt_info: PromptFields | None = None
+    prompt_type: str | None = None
+
+    @property
+    def model_options(self) -> dict[str, Any] | None:
+        return self.llm_options if isinstance(self.llm_options, dict) else None
+
+    @property
+    def prompt_class(self) -> str | None:
+        return self.prompt_info.prompt_class if self.prompt_info else None
+
+    @property
+    def prompt_hash(self) -> str | None:
+        return self.prompt_info.prompt_hash if self.prompt_info else None
+
+
+class RubricFields(RubricRules, _GradesFields, gc=False, frozen=True, kw_only=True):
+    correct: list[str] = field(name="correctAnswered")
+    wrong: list[str] = field(name="wrongAnswered")
+    self_ratings: Sequence[RatingFields] | None = None
+    assignments: list[AssignmentFields] | None = None
+
+
+class DirectFields(DirectRules, _GradesFields, gc=False, frozen=True, kw_only=True):
+    correct: bool = field(name="correctAnswered")
+    self_ratings: int | None = None
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
+    probabilities: list[float] | None = None
+
+
+class PassageFields(msgspec.Struct, gc=False, frozen=True):
+    passage_id: str = field(name="paragraph_id")
+    text: str
+    data: DataFields = field(name="paragraph_data", default=DataFields())
+    rubric_grades: Sequence[RubricFields] | None = field(name="exam_grades", default=None)
+    direct_grades: Sequence[DirectFields] | None = field(name="grades", default=None)
+
+    @property
+    def judgments(self) -> list[JudgmentFields]:
+        return self.data.judgments
+
+    @property
+    def rankings(self) -> Sequence[RankingFields]:
+        return self.data.rankings
+
+    def grade_sets(self) -> Iterator[RubricFields | DirectFields]:
+        return chain(self.rubric_grades or (), self.direct_grades or ())
+
+
+class QueryFields(msgspec.Struct, gc=False, frozen=True):
+    query_id: str
+    passages: list[PassageFields]
+
+
+# What SQL shows besides: replies, errors, citations. Metrics would take nearly twice as long to read it.
+
+
+class DetailedRanking(RankingFields, gc=False, frozen=True):
+    citations: list[str] | None = None
+
+
+class DetailedData(DataFields, gc=False, frozen=True):
+    rankings: Sequence[DetailedRanking] = []
+
+
+class DetailedRating(RatingFields, gc=False, frozen=True):
+    expected: float | None = None
+    margin: float | None = None
+    source: RatingSource | None = None
+
+
+class DetailedRubric(RubricFields, gc=False, frozen=True, kw_only=True):
+    llm_options: dict[str, Any] | None = None
+    relevance_label: int | None = None
+    tokens_cut: dict[str, int] | None = None
+    answers: list[tuple[str, str]] = []
+    errors: dict[str, Any] | list[Any] | None = field(name="llm_response_errors", default=None)
+    self_ratings: Sequence[DetailedRating] | None = None
+
+
+class DetailedDirect(DirectFields, gc=False, frozen=True, kw_only=True):
+    llm_options: dict[str, Any] | None = None
+    relevance_label: int | None = None
+    tokens_cut: dict[str, int] | None = None
+    answer: str | None = None
+    expected: float | None = None
+    margin: float | None = None
+
+
+class DetailedPassage(PassageFields, gc=False, frozen=True):
+    data: DetailedData = field(name="paragraph_data", default=DetailedData())
+    rubric_grades: Sequence[DetailedRubric] | None = field(name="exam_grades", default=None)
+    direct_grades: Sequence[DetailedDirect] | None = field(name="grades", default=None)
