@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import FORMATS, Content, Format, Source, Target, all_formats, format_of
+from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
 from exam_pp.formats.losses import Losses
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
-from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
@@ -120,24 +119,3 @@ def _write_report(conversion: Conversion, source: Format, losses: Losses, path: 
         "left out": losses.counts,
     }
     write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)
-
-
-def conversion_table() -> Report:
-    """The formats, and which contents become which others."""
-    formats = [f for f in all_formats() if f.read or f.write or f.read_by or f.written_by]
-    contents: list[Content] = list(dict.fromkeys(form.content for form in formats))
-    rows = [
-        (
-            form.content,
-            form.name,
-            "yes" if form.read else form.read_by,
-            "yes" if form.write else form.written_by,
-            form.about,
-        )
-        for content in contents
-        for form in formats
-        if form.content == content
-    ]
-    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
-    words = f"Formats of one content are converted into each other. Between contents: {ways}."
-    return Report("", [Table(("content", "format", "in", "out", "what it is"), rows), Paragraph(words)])
