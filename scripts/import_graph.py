@@ -18,13 +18,15 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 STOREYS = {
-    "cli": 6,
+    **dict.fromkeys(("cli", "api"), 6),
     "reports": 5,
     "phases": 4,
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "highlight", "registry", "sentences", "stopwords", "wording", "stemming"), 0),
+    **dict.fromkeys(
+        ("errors", "frames", "highlight", "registry", "sentences", "stopwords", "stemming", "wording"), 0
+    ),
 }
 """Imports point down. On storeys 2 and 3 the parts do not import each other at all."""
 SEPARATE = (2, 3)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.errors import DataError
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
-"""The registered renderers of this package (exam_pp/rendering/render.py)."""
 FOR_SCRIPTS = ("tsv", "json")
 """Formats with a number in every cell, and every row on its own."""
 
@@ -167,11 +166,8 @@ class _Format(click.Choice[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name of the format."""
-        if value not in self.choices:
-            from exam_pp.rendering.render import RENDERERS
-
-            if value in RENDERERS:
-                return value
+        if value not in self.choices and value in RENDERERS:
+            return value
         return super().convert(value, param, ctx)
 
 
@@ -222,13 +218,11 @@ def grade_filter(
 ) -> GradeFilter:
     """The filter that the shared options describe; a prompt is accepted under all its names."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.prompts import PROMPTS
+    from exam_pp.prompts.base import under_all_names
 
-    also_called: tuple[str, ...] = ()
-    if (prompt := PROMPTS.find(prompt_class)) is not None:
-        prompt_class = prompt.name
-        also_called = PROMPTS.aliases(prompt_class)
-    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
+    return under_all_names(
+        GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
+    )
 
 
 def answers_class_option(function: F) -> F:

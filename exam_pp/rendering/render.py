@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 
 from exam_pp.registry import Registry
@@ -24,19 +25,24 @@ def rendered(report: Report, form: str) -> Iterable[str]:
     return [found] if isinstance(found, str) else found
 
 
-def _add(name: str, module: str, function: str) -> None:
-    """Register a renderer whose module is imported when it is first used."""
+_RENDERERS = {
+    "text": ("text", "text"),
+    "tsv": ("tsv", "tsv"),
+    "json": ("json_tables", "json_document"),
+    "md": ("markdown", "markdown"),
+    "html": ("html", "page"),
+    "latex": ("latex", "latex"),
+}
+"""Format to module and function; a module is imported when its format is first used."""
 
-    def load() -> Renderer:
-        renderer: Renderer = getattr(import_module(f"exam_pp.rendering.{module}"), function)
-        return renderer
-
-    RENDERERS.add_lazy(name, load)
+REPORT_FORMATS = tuple(_RENDERERS)
+"""The formats of this package, in the order of ``--help``; the first is the default."""
 
 
-_add("text", "text", "text")
-_add("tsv", "tsv", "tsv")
-_add("md", "markdown", "markdown")
-_add("json", "json_tables", "json_document")
-_add("latex", "latex", "latex")
-_add("html", "html", "page")
+def _load(module: str, function: str) -> Renderer:
+    renderer: Renderer = getattr(import_module(f"{__package__}.{module}"), function)
+    return renderer
+
+
+for _form, _place in _RENDERERS.items():
+    RENDERERS.add_lazy(_form, partial(_load, *_place))

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exam_pp.metrics.clinic import EntryHealth
-from exam_pp.phases.banks.clinic import SIGNS, Examination, Sign
+from exam_pp.phases.banks.clinic import Examination
+from exam_pp.phases.banks.signs import SIGNS
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES
 
-_TITLES: dict[Sign, str] = {
-    "everybody": "Covered by everybody",
-    "nobody": "Covered by nobody",
-    "non-relevant": "Covered mostly by non-relevant passages",
-    "discrimination": "Not related to the rest of the exam",
-    "duplicate": "Repetitions",
-    "closed-book": "Answerable without the passage",
-}
 _UNKNOWN = "not known"
 
 
@@ -36,10 +29,10 @@ def clinic_report(found: Examination, *, flat: bool = False, limit: int | None =
         rows = [
             (f.query_id, found.text(f.query_id, f.entry_id), f.reason, f.entry_id)
             for f in found.findings
-            if f.sign == sign
+            if f.sign == sign.name
         ]
         if rows:
-            blocks.append(Heading(_TITLES[sign]))
+            blocks.append(Heading(sign.title))
             blocks += _listed(Table(("query_id", "entry", "reason", "entry_id"), rows), limit)
     if found.with_judgments:
         blocks.append(Heading("Covered by non-relevant passages, most often first"))
@@ -78,8 +71,8 @@ def _summary(found: Examination) -> Table:
     counts: list[tuple[Cell, Cell]] = [("examined", len(found.entries))]
     known = {"non-relevant": found.with_judgments, "closed-book": found.with_closed_book}
     for sign in SIGNS:
-        number = sum(finding.sign == sign for finding in found.findings)
-        counts.append((_TITLES[sign], number if known.get(sign, True) else _UNKNOWN))
+        number = sum(finding.sign == sign.name for finding in found.findings)
+        counts.append((sign.title, number if known.get(sign.name, True) else _UNKNOWN))
     return Table(("entries", "number"), counts)
 
 

@@ -78,11 +78,19 @@ def method_of(path: Path) -> str:
 
 
 def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool = False) -> Iterator[RunLine]:
-    """The lines of a run file, in file order.
+    """Read a run file.
 
-    A file with several tags holds several systems if they are named by their tags, else, and with
-    ``one_system``, a single one. Raises :class:`DataError` for malformed lines and for a passage that a
-    system lists twice for a query.
+    Args:
+        path: The file in TREC format, gzipped or not.
+        method: A system is named by the file (``stem``), or by the ``tag`` of its lines, of which a file may
+            have several.
+        one_system: All lines are of one system, whatever their tags.
+
+    Returns:
+        The lines, in file order.
+
+    Raises:
+        DataError: A line is malformed, or a system lists a passage twice for a query.
     """
     stem = method_of(Path(path))
     seen: set[tuple[str, str, str]] = set()
@@ -169,7 +177,17 @@ def _score(text: str, path: str | Path, number: int) -> float:
 
 
 def read_qrels(path: str | Path) -> list[Qrel]:
-    """The lines of a qrels file; raises :class:`DataError` for malformed or contradicting lines."""
+    """Read a qrels file.
+
+    Args:
+        path: The file, ``query_id 0 passage_id grade`` in each line, gzipped or not.
+
+    Returns:
+        The lines, in file order.
+
+    Raises:
+        DataError: A line is malformed or contradicts another one.
+    """
     grades: dict[tuple[str, str], int] = {}
     for number, line in read_text_lines(path):
         fields = line.split()
@@ -205,7 +223,14 @@ def write_qrels(
 ) -> None:
     """Write qrels for trec_eval; with subtopics, for ndeval.
 
-    Raises :class:`DataError` for an id that is empty or holds white space: nobody could read the file.
+    Args:
+        qrels: The lines.
+        path: The file; a name that ends in ``.gz`` is compressed, ``-`` is standard output.
+        inputs: Files that must not be overwritten.
+
+    Raises:
+        DataError: An id is empty or holds white space, which no reader could tell from the next column.
+        OutputError: The file cannot be written.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
