@@ -264,6 +264,64 @@ SIGNS = (
     assert "--propose [second|everybody|" in checkout.page("cli.md")
 
 
+FORMAT = '''"""Queries of an imagined tool, to show how a file format is added."""
+
+from exam_pp.data_model import Id, Record
+from exam_pp.formats.base import Format, Schema, register
+from exam_pp.formats.sample import with_keys
+from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.trec.queries import Query
+
+
+class Ask(Record):
+    """A query."""
+
+    ask_id: Id
+    ask: str
+
+
+def read_asks(path):
+    return (ask for _, ask in read_records(Ask, path, "asks"))
+
+
+def queries(source):
+    return [Query(query_id=ask.ask_id, query_text=ask.ask) for ask in read_asks(source.path)]
+
+
+def write(queries, target):
+    asks = (Ask(ask_id=query.query_id, ask=query.query_text) for query in queries)
+    write_records(asks, target.path, inputs=target.inputs)
+
+
+register(
+    Format(
+        "asks", "queries", "questions of Asker", with_keys("ask_id", "ask"), read_asks, "ask", queries, write,
+        schema=Schema("asks", "a line of Asker", Ask),
+    )
+)
+'''
+
+
+@pytest.mark.integration
+def test_a_file_format(checkout: Checkout) -> None:
+    checkout.perform("a file format")
+    checkout.add("exam_pp/formats/asker.py", FORMAT)
+    (checkout.folder / "queries.tsv").write_text("q1\tone two\n")
+    told = checkout.exam_pp(
+        "convert queries.tsv --to asks -o asks.jsonl",
+        "convert asks.jsonl --to queries-tsv -o -",
+        "validate asks.jsonl",
+        "schema asks",
+        "convert --list",
+    )
+    assert told.startswith("q1\tone two\n")
+    for words in ("1 ask", "JSON Schema of a line of Asker", "questions of Asker"):
+        assert words in told
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
+    assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
+    assert "--kind [asks|" in checkout.page("cli.md")
+
+
 RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""
 
 from exam_pp.rendering.document import Report
