@@ -11,7 +11,7 @@
       core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       plots = py: with py; [ matplotlib ];
-      tests = py: with py; [ hypothesis jsonschema pytest pytest-timeout pytest-xdist ];
+      tests = py: with py; [ hypothesis ipykernel jsonschema nbclient nbformat pandas pytest pytest-timeout pytest-xdist ];
 
       exam_pp = py: py.buildPythonApplication {
         pname = "exam_pp";

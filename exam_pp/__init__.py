@@ -1,11 +1,162 @@
 """A rubric-grading workbench for retrieval and RAG systems.
 
-The phases are in :mod:`exam_pp.phases`, the data model in :mod:`exam_pp.data_model`.
+The names in ``__all__`` are the public API (docs/python.md shows it in use): they keep their meaning from
+version to version. Everything else, every submodule included, is private and may change without notice.
+A name is imported when it is first used, so that ``import exam_pp`` stays light.
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 try:
     __version__ = version("exam_pp")
 except PackageNotFoundError:  # a checkout that was never installed
     __version__ = "0+unknown"
+
+if TYPE_CHECKING:
+    from exam_pp.api.evaluation import (
+        agreement,
+        correlate,
+        cover,
+        grade_table,
+        judgments,
+        leaderboard,
+        nugget_scores,
+        rubric_qrels,
+        score_rankings,
+        score_runs,
+    )
+    from exam_pp.api.files import write_bank, write_passages
+    from exam_pp.api.grading import grade, grade_file, make_prompt
+    from exam_pp.api.sql import query
+    from exam_pp.data_model import (
+        DirectGrade,
+        Judgment,
+        Passage,
+        QueryPassages,
+        RankingEntry,
+        RubricGrades,
+    )
+    from exam_pp.errors import ExamError
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.llm.base import ModelOptions
+    from exam_pp.metrics.agreement import Agreement
+    from exam_pp.metrics.correlation import Correlation
+    from exam_pp.phases.evaluation.result import Evaluation
+    from exam_pp.prompts import PROMPTS, Prompt
+    from exam_pp.results import Grades, Leaderboard, Qrel, RunLine, Score
+    from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.passages.graded_file import read_passages
+    from exam_pp.store.trec.ranks import read_ranks
+    from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
+    from exam_pp.test_bank import BankLine, Nugget, Question, TestBank
+
+__all__ = [
+    "PROMPTS",
+    "Agreement",
+    "BankLine",
+    "Correlation",
+    "DirectGrade",
+    "Evaluation",
+    "ExamError",
+    "GradeFilter",
+    "Grades",
+    "Judgment",
+    "Leaderboard",
+    "ModelOptions",
+    "Nugget",
+    "Passage",
+    "Prompt",
+    "Qrel",
+    "QueryPassages",
+    "Question",
+    "RankingEntry",
+    "RubricGrades",
+    "RunLine",
+    "Score",
+    "TestBank",
+    "agreement",
+    "correlate",
+    "cover",
+    "grade",
+    "grade_file",
+    "grade_table",
+    "judgments",
+    "leaderboard",
+    "make_prompt",
+    "nugget_scores",
+    "query",
+    "read_bank",
+    "read_passages",
+    "read_qrels",
+    "read_ranks",
+    "read_run",
+    "rubric_qrels",
+    "score_rankings",
+    "score_runs",
+    "write_bank",
+    "write_passages",
+    "write_qrels",
+]
+
+_HOMES = {
+    "agreement": "api.evaluation",
+    "correlate": "api.evaluation",
+    "cover": "api.evaluation",
+    "grade_table": "api.evaluation",
+    "judgments": "api.evaluation",
+    "leaderboard": "api.evaluation",
+    "nugget_scores": "api.evaluation",
+    "rubric_qrels": "api.evaluation",
+    "score_rankings": "api.evaluation",
+    "score_runs": "api.evaluation",
+    "write_bank": "api.files",
+    "write_passages": "api.files",
+    "grade": "api.grading",
+    "grade_file": "api.grading",
+    "make_prompt": "api.grading",
+    "query": "api.sql",
+    "DirectGrade": "data_model",
+    "Judgment": "data_model",
+    "Passage": "data_model",
+    "QueryPassages": "data_model",
+    "RankingEntry": "data_model",
+    "RubricGrades": "data_model",
+    "ExamError": "errors",
+    "GradeFilter": "grade_filter",
+    "ModelOptions": "llm.base",
+    "Agreement": "metrics.agreement",
+    "Correlation": "metrics.correlation",
+    "Evaluation": "phases.evaluation.result",
+    "PROMPTS": "prompts",
+    "Prompt": "prompts",
+    "Grades": "results",
+    "Leaderboard": "results",
+    "Qrel": "results",
+    "RunLine": "results",
+    "Score": "results",
+    "read_bank": "store.banks.bank_json",
+    "read_passages": "store.passages.graded_file",
+    "read_ranks": "store.trec.ranks",
+    "read_qrels": "store.trec.runs",
+    "read_run": "store.trec.runs",
+    "write_qrels": "store.trec.runs",
+    "BankLine": "test_bank",
+    "Nugget": "test_bank",
+    "Question": "test_bank",
+    "TestBank": "test_bank",
+}
+"""Public name to its module."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported from its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import NamedTuple, overload
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from exam_pp.frames import Rows, Tabular
 
 ALL_QUERIES = "all"
 """The query id of a mean over queries, as trec_eval prints it."""
@@ -26,8 +24,10 @@ class Score(NamedTuple):
     value: float
 
 
-class Scores(Sequence[Score]):
+class Scores(Tabular[Score]):
     """Many scores as columns, 20 bytes each; names are held once."""
+
+    row_type = Score
 
     def __init__(self, scores: Iterable[Score] = ()) -> None:
         self._names: dict[str, int] = {}
@@ -100,14 +100,79 @@ class RunLine(NamedTuple):
     system: str
 
 
-class RunColumns(NamedTuple):
-    """A run as columns: ``passage_ids`` (UTF-8) and ``scores``, one a line, in file order.
+class Grade(NamedTuple):
+    """The rating that a model with a prompt gave a passage for one bank entry.
 
-    The lines of ``query_ids[i]`` start at ``starts[i]``; a query may come several times.
+    ``entry_id`` is ``direct`` for a direct grade. ``rating`` is 1 (correct) or 0 (wrong) for prompts without
+    a scale. ``expected`` is the mean of the soft grade; None where the model gave no probabilities.
+    """
+
+    query_id: str
+    passage_id: str
+    entry_id: str
+    model: str
+    prompt_class: str
+    rating: int
+    expected: float | None
+
+
+class Grades(Rows[Grade]):
+    """A table of grades; pairs that stayed ungraded have no row."""
+
+    row_type = Grade
+
+
+class LeaderboardRow(NamedTuple):
+    """What one metric says of a system.
+
+    ``stderr`` is the standard error of the mean over queries. ``low`` and ``high`` bound the mean,
+    ``rank_low`` and ``rank_high`` the rank (1 is best). Systems that share a letter of ``letters`` do not
+    differ significantly. ``worst_case`` and ``best_case`` bound the mean if everything ungraded had a grade;
+    ``order_open`` tells whether that could move the system past another. None: not asked for, or undefined.
     """
 
     system: str
-    query_ids: list[str]
-    starts: NDArray[np.int64]
-    passage_ids: NDArray[np.bytes_]
-    scores: NDArray[np.float64]
+    metric: str
+    mean: float
+    stderr: float | None
+    queries: int
+    low: float | None = None
+    high: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    letters: str | None = None
+    worst_case: float | None = None
+    best_case: float | None = None
+    order_open: bool = False
+
+
+class Leaderboard(Rows[LeaderboardRow]):
+    """A row for each metric and system, best system first; the upper bound ``_overall_`` comes last.
+
+    ``notes`` are sentences that a reader of the numbers has to know.
+    """
+
+    row_type = LeaderboardRow
+
+    def __init__(self, rows: Iterable[LeaderboardRow] = (), notes: Iterable[str] = ()) -> None:
+        super().__init__(rows)
+        self.notes = list(notes)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics, in order of appearance."""
+        return list(dict.fromkeys(row.metric for row in self))
+
+    def means(self, metric: str | None = None) -> dict[str, float]:
+        """System to mean, best first, without the upper bound.
+
+        Args:
+            metric: A name of :attr:`metrics`; by default the first.
+
+        Raises:
+            KeyError: The leaderboard has no such metric.
+        """
+        chosen = self.metrics[0] if metric is None else metric
+        if chosen not in self.metrics:
+            raise KeyError(chosen)
+        return {row.system: row.mean for row in self if row.metric == chosen and row.system != OVERALL_SYSTEM}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_pp import Prompt
 from exam_pp.cli.main import main
 from exam_pp.data_model import parse_line
 from exam_pp.edits import BankEdit, Edits, HumanRating
@@ -148,6 +149,27 @@ def test_commands_of_the_nuggets_page_work_offline(
     assert {"umbrela.qrels", "filled.qrels", "figure6.png", "figure7.png"} <= {
         path.name for path in at_the_demo.iterdir()
     }
+
+
+def test_examples_of_the_python_page_work(at_the_demo: Path) -> None:
+    for command in commands_in_blocks("python.md"):
+        run_command(command)
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=at_the_demo
+    )
+    assert done.returncode == 0, done.stderr
+    assert "8 queries, 83 questions" in done.stdout
+    assert "passages.jsonl.gz holds no grades" in done.stdout
+
+
+def test_prompt_of_the_prompts_page_is_one() -> None:
+    page = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    names: dict[str, Prompt] = {}
+    exec(compile(code, "docs/prompts.md", "exec"), names)
+    assert names["USEFULNESS"].labels == ("0", "1", "2", "3")
 
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:

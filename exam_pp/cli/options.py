@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.errors import DataError
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.reports.document import Report
+    from exam_pp.rendering.document import Report
+    from exam_pp.rendering.plots import Drawing
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
-"""The registered renderers of this package (exam_pp/reports/render.py)."""
 FOR_SCRIPTS = ("tsv", "json")
 """Formats with a number in every cell, and every row on its own."""
 
@@ -166,11 +166,8 @@ class _Format(click.Choice[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name of the format."""
-        if value not in self.choices:
-            from exam_pp.reports.render import RENDERERS
-
-            if value in RENDERERS:
-                return value
+        if value not in self.choices and value in RENDERERS:
+            return value
         return super().convert(value, param, ctx)
 
 
@@ -221,13 +218,11 @@ def grade_filter(
 ) -> GradeFilter:
     """The filter that the shared options describe; a prompt is accepted under all its names."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.prompts import PROMPTS
+    from exam_pp.prompts.base import under_all_names
 
-    also_called: tuple[str, ...] = ()
-    if (prompt := PROMPTS.find(prompt_class)) is not None:
-        prompt_class = prompt.name
-        also_called = PROMPTS.aliases(prompt_class)
-    return GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice, also_called)
+    return under_all_names(
+        GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
+    )
 
 
 def answers_class_option(function: F) -> F:
@@ -266,12 +261,21 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; what TSV has no room for goes to standard error."""
-    from exam_pp.reports.document import Paragraph
-    from exam_pp.reports.render import rendered
+    from exam_pp.rendering.render import rendered
 
     if form == "tsv":
-        log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
+        log_notes(report.notes)
     emit(rendered(report, form), output, inputs)
+
+
+def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a figure as a PNG or SVG, by the name; raises :class:`~exam_pp.errors.ExamError`."""
+    from exam_pp.rendering.plots import draw, figure_format
+    from exam_pp.store.files import atomic_output
+
+    data = draw(drawing[0], figure_format(path), size=drawing[1])
+    with atomic_output(path, inputs=[source for source in inputs if source is not None]) as stream:
+        stream.write(data)
 
 
 def tell(lines: Iterable[object]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -140,3 +140,27 @@ def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
         case "ordinal":
             middle = np.cumsum(totals) - totals / 2
             return np.asarray((middle[:, None] - middle[None, :]) ** 2)
+
+
+class Agreement(NamedTuple):
+    """Chance-corrected agreement of two graders on ``items`` items; 1 is perfect, None undefined.
+
+    Cohen's κ, κ with linear and with quadratic weights, and Krippendorff's α of ordinal grades.
+    """
+
+    items: int
+    kappa: float | None
+    linear_kappa: float | None
+    quadratic_kappa: float | None
+    alpha: float | None
+
+
+def agreement(first: Sequence[int], second: Sequence[int]) -> Agreement:
+    """The coefficients of two lists of grades of the same items, in the same order."""
+    return Agreement(
+        len(first),
+        cohen_kappa(confusion(first, second)),
+        weighted_kappa(first, second, power=1),
+        weighted_kappa(first, second),
+        krippendorff_alpha(zip(first, second, strict=True), "ordinal"),
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import Formatter
 from typing import Any, Literal
 
 from exam_pp.data_model import RatingSource
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.messages import Part, Request
 from exam_pp.prompts.thoughts import without_thoughts
 from exam_pp.registry import Registry
@@ -164,6 +165,15 @@ class Prompt:
 
 
 PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
+"""All prompts by name, those of installed packages included."""
+
+
+def under_all_names(criteria: GradeFilter) -> GradeFilter:
+    """The filter, which also accepts the other names of its prompt class."""
+    prompt = PROMPTS.find(criteria.prompt_class)
+    if prompt is None:
+        return criteria
+    return replace(criteria, prompt_class=prompt.name, also_called=PROMPTS.aliases(prompt.name))
 
 
 def register(prompts: Iterable[Prompt], aliases: Mapping[str, tuple[str, ...]] | None = None) -> None:

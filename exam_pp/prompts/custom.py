@@ -75,6 +75,11 @@ def parse_prompt(text: str, file: str) -> Prompt:
     given = PromptFile.model_validate(values)
     if given.name in PROMPTS:
         raise DataError(f"{given.name!r} is a prompt of exam_pp already.", file=file, field="name")
+    return prompt_of(given, file)
+
+
+def prompt_of(given: PromptFile, file: str | None = None) -> Prompt:
+    """The prompt that checked keys describe; raises :class:`DataError`, which names ``file``."""
     rule = _reading(given, file)
     template = _with_examples(given, file).strip("\n")
     _check_template(template, given, file)
@@ -92,7 +97,7 @@ def parse_prompt(text: str, file: str) -> Prompt:
     )
 
 
-def _reading(given: PromptFile, file: str) -> ReadingRule:
+def _reading(given: PromptFile, file: str | None) -> ReadingRule:
     known = ", ".join(READINGS)
     if given.reading is None:
         why = "a scale needs a rule for reading replies" if given.scale is not None else "is missing"
@@ -119,14 +124,14 @@ def _reading(given: PromptFile, file: str) -> ReadingRule:
     return UNSCALED[given.reading] if given.choices is None else yes_no_reader(_choices(given.choices, file))
 
 
-def _choices(given: tuple[str, str], file: str) -> tuple[str, str]:
+def _choices(given: tuple[str, str], file: str | None) -> tuple[str, str]:
     no, yes = (word.strip() for word in given)
     if not no or not yes or no.lower() == yes.lower():
         raise DataError("must be two words, the one for no first.", file=file, field="choices")
     return no, yes
 
 
-def _with_examples(given: PromptFile, file: str) -> str:
+def _with_examples(given: PromptFile, file: str | None) -> str:
     """The template with its few-shot examples; by default they look like what follows them."""
     before, found, after = given.template.partition(_EXAMPLES)
     if not given.examples:
@@ -140,7 +145,7 @@ def _with_examples(given: PromptFile, file: str) -> str:
     return before + "\n".join(texts) + after
 
 
-def _example(layout: str, values: dict[str, str], number: int, file: str) -> str:
+def _example(layout: str, values: dict[str, str], number: int, file: str | None) -> str:
     parts = []
     for words, slot in _placeholders(layout, file, "example"):
         parts.append(_escaped(words))
@@ -155,7 +160,7 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _placeholders(template: str, file: str, field: str) -> list[tuple[str, str | None]]:
+def _placeholders(template: str, file: str | None, field: str) -> list[tuple[str, str | None]]:
     """Words and the placeholder after them; raises :class:`DataError` for braces that are none."""
     try:
         pieces = list(Formatter().parse(template))
@@ -171,7 +176,7 @@ def _placeholders(template: str, file: str, field: str) -> list[tuple[str, str |
     return [(words, slot) for words, slot, _, _ in pieces]
 
 
-def _check_template(template: str, given: PromptFile, file: str) -> None:
+def _check_template(template: str, given: PromptFile, file: str | None) -> None:
     slots = [slot for _, slot in _placeholders(template, file, "template") if slot is not None]
     allowed = (*_SLOTS[given.kind], CUT_SLOT)
     for slot in slots:

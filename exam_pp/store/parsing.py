@@ -22,13 +22,14 @@ def parse_record(model: type[M], line: bytes | str, file: str | Path, number: in
 
 
 def data_error(
-    error: ValidationError, file: str | Path, number: int | None = None, within: str = ""
+    error: ValidationError, file: str | Path | None, number: int | None = None, within: str = ""
 ) -> DataError:
     """The first problem of a validation as a user error; ``within`` is the field that was validated."""
     first = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
     field = " ".join(part for part in (within, field) if part)
-    return DataError(sentence(first), file=str(file), line=number, field=field or None)
+    name = None if file is None else str(file)
+    return DataError(sentence(first), file=name, line=number, field=field or None)
 
 
 def sentence(error: Any) -> str:

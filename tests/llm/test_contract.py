@@ -34,6 +34,8 @@ PASSAGES = [
 ]
 
 NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
+VARIANTS = ("ctranslate2", "text-generation plain", "ctranslate2 causal")
+"""Other engines and kinds of checkpoint of the registered backends."""
 CASES = [
     pytest.param(
         name,
@@ -41,11 +43,8 @@ CASES = [
             name in NEEDS and not importlib.util.find_spec(NEEDS[name]), reason="an extra is not installed"
         ),
     )
-    for name in (
-        "fake", "lexical", "random", "constant", "text2text", "ctranslate2", "text-generation",
-        "text-generation plain", "ctranslate2 causal", "question-answering", "openai",
-    )
-]  # fmt: skip
+    for name in (*BACKENDS.names(), *VARIANTS)
+]
 
 
 @pytest.fixture
@@ -74,7 +73,7 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
             with serve(rating) as server:
                 yield name, ModelOptions("m", pipeline=name, base_url=server.url)
         case _:
-            yield name, ModelOptions(name)
+            yield name, ModelOptions(name, pipeline=name)
 
 
 every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
@@ -255,8 +254,3 @@ def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformers.utils.cached_file", gated)
     with pytest.raises(ModelError, match=r"is gated: accept its terms .* HF_TOKEN"):
         load_llm(ModelOptions("meta-llama/Llama-3.1-8B-Instruct", pipeline="text-generation"))
-
-
-def test_every_pipeline_is_under_test() -> None:
-    tested = {str(case.values[0]).split(" ")[0] for case in CASES}
-    assert set(BACKENDS.names()) <= tested

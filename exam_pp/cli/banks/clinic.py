@@ -26,9 +26,8 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import NumberRange
+from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
-
-_SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", "closed-book")
 
 
 @click.command("clinic")
@@ -85,7 +84,7 @@ _SIGNS = ("everybody", "nobody", "non-relevant", "discrimination", "duplicate", 
     "--propose",
     "signs",
     multiple=True,
-    type=click.Choice(_SIGNS),
+    type=click.Choice(SIGN_NAMES),
     help="Signs for which a removal is proposed; may be repeated.  [default: all]",
 )
 @format_option()
@@ -97,9 +96,9 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     the rest of the exam, that repeat others, or that the model answers without a passage; how much the
     leaderboard hangs on a single entry, and how many entries are enough.
     """
-    from exam_pp.phases.banks.clinic import SIGNS, ClinicOptions, examine, proposed_edits
-    from exam_pp.phases.banks.clinic_report import clinic_report
-    from exam_pp.reports.render import render
+    from exam_pp.phases.banks.clinic import examine, proposed_edits
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.clinic import clinic_report
     from exam_pp.store.banks.edits import write_edits
     from exam_pp.store.files import check_output
 
@@ -124,7 +123,7 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     )
     emit(render(clinic_report(found, flat=form in FOR_SCRIPTS, limit=limit), form), output, inputs)
     if edits is not None:
-        proposed = proposed_edits(found, bank, signs or SIGNS)
+        proposed = proposed_edits(found, bank, signs or SIGN_NAMES)
         write_edits(proposed, edits, inputs=inputs)
         removals = counted(len(proposed.bank), "removal")
         tell([f"Proposed in {edits}: {removals}; read before `exam-pp bank apply`."])

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from exam_pp.data_model import QueryView
 from exam_pp.edits import FORMAT, BankEdit, Edits
@@ -21,6 +20,7 @@ from exam_pp.metrics.clinic import (
     entry_health,
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
@@ -30,34 +30,7 @@ from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
-Sign = Literal["everybody", "nobody", "non-relevant", "discrimination", "duplicate", "closed-book"]
-SIGNS: tuple[Sign, ...] = get_args(Sign)
-
 REVIEWER = "exam-pp bank clinic"
-
-
-@dataclass(frozen=True)
-class ClinicOptions:
-    """Thresholds.
-
-    ``min_grade`` is the grade from which an entry is covered (None: 4, the highest grade of a shorter scale,
-    1 for prompts without one); judgments below ``min_relevant`` are non-relevant. An entry is covered by
-    everybody from the pass rate ``everybody`` on, often covered by non-relevant passages if at least
-    ``often`` of them are the share ``mostly`` of its judged passing ones, and does not discriminate at or
-    below ``discrimination`` (with ``often`` passing passages). Near-duplicates that behave alike have at
-    least the Jaccard index ``behaviour`` of the passages that pass.
-    """
-
-    min_grade: int | None = None
-    cutoff: int = 20
-    min_relevant: int = 1
-    everybody: float = 0.95
-    often: int = 3
-    mostly: float = 0.5
-    discrimination: float = 0.1
-    behaviour: float = 0.8
-    samples: int = 20
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +39,7 @@ class Finding:
 
     query_id: str
     entry_id: str
-    sign: Sign
+    sign: str
     reason: str
 
 
@@ -230,28 +203,13 @@ def _findings(
             )
 
 
-def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterator[tuple[Sign, str]]:
-    rate = entry.pass_rate
-    if rate is None:
-        return
-    if rate >= options.everybody:
-        yield "everybody", f"{entry.passing} of {entry.asked} passages reach grade {min_grade}"
-    if entry.passing == 0:
-        yield "nobody", f"none of {entry.asked} passages reaches grade {min_grade}"
-    bad = entry.non_relevant
-    if bad >= options.often and bad >= options.mostly * entry.judged:
-        yield "non-relevant", f"{bad} of {entry.judged} judged passages that cover it are non-relevant"
-    enough = entry.passing >= options.often
-    if enough and entry.discrimination is not None and entry.discrimination <= options.discrimination:
-        yield (
-            "discrimination",
-            f"passages that cover it do not cover more of the other entries (r = {entry.discrimination:.2f})",
-        )
-    if entry.closed_book is not None and entry.closed_book >= min_grade:
-        yield "closed-book", f"the model gives it grade {entry.closed_book} without a passage"
+def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterator[tuple[str, str]]:
+    for sign in SIGNS if entry.asked else ():
+        if sign.reason is not None and (reason := sign.reason(entry, min_grade, options)):
+            yield sign.name, reason
 
 
-def proposed_edits(found: Examination, bank: Path, signs: Sequence[Sign] = SIGNS) -> Edits:
+def proposed_edits(found: Examination, bank: Path, signs: Sequence[str] = SIGN_NAMES) -> Edits:
     """Removals of the entries that have one of the signs, each with its reasons, for a person to check.
 
     Never all entries of a query: a query that would lose its last one keeps all that are only covered by

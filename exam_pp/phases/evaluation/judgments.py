@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.qrels import Facets, judgment_qrels
+from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import Qrel
 from exam_pp.store.files import is_stream, read_lines
 from exam_pp.store.trec.runs import read_qrels
 
 
-def judgments(source: PathLike, *, queries: PathLike | None = None, facets: Facets = "title") -> list[Qrel]:
+def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:
     """Manual judgments, of a graded (or ungraded) passages file or of a qrels file.
 
     With ``facets="facet"``, those of a passages file are of the judged facets (``query/facet``).
     """
-    if is_passages(source):
-        from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
-
-        found = judgment_qrels(read_passages_for_metrics(source), facets)
+    if not isinstance(source, PathLike) or is_passages(source):
+        found = judgment_qrels(views(source), facets)
     else:
         found = read_qrels(source)
     if not found:
-        raise SelectionError(f"{source} holds no judgments; name a qrels file, or import with --qrels.")
+        name = name_of(source, "The list of passages")
+        raise SelectionError(f"{name} holds no judgments; name a qrels file, or import with --qrels.")
     if queries is not None:
-        from exam_pp.store.trec.queries import read_queries  # noqa: PLC0415 - slow to import
-
-        wanted = read_queries(queries)
+        wanted = query_ids(queries)
         found = [qrel for qrel in found if qrel.query_id in wanted]
         if not found:
-            raise SelectionError(f"None of the queries in {queries} has judgments in {source}.")
+            listed = name_of(queries, "the list of queries")
+            raise SelectionError(
+                f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
+            )
     return found
 
 

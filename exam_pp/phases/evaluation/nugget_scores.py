@@ -18,12 +18,10 @@ from exam_pp.metrics.nuggets import (
     is_label,
     nugget_scores,
 )
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
 from exam_pp.results import Score, Scores
-from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
-from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
 _LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
@@ -56,11 +54,11 @@ class _Answers:
 
 
 def nugget_evaluations(
-    graded: PathLike,
-    bank: PathLike,
+    graded: Passages,
+    bank: Bank,
     *,
     grade_filter: GradeFilter | None = None,
-    queries: PathLike | None = None,
+    queries: Queries | None = None,
 ) -> dict[str, Evaluation]:
     """The nugget scores of all systems by each grader (a model, or a person, with a prompt).
 
@@ -76,16 +74,18 @@ def nugget_evaluations(
     undefined has no score there. ``best_case`` takes ungraded nuggets for supported. Raises
     :class:`~exam_pp.errors.SelectionError` if there are no assignments, or none for the bank.
     """
-    read = read_bank(bank)
+    read = bank_of(bank)
+    bank_name = name_of(bank, "the bank")
     read.require_kind("nugget", "A nugget score")
     items = bank_items(read)
     if queries is not None:
-        wanted = read_queries(queries)
+        wanted = query_ids(queries)
         items = {query_id: entries for query_id, entries in items.items() if query_id in wanted}
         if not items:
-            raise SelectionError(f"None of the queries in {queries} has nuggets in {bank}.")
+            listed = name_of(queries, "the list of queries")
+            raise SelectionError(f"None of the queries in {listed} has nuggets in {bank_name}.")
     answers = _gather(graded, grade_filter or GradeFilter())
-    _check_ids(answers, items, graded, bank)
+    _check_ids(answers, items, name_of(graded, "the passages"), bank_name)
     name = grader_names(list(answers.graders))
     return {
         name(key): _evaluate(key, list(systems), answers, items) for key, systems in answers.graders.items()
@@ -100,10 +100,10 @@ def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
     return {query_id: entries for query_id, entries in items.items() if entries}
 
 
-def _gather(graded: PathLike, criteria: GradeFilter) -> _Answers:
+def _gather(graded: Passages, criteria: GradeFilter) -> _Answers:
     answers = _Answers()
     silent: dict[str, bool] = {}
-    for line in read_passages_for_metrics(graded):
+    for line in views(graded):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
             labels = _labels(passage, criteria, answers)
@@ -116,7 +116,7 @@ def _gather(graded: PathLike, criteria: GradeFilter) -> _Answers:
                 for key, found in labels.items():
                     answer.labels[key] = better_labels(answer.labels.get(key, {}), found)
                     answers.graders[key][method] = None
-    _check_selection(answers, graded, criteria)
+    _check_selection(answers, name_of(graded, "the passages"), criteria)
     for methods in answers.graders.values():
         methods |= {method: None for method, nothing in silent.items() if nothing}
     return answers

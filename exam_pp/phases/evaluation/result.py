@@ -12,6 +12,9 @@ from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
 from exam_pp.wording import LISTED, counted, listed
 
 if TYPE_CHECKING:
+    import nanoarrow
+    import pandas
+
     from exam_pp.metrics.entry_values import EntryValues
 
 PathLike = str | Path
@@ -37,6 +40,14 @@ class Evaluation:
     def systems(self) -> list[str]:
         """All systems, in order of appearance."""
         return list(dict.fromkeys(score.system for score in self.scores))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The scores as :meth:`Tabular.to_pandas <exam_pp.frames.Tabular.to_pandas>` gives them."""
+        return Scores(self.scores).to_pandas()
+
+    def to_arrow(self) -> nanoarrow.Array:
+        """The scores as :meth:`Tabular.to_arrow <exam_pp.frames.Tabular.to_arrow>` gives them."""
+        return Scores(self.scores).to_arrow()
 
 
 def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> None:

@@ -20,6 +20,7 @@ from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
 from exam_pp.packed import Remade
 from exam_pp.phases.evaluation.facets import entries_of_facets
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.judgments import is_passages, judgments
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing, some
 from exam_pp.phases.evaluation.selected_grades import (
@@ -63,13 +64,13 @@ class RubricQrels:
 
 
 def cover(
-    graded: PathLike,
+    graded: Passages,
     *,
-    bank: PathLike | None = None,
+    bank: Bank | None = None,
     grade_filter: GradeFilter | None = None,
     min_grade: int | Sequence[int] | None = None,
     cutoff: int = 20,
-    queries: PathLike | None = None,
+    queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:
@@ -156,13 +157,13 @@ def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[Entry
 
 
 def qrels(
-    graded: PathLike,
+    graded: Passages,
     *,
-    bank: PathLike | None = None,
+    bank: Bank | None = None,
     grade_filter: GradeFilter | None = None,
     label: Label = "max",
     min_grade: int | None = None,
-    queries: PathLike | None = None,
+    queries: Queries | None = None,
     facets: Facets = "title",
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every passage that has a grade.

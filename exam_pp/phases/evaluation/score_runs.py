@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -14,11 +12,14 @@ from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures
+from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
-from exam_pp.results import Qrel, RunColumns, SubtopicQrel
+from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.trec.run_columns import read_run_columns
 from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
+
+Runs = PathLike | Iterable[RunLine]
+"""A folder of run files, a run file, or the lines of runs."""
 
 _HOLE = "\x01 not in the file "
 """Start of the id of an empty place; a control character keeps it apart from the ids of files."""
@@ -27,7 +28,7 @@ _HOLE = "\x01 not in the file "
 @no_collections()
 def score_runs(
     labels: Iterable[Qrel | SubtopicQrel],
-    runs: PathLike,
+    runs: Runs,
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
@@ -36,26 +37,28 @@ def score_runs(
 ) -> Evaluation:
     """Scores of run files against labels, by measures of ir-measures.
 
-    ``runs`` is a folder of run files, or one of them. ``min_grade`` is the relevance level of measures
-    that have one. Means are over the queries of the labels. Labels with subtopics take measures of
-    subtopics. With ``ungraded`` the evaluation has bounds. Raises
+    ``runs`` is a folder of run files, one of them, or the lines of runs. ``min_grade`` is the relevance level
+    of measures that have one. Means are over the queries of the labels. Labels with subtopics take measures
+    of subtopics. With ``ungraded`` the evaluation has bounds. Raises
     :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
     the labels have no query in common.
     """
     scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
-    matrix = read_matrix(runs, query_ids, method=method)
+    matrix = read_matrix(runs, scorer.passages, method=method)
     evaluation = scorer(matrix)
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
-        raise SelectionError(f"No run in {runs} has results for a query that is judged or graded.")
+        raise SelectionError(
+            f"No run in {name_of(runs, 'the list')} has results for a query that is judged or graded."
+        )
     evaluation.notes = returned_nothing(missing)
     return evaluation
 
 
 def score_rankings(
     labels: Iterable[Qrel | SubtopicQrel],
-    passages: PathLike,
+    passages: Passages,
     measures: Sequence[str],
     *,
     min_grade: int | None = None,
@@ -69,14 +72,12 @@ def score_rankings(
     the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
     cannot be used, for a file without rankings, and for ranks beyond 100,000.
     """
-    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
-
     # What stands at an empty place is not known: it is no passage that could be graded.
     known = None if ungraded is None else replace(ungraded(), otherwise={})
     scorer = _Scorer(labels, measures, min_grade, known)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
-    for query in read_passages_for_metrics(passages):
+    for query in views(passages):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
@@ -89,8 +90,9 @@ def score_rankings(
                 for target in targets:
                     of_system.setdefault(target, []).append(place)
     if not ranked:
-        raise SelectionError(f"{passages} holds no rankings; name run files with --runs.")
-    matrix = RunMatrix()
+        name = name_of(passages, "The list of passages")
+        raise SelectionError(f"{name} holds no rankings; name run files with --runs.")
+    matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
@@ -100,7 +102,7 @@ def score_rankings(
                 raise DataError(
                     f"has the rank {max(places)[0]} in a ranking of {system!r} for the query {query_id!r}; "
                     f"rankings are scored down to rank {_DEEPEST_RANK}.",
-                    file=str(passages),
+                    file=str(name_of(passages, "the passages")),
                 )
             run[query_id], holes[system, query_id] = _with_holes(places, first)
         matrix.add(system, run)
@@ -141,6 +143,12 @@ class _Scorer:
     def query_ids(self) -> list[str]:
         return list(dict.fromkeys(label.query_id for label in self._labels))
 
+    @property
+    def passages(self) -> set[tuple[str, str]]:
+        """All that may get a label, as (query id, passage id)."""
+        labelled = {(label.query_id, label.passage_id) for label in self._labels}
+        return labelled.union(self._ungraded.labels) if self._ungraded else labelled
+
     def __call__(self, matrix: RunMatrix) -> Evaluation:
         check_names(systems=matrix.systems)
         if self._subtopics:
@@ -166,20 +174,21 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
     return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
 
 
-def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName = "stem") -> RunMatrix:
-    """Every system of a folder of run files (or of one file), with its results for these queries.
+def read_matrix(
+    runs: Runs, passages: Collection[tuple[str, str]], *, method: MethodName = "stem"
+) -> RunMatrix:
+    """Every system of a folder of run files (or of one file), with its results for the queries of passages.
 
-    Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    ``passages`` are the (query id, passage id) that may get a label. Raises
+    :class:`~exam_pp.errors.DataError` for files that cannot be used.
     """
-    wanted = set(query_ids)
+    wanted = {query_id for query_id, _ in passages}
+    if not isinstance(runs, PathLike):
+        return _matrix_of(runs, wanted, passages)
     origin: dict[str, Path] = {}
-    matrix = RunMatrix()
+    matrix = RunMatrix(passages)
     warn_of_left_out_runs(runs)
-    for path, columns in _read_ahead(run_files(runs), method):
-        if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
-            origin[columns.system] = path
-            continue
-        # Not a plain file, or a passage twice: line by line, which says what is wrong where.
+    for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
             raise DataError("holds no results.", file=str(path))
@@ -193,14 +202,21 @@ def read_matrix(runs: PathLike, query_ids: Iterable[str], *, method: MethodName 
     return matrix
 
 
-def _read_ahead(paths: Iterable[Path], method: MethodName) -> Iterator[tuple[Path, RunColumns | None]]:
-    """The runs in order; while one is looked at, another thread reads the next, which numpy lets it."""
-    waiting: deque[tuple[Path, Future[RunColumns | None]]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        for path in paths:
-            waiting.append((path, reader.submit(read_run_columns, path, method=method)))
-            if len(waiting) > 1:
-                first, columns = waiting.popleft()
-                yield first, columns.result()
-        for last, columns in waiting:
-            yield last, columns.result()
+def _matrix_of(
+    lines: Iterable[RunLine], wanted: Collection[str], passages: Collection[tuple[str, str]]
+) -> RunMatrix:
+    systems: dict[str, Run] = {}
+    for line in lines:
+        run = systems.setdefault(line.system, {})
+        if line.query_id in wanted:
+            places = run.setdefault(line.query_id, {})
+            if line.passage_id in places:
+                raise SelectionError(
+                    f"{line.system!r} returns the passage {line.passage_id!r} twice for the query "
+                    f"{line.query_id!r}."
+                )
+            places[line.passage_id] = line.score
+    matrix = RunMatrix(passages)
+    for system, run in systems.items():
+        matrix.add(system, run)
+    return matrix

@@ -10,12 +10,10 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.packed import Chosen
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, some
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
-from exam_pp.store.trec.queries import read_queries
 from exam_pp.test_bank import TestBank
 
 DEFAULT_MIN_GRADE = 4
@@ -64,33 +62,36 @@ def selectors(
 
 @no_collections()
 def read_selected(
-    graded: PathLike,
-    bank_path: PathLike | None,
+    graded: Passages,
+    bank_source: Bank | None,
     grade_filter: GradeFilter | None,
     min_grade: int | None,
-    queries_path: PathLike | None,
+    queries_source: Queries | None,
     *,
     soft: bool = False,
 ) -> SelectedGrades:
     """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
-    bank = read_bank(bank_path, packed=True) if bank_path is not None else None
-    wanted = set(read_queries(queries_path)) if queries_path is not None else None
+    bank = bank_of(bank_source, packed=True) if bank_source is not None else None
+    wanted = query_ids(queries_source) if queries_source is not None else None
     selector = GradeSelector(grade_filter or GradeFilter())
-    file = gather(read_passages_for_metrics(graded), selector, bank, soft=soft)
-    selector.check(str(graded))
+    file = gather(views(graded), selector, bank, soft=soft)
+    name = name_of(graded, "the passages")
+    selector.check(str(name))
     ids = [query_id for query_id in file.graded if wanted is None or query_id in wanted]
     queries = Chosen(file.queries, ids)
     if not ids:
-        source = queries_path if queries_path is not None else bank_path
+        source = name_of(bank_source, "the bank")
+        if queries_source is not None:
+            source = name_of(queries_source, "the list of queries")
         raise SelectionError(
-            f"None of the queries in {source} has a passage in {graded} that is graded for it."
+            f"None of the queries in {source} has a passage in {name} that is graded for it."
         )
     if min_grade is None:
         min_grade = default_min_grade(selector)
     notes = _query_notes(file, queries, bank, wanted)
     if bank is not None:
         notes += _bank_notes(file, ids)
-    return SelectedGrades(graded, file, queries, min_grade, selector, notes, bank)
+    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank)
 
 
 def default_min_grade(selector: GradeSelector) -> int:

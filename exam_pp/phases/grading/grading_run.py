@@ -155,9 +155,9 @@ def grade_file(
 def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     """The bank and the texts that passages are graded against, once everything about the files fits."""
     check_output(files.output, files.inputs)
-    _check_prompts(files, options)
+    check_prompts(options.prompts, bank=files.bank is not None, queries=files.queries is not None)
     bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
-    _check_kinds(bank, options)
+    check_kinds(bank, options.prompts)
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)
     return Exam(bank, _query_texts(files))
@@ -294,17 +294,22 @@ def _query_texts(files: GradeFiles) -> dict[str, str]:
     return {query_id: query.query_text for query_id, query in queries.items()}
 
 
-def _check_prompts(files: GradeFiles, options: GradeOptions) -> None:
-    for prompt in options.prompts:
+def check_prompts(prompts: Iterable[Prompt], *, bank: bool, queries: bool) -> None:
+    """Raise :class:`SelectionError` for prompts that grade no passages, or need a bank or query texts.
+
+    ``bank`` and ``queries`` tell whether there are any.
+    """
+    for prompt in prompts:
         make_grader(prompt, "", {})  # refuses prompts that grade no passages
-        if prompt.entry_kind and files.bank is None:
+        if prompt.entry_kind and not bank:
             raise SelectionError(f"The prompt {prompt.name} grades {prompt.entry_kind}s: name their --bank.")
-    if files.bank is None and files.queries is None:
+    if not bank and not queries:
         raise SelectionError("Direct prompts need the texts of the queries: name --queries, or a --bank.")
 
 
-def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
-    for prompt in options.prompts:
+def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
+    """Raise :class:`SelectionError` for a prompt that grades another kind of entry than the bank holds."""
+    for prompt in prompts:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             held = " and ".join(f"{kind}s" for kind in sorted(bank.kinds))
             raise SelectionError(
@@ -312,7 +317,7 @@ def _check_kinds(bank: TestBank, options: GradeOptions) -> None:
             )
 
 
-def check_answer_keys(bank: TestBank, file: Path) -> None:
+def check_answer_keys(bank: TestBank, file: Path | str) -> None:
     """Raise :class:`DataError` for a question without ``gold_answers``; log those that cannot be checked."""
     questions = [entry for query in bank for entry in query.entries.values() if entry.kind == "question"]
     for question in questions:

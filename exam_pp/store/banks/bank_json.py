@@ -19,13 +19,21 @@ log = logging.getLogger(__name__)
 
 
 def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
-    """A bank of questions, nuggets or both.
+    """Read a bank of questions, nuggets or both.
 
     Also reads the older shape with ``questions`` instead of ``items``. Ids that occur more than once are
-    logged: entries by id are the first of each, lines hold every one. ``packed`` is for work that looks at
-    one query after the other: the file's bytes stay in memory, a fifth of the objects, which are made anew
-    when they are looked at (so what is changed in them is lost). Raises :class:`DataError`, also for a
-    bank without any entry.
+    logged: entries by id are the first of each, lines hold every one.
+
+    Args:
+        path: The file, gzipped or not; ``-`` is standard input.
+        packed: For work that looks at one query after the other: the file's bytes stay in memory, a fifth of
+            the objects, which are made anew when they are looked at (changes of them are lost).
+
+    Returns:
+        The bank; its ``queries`` are in file order.
+
+    Raises:
+        DataError: The file is not in the format, or holds no entry.
     """
     bank = _packed(path) if packed else TestBank.from_lines(read_bank_lines(path))
     if not any(query.entries for query in bank):

@@ -29,9 +29,16 @@ _DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
 
 
 def read_passages(path: str | Path) -> Iterator[QueryPassages]:
-    """The queries of a passages file, in file order, as full objects.
+    """Read a passages file as full objects, one query at a time.
 
-    Raises :class:`DataError` with file, line and field for anything that is not in the format.
+    Args:
+        path: The file, gzipped or not (told by its content); ``-`` is standard input.
+
+    Returns:
+        The queries in file order; ``list(...)`` of them holds the file in memory.
+
+    Raises:
+        DataError: With file, line and field, for anything that is not in the format.
     """
     for number, line in read_lines(path):
         yield parse_query(line, str(path), number)

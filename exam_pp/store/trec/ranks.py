@@ -16,10 +16,17 @@ from exam_pp.store.trec.trec_eval import is_number
 
 
 def read_ranks(path: str | Path) -> dict[str, float]:
-    """System to rank (1 is best; halves and ties are allowed).
+    """Read an official leaderboard.
 
-    JSON ``{system: rank}``, or lines ``system<TAB>rank`` (also comma separated, with or without a
-    header whose second column cannot be read as a number). Raises :class:`DataError`.
+    Args:
+        path: JSON ``{system: rank}``, or lines ``system<TAB>rank`` (also comma separated, with or without a
+            header whose second column cannot be read as a number).
+
+    Returns:
+        System to rank; 1 is best, halves and ties are allowed.
+
+    Raises:
+        DataError: The file is not in the format.
     """
     lines = list(read_text_lines(path))
     if lines and lines[0][1].startswith("{"):

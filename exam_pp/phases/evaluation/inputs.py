@@ -1,0 +1,49 @@
+"""Passages, banks and queries of an evaluation: files, or objects in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Union
+
+from exam_pp.phases.evaluation.result import PathLike
+
+if TYPE_CHECKING:
+    from exam_pp.data_model import QueryView
+    from exam_pp.test_bank import TestBank
+
+Passages = PathLike | Iterable["QueryView"]
+Bank = Union[PathLike, "TestBank"]
+Queries = PathLike | Collection[str]
+"""A query file, or query ids."""
+
+
+def views(passages: Passages) -> Iterable[QueryView]:
+    """The queries, read with the fast reader where a file is named."""
+    if not isinstance(passages, PathLike):
+        return passages
+    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+
+    return read_passages_for_metrics(passages)
+
+
+def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:
+    """The bank; ``packed`` as in :func:`~exam_pp.store.banks.bank_json.read_bank`."""
+    if not isinstance(bank, PathLike):
+        return bank
+    from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
+
+    return read_bank(bank, packed=packed)
+
+
+def query_ids(queries: Queries) -> set[str]:
+    """The ids of the queries."""
+    if not isinstance(queries, PathLike):
+        return set(queries)
+    from exam_pp.store.trec.queries import read_queries  # noqa: PLC0415 - slow to import
+
+    return set(read_queries(queries))
+
+
+def name_of(source: object, description: str) -> PathLike:
+    """How an error names an input: its path, or a description of an object in memory."""
+    return source if isinstance(source, PathLike) else description

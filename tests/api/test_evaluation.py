@@ -1,0 +1,183 @@
+"""Evaluation from Python: objects and files give the same, and what the commands print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import exam_pp
+from exam_pp.cli.main import main
+from exam_pp.grade_filter import GradeFilter
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
+@pytest.fixture(scope="session")
+def demo(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The graded demo collection."""
+    folder = tmp_path_factory.mktemp("demo")
+    main(
+        f"import --runs {demo_data / 'runs'} --texts {demo_data / 'passages.tsv'} --top 5 "
+        f"--qrels {demo_data / 'qrels.txt'} -o {folder / 'passages.jsonl.gz'}".split()
+    )
+    bank = demo_data / "questions.jsonl"
+    graded = folder / "graded.jsonl.gz"
+    exam_pp.grade_file(folder / "passages.jsonl.gz", graded, bank=bank, prompts=RATED, model="lexical")
+    return graded
+
+
+@pytest.fixture
+def bank(demo_data: Path) -> Path:
+    return demo_data / "questions.jsonl"
+
+
+def test_cover_is_the_same_of_files_and_objects(demo: Path, bank: Path) -> None:
+    of_files = exam_pp.cover(demo, bank, cutoff=5)
+    of_objects = exam_pp.cover(exam_pp.read_passages(demo), exam_pp.read_bank(bank), cutoff=5)
+    assert of_files.scores == of_objects.scores
+    assert of_files.notes == of_objects.notes
+    some = exam_pp.cover(demo, bank, cutoff=5, queries=["d01", "d02"])
+    assert {score.query_id for score in some.scores} == {"d01", "d02"}
+
+
+def test_the_leaderboard_is_that_of_the_command(
+    demo: Path, bank: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main(f"-q evaluate cover {demo} --bank {bank} --intervals nested --significance --format json".split())
+    printed = json.loads(capfd.readouterr().out)
+    board = exam_pp.leaderboard(exam_pp.cover(demo, bank), intervals="nested", significance=True)
+    first = [row for row in board if row.metric == board.metrics[0]]
+    columns = ("", " stderr", " low", " high", " rank low", " rank high", " letters")
+    assert [
+        [row["system"], *(row[f"{board.metrics[0]}{column}"] for column in columns)]
+        for row in printed["tables"][0]["rows"]
+    ] == [
+        [row.system, row.mean, row.stderr, row.low, row.high, row.rank_low, row.rank_high, row.letters]
+        for row in first
+    ]
+    assert sorted(board.notes) == sorted(set(board.notes) & set(printed["notes"]))
+
+
+def test_a_leaderboard_of_plain_rows_is_sorted() -> None:
+    rows = [exam_pp.Score(system, "q", "RR", value) for system, value in {"a": 0.1, "b": 0.9}.items()]
+    board = exam_pp.leaderboard(rows)
+    assert board.means() == {"b": 0.9, "a": 0.1}
+    assert board.notes == ["A single query gives no interval and no test."]
+
+
+def test_labels_score_runs_with_bounds(demo: Path, bank: Path, demo_data: Path, tmp_path: Path) -> None:
+    labels = exam_pp.rubric_qrels(demo, bank)
+    scored = exam_pp.score_runs(labels, demo_data / "runs", ["nDCG@10"])
+    assert scored.best_case
+    assert scored.notes[: len(labels.notes)] == labels.notes
+    exam_pp.write_qrels(labels.qrels, tmp_path / "rubric.qrels")
+    read_back = exam_pp.read_qrels(tmp_path / "rubric.qrels")
+    assert exam_pp.score_runs(read_back, demo_data / "runs").scores == scored.scores
+    assert exam_pp.score_runs(str(tmp_path / "rubric.qrels"), demo_data / "runs").scores == scored.scores
+
+
+def test_lines_of_runs_are_scored_as_their_files(demo_data: Path) -> None:
+    files = [demo_data / "runs" / f"{name}.run" for name in ("bm25", "tf")]
+    lines = [line for file in files for line in exam_pp.read_run(file)]
+    qrels = demo_data / "qrels.txt"
+    alone = [score for file in files for score in exam_pp.score_runs(qrels, file, ["AP"]).scores]
+    assert list(exam_pp.score_runs(qrels, lines, ["AP"]).scores) == alone
+    with pytest.raises(exam_pp.ExamError, match=r"'bm25' returns the passage .* twice for the query"):
+        exam_pp.score_runs(qrels, [*lines, lines[0]])
+    with pytest.raises(exam_pp.ExamError, match="No run in the list has results"):
+        exam_pp.score_runs(qrels, [lines[0]._replace(query_id="none")])
+
+
+def test_rankings_of_objects_are_scored_as_those_of_the_file(demo: Path, demo_data: Path) -> None:
+    qrels = demo_data / "qrels.txt"
+    of_objects = exam_pp.score_rankings(qrels, list(exam_pp.read_passages(demo)), ["P@5"])
+    assert of_objects.scores == exam_pp.score_rankings(qrels, demo, ["P@5"]).scores
+    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no rankings"):
+        exam_pp.score_rankings(qrels, [])
+
+
+def test_nugget_scores_of_objects(demo_data: Path, tmp_path: Path) -> None:
+    bank = demo_data / "nuggets.jsonl"
+    answers = tmp_path / "answers.jsonl"
+    main(f"import --answers {demo_data / 'answers' / 'gen-long.jsonl'} --unit whole -o {answers}".split())
+    graded = list(exam_pp.grade(answers, bank, prompts="NuggetAssignmentPointwise", model="lexical"))
+    exam_pp.write_passages(graded, tmp_path / "graded.jsonl")
+    ((grader, of_objects),) = exam_pp.nugget_scores(graded, exam_pp.read_bank(bank)).items()
+    assert of_objects == exam_pp.nugget_scores(tmp_path / "graded.jsonl", bank)[grader]
+    assert {score.metric for score in of_objects.scores} >= {"V_strict", "A", "L"}
+
+
+def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
+    ungraded = [exam_pp.QueryPassages("q", [exam_pp.Passage(passage_id="p", text="A text.")])]
+    with pytest.raises(exam_pp.ExamError, match=r"^the passages holds no grades"):
+        exam_pp.cover(ungraded)
+    with pytest.raises(exam_pp.ExamError, match=r"in the list of queries has a passage in .* that is graded"):
+        exam_pp.cover(demo, bank, queries=["none"])
+    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no judgments"):
+        exam_pp.judgments(ungraded)
+
+
+def test_correlation_is_of_the_common_systems(tmp_path: Path) -> None:
+    found = exam_pp.correlate({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.0}, {"a": 1, "c": 2, "b": 3}, top=1)
+    assert found == exam_pp.Correlation(3, 0.5, pytest.approx(1 / 3), pytest.approx(0.5), 1.0)
+    ranks = tmp_path / "official.json"
+    ranks.write_text('{"a": 1, "long-na...": 2}')
+    assert exam_pp.correlate({"a": 2.0, "long-name": 1.0}, ranks).kendall == pytest.approx(1)
+    with pytest.raises(exam_pp.ExamError, match="the official ranks have 0 systems in common"):
+        exam_pp.correlate({"a": 1.0}, {"b": 1})
+    board = exam_pp.leaderboard([exam_pp.Score(s, "q", "RR", v) for s, v in (("a", 0.2), ("b", 0.1))])
+    assert exam_pp.correlate(board, {"a": 1, "b": 2}, metric="RR").spearman == pytest.approx(1)
+    with pytest.raises(KeyError, match="AP"):
+        exam_pp.correlate(board, {"a": 1, "b": 2}, metric="AP")
+
+
+def test_agreement_is_of_the_common_passages() -> None:
+    """Labels (0, 0), (0, 1), (1, 1): agreement 2/3, by chance 4/9."""
+    first = [exam_pp.Qrel("q", name, label) for name, label in zip("abcd", (0, 0, 1, 1), strict=True)]
+    second = [exam_pp.Qrel("q", name, label) for name, label in zip("abce", (0, 1, 1, 1), strict=True)]
+    found = exam_pp.agreement(first, second)
+    assert found.items == 3
+    assert found.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+    with pytest.raises(exam_pp.ExamError, match="No passage has a label in both"):
+        exam_pp.agreement(first, [exam_pp.Qrel("q", "z", 1)])
+
+
+def test_the_table_of_grades(demo: Path) -> None:
+    table = exam_pp.grade_table(demo, GradeFilter(model="lexical"))
+    ratings = {
+        (query.query_id, passage.passage_id, entry): rating
+        for query in exam_pp.read_passages(demo)
+        for passage in query.passages
+        for grades in passage.grade_sets()
+        for entry, rating in grades.entry_ratings().items()
+    }
+    assert {(row.query_id, row.passage_id, row.entry_id): row.rating for row in table} == ratings
+    assert all(row.expected is not None and 0 <= row.expected <= 5 for row in table)
+    assert list(exam_pp.grade_table(list(exam_pp.read_passages(demo)))) == list(table)
+    with pytest.raises(exam_pp.ExamError, match="match the filter"):
+        exam_pp.grade_table(demo, GradeFilter(model="nobody"))
+
+
+def test_later_ratings_of_an_entry_win() -> None:
+    sets = [{"q/1": 1, "q/2": 5}, {"q/1": 3}]
+    passage = exam_pp.Passage(passage_id="p", text="A text.")
+    passage.add_grades(
+        [
+            exam_pp.RubricGrades.model_validate(
+                {
+                    "correctAnswered": list(ratings),
+                    "wrongAnswered": [],
+                    "llm": "m",
+                    "prompt_info": {"prompt_class": "Own"},
+                    "self_ratings": [
+                        {"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()
+                    ],
+                }
+            )
+            for ratings in sets
+        ]
+    )
+    table = exam_pp.grade_table([exam_pp.QueryPassages("q", [passage])])
+    assert {row.entry_id: row.rating for row in table} == {"q/1": 3, "q/2": 5}

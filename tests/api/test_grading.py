@@ -1,0 +1,120 @@
+"""Grading from Python: objects stay as they are, and files have what the command writes."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+import exam_pp
+from exam_pp.cli.main import main
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+BANK = exam_pp.TestBank.from_lines(
+    [
+        exam_pp.BankLine(
+            query_id="q",
+            query_text="ocean tides",
+            items=[exam_pp.Question(query_id="q", question_id="q/1", question_text="What causes the tides?")],
+        )
+    ]
+)
+
+
+def passages() -> list[exam_pp.QueryPassages]:
+    texts = {"p1": "The Moon causes the tides of the ocean.", "p2": "Bread needs flour."}
+    made = [exam_pp.Passage(passage_id=name, text=text) for name, text in texts.items()]
+    return [exam_pp.QueryPassages("q", made)]
+
+
+def ratings(queries: list[exam_pp.QueryPassages]) -> list[dict[str, int]]:
+    return [grades.entry_ratings() for q in queries for p in q.passages for grades in p.grade_sets()]
+
+
+def test_objects_are_graded_and_stay_as_they_are() -> None:
+    given = passages()
+    graded = list(exam_pp.grade(given, BANK, prompts=RATED, model="lexical"))
+    assert [set(found) for found in ratings(graded)] == [{"q/1"}, {"q/1"}]
+    first, second = (found["q/1"] for found in ratings(graded))
+    assert first > second
+    assert ratings(given) == []
+
+
+def test_pairs_that_have_a_grade_are_asked_again_only_with_regrade() -> None:
+    once = list(exam_pp.grade(passages(), BANK, prompts=RATED, model="constant"))
+    assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant")))) == 2
+    assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant", regrade=True)))) == 4
+
+
+def test_an_iterator_is_enough_and_a_file_gives_the_same(tmp_path: Path) -> None:
+    path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
+    assert exam_pp.write_passages(passages(), path) == 1
+    exam_pp.write_bank(BANK, bank)
+    from_memory = list(exam_pp.grade(iter(passages()), BANK, prompts=RATED, model="lexical"))
+    from_file = list(exam_pp.grade(path, bank, prompts=[RATED], model=exam_pp.ModelOptions("lexical")))
+    assert ratings(from_memory) == ratings(from_file)
+
+
+def test_files_are_graded_as_the_command_does(tmp_path: Path) -> None:
+    path, bank = tmp_path / "p.jsonl", tmp_path / "bank.jsonl"
+    exam_pp.write_passages(passages(), path)
+    exam_pp.write_bank(BANK.lines, bank)
+    summary = exam_pp.grade_file(str(path), tmp_path / "a.jsonl", bank=bank, prompts=RATED, model="lexical")
+    assert (summary.graded, summary.ungraded, summary.queries) == (2, 0, 1)
+    output = tmp_path / "b.jsonl"
+    main(f"grade {path} -o {output} --bank {bank} --prompt-class {RATED} --model lexical".split())
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    in_memory = list(exam_pp.grade(path, bank, prompts=RATED, model="lexical"))
+    assert list(exam_pp.read_passages(tmp_path / "a.jsonl")) == in_memory
+
+
+def test_direct_prompts_take_texts_of_queries() -> None:
+    graded = list(exam_pp.grade(passages(), prompts="Umbrela", model="lexical", queries={"q": "ocean tides"}))
+    assert all(set(found) == {"direct"} for found in ratings(graded))
+
+
+def test_queries_that_nothing_is_asked_about_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    other = exam_pp.QueryPassages("other", [exam_pp.Passage(passage_id="p", text="A text.")])
+    with caplog.at_level(logging.WARNING, "exam_pp"):
+        graded = list(exam_pp.grade([*passages(), other], BANK, prompts=RATED, model="constant"))
+    assert [query.query_id for query in graded] == ["q", "other"]
+    assert caplog.messages == ["1 query has no bank entry and no new grades (first: other)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank holds questions"),
+        ({"prompts": "NoSuchPrompt"}, "No prompt named 'NoSuchPrompt'"),
+        ({"model": "lexicla"}, "Did you mean 'lexical'?"),
+        ({"bank": None}, "name their --bank"),
+    ],
+)
+def test_what_does_not_fit_is_found_before_the_first_query(arguments: dict[str, object], words: str) -> None:
+    chosen: dict[str, object] = {"bank": BANK, "prompts": RATED, "model": "lexical"} | arguments
+    with pytest.raises(exam_pp.ExamError, match=words):
+        exam_pp.grade(passages(), **chosen)  # type: ignore[arg-type]
+
+
+def test_a_prompt_of_ones_own() -> None:
+    prompt = exam_pp.make_prompt(
+        name="Own", kind="question", reading="rating", scale=3, template="{question}\n{context}\n0 to 3:"
+    )
+    graded = list(exam_pp.grade(passages(), BANK, prompts=prompt, model="lexical"))
+    assert [grades.prompt_class for grades in graded[0].passages[0].grade_sets()] == ["Own"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"kind": "queries"}, "^kind: "),
+        ({"temperature": 1}, "^temperature: "),
+        ({"scale": "3"}, "^scale: "),
+        ({"template": "{question} {passage}"}, "^template: unknown placeholder {passage}"),
+    ],
+)
+def test_keys_of_a_prompt_that_do_not_fit(keys: dict[str, object], words: str) -> None:
+    good = {"name": "Own", "kind": "question", "reading": "rating", "scale": 3}
+    with pytest.raises(exam_pp.ExamError, match=words):
+        exam_pp.make_prompt(**{**good, "template": "{question} {context}", **keys})

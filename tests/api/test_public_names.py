@@ -1,0 +1,94 @@
+"""The public names: light to import, typed, documented, and all in docs/python.md."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import exam_pp
+
+ROOT = Path(__file__).resolve().parents[2]
+
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import exam_pp
+dir(exam_pp)
+new = set(sys.modules) - before
+print(*sorted(name for name in new if name.partition(".")[0] not in sys.stdlib_module_names))
+"""
+
+
+def test_the_import_brings_the_standard_library_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == ["exam_pp"]
+
+
+@pytest.mark.parametrize("name", exam_pp.__all__)
+def test_every_name_resolves_and_says_what_it_is(name: str) -> None:
+    value = getattr(exam_pp, name)
+    if name == "PROMPTS":
+        value = type(value)
+    text = inspect.getdoc(value)
+    assert text
+    if inspect.isfunction(value):
+        assert value.__name__ == name
+        parts = re.findall(r"^(Args|Returns|Raises):$", text, flags=re.MULTILINE)
+        returns = [] if value.__annotations__["return"] == "None" else ["Returns"]
+        assert parts == ["Args", *returns, "Raises"]
+        documented = re.findall(r"^    \*{0,2}(\w+): ", text.partition("Args:\n")[2], flags=re.MULTILINE)
+        assert set(documented) >= inspect.signature(value).parameters.keys()
+
+
+def test_type_checkers_see_the_names_that_are_there() -> None:
+    tree = ast.parse((ROOT / "exam_pp" / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    homes = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert homes == {name: f"exam_pp.{module}" for name, module in exam_pp._HOMES.items()}
+    assert set(exam_pp.__all__) == homes.keys()
+    assert dir(exam_pp) == sorted([*homes, "__version__"])
+
+
+def test_no_name_is_that_of_a_submodule() -> None:
+    """An import of the submodule would take its place."""
+    files = {path.stem for path in (ROOT / "exam_pp").iterdir()}
+    assert not files & set(exam_pp.__all__)
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(AttributeError, match="'exam_pp' has no attribute 'covers'"):
+        exam_pp.covers  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_page_lists_the_names_and_no_others() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", page.partition("## All names")[2], flags=re.MULTILINE)
+    assert sorted(listed) == sorted(exam_pp.__all__)
+
+
+@pytest.mark.parametrize(
+    "page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]), ids=lambda page: page.name
+)
+def test_pages_teach_public_names_alone(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom):
+                assert not (node.module or "").startswith("exam_pp.")
+                if node.module == "exam_pp":
+                    assert {alias.name for alias in node.names} <= set(exam_pp.__all__)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert node.value.id != "exam_pp" or node.attr in exam_pp.__all__

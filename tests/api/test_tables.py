@@ -1,0 +1,88 @@
+"""Tables as pandas data frames and Arrow arrays: the values of the rows, types, and missing values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import duckdb
+import pandas
+import pytest
+
+from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.results import Grade, Grades, Leaderboard, LeaderboardRow, Score, Scores
+
+BOARD = Leaderboard(
+    [
+        LeaderboardRow("a", "Cover", 0.75, 0.1, 4, low=0.5, high=1.0, rank_low=1, rank_high=2),
+        LeaderboardRow("_overall_", "Cover", 1.0, None, 4, low=1.0, high=1.0),
+        LeaderboardRow("a", "RR", 0.5, None, 1),
+    ],
+    ["A note."],
+)
+
+
+def test_rows_are_a_sequence() -> None:
+    assert len(BOARD) == 3
+    assert BOARD[0].system == "a"
+    assert [row.metric for row in BOARD[1:]] == ["Cover", "RR"]
+    assert BOARD.notes == ["A note."]
+    assert repr(Grades()) == "Grades([])"
+
+
+def test_means_are_of_one_metric_without_the_upper_bound() -> None:
+    assert BOARD.metrics == ["Cover", "RR"]
+    assert BOARD.means() == {"a": 0.75}
+    assert BOARD.means("RR") == {"a": 0.5}
+    with pytest.raises(KeyError, match="AP"):
+        BOARD.means("AP")
+
+
+def test_a_leaderboard_as_a_data_frame() -> None:
+    frame = BOARD.to_pandas()
+    assert list(frame.columns) == list(LeaderboardRow._fields)
+    assert frame["system"].tolist() == ["a", "_overall_", "a"]
+    assert frame["mean"].tolist() == [0.75, 1.0, 0.5]
+    assert [str(frame[name].dtype) for name in ("mean", "queries", "rank_low", "order_open")] == [
+        "float64", "int64", "Int64", "bool",
+    ]  # fmt: skip
+    assert frame["rank_low"].isna().tolist() == [False, True, True]
+    assert frame["stderr"].isna().tolist() == [False, True, True]
+    assert frame["letters"].isna().all()
+
+
+def test_a_leaderboard_as_arrow() -> None:
+    array = BOARD.to_arrow()
+    assert [tuple(row.values()) for row in array.to_pylist()] == [tuple(row) for row in BOARD]
+    assert str(array.schema).startswith(
+        "<Schema> struct<system: string, metric: string, mean: double, stderr: double, queries: int64, "
+    )
+    means = duckdb.from_arrow(array).aggregate("metric, max(mean) AS best", "metric").order("metric")
+    assert means.fetchall() == [("Cover", 1.0), ("RR", 0.5)]
+
+
+def test_scores_and_evaluations_are_the_same_table() -> None:
+    rows = [Score("a", "q1", "RR", 1.0), Score("é", "q2", "RR", 0.5)]
+    frame = Scores(rows).to_pandas()
+    pandas.testing.assert_frame_equal(frame, pandas.DataFrame(rows))
+    pandas.testing.assert_frame_equal(frame, Evaluation(rows).to_pandas())
+    assert Evaluation(rows).to_arrow().to_pylist() == [row._asdict() for row in rows]
+
+
+def test_a_table_without_rows_keeps_its_columns() -> None:
+    assert list(Grades().to_pandas().columns) == list(Grade._fields)
+    assert len(Grades().to_arrow()) == 0
+
+
+def test_without_pandas_one_sentence_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["pandas"] = None
+from exam_pp import ExamError, Leaderboard
+try:
+    Leaderboard().to_pandas()
+except ExamError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "to_pandas() needs an optional package: pip install 'exam_pp[pandas]'.\n"
