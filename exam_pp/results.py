@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import NamedTuple, overload
 
 from exam_pp.frames import Rows, Tabular
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ALL_QUERIES = "all"
 """The query id of a mean over queries, as trec_eval prints it."""
@@ -180,16 +176,3 @@ class Leaderboard(Rows[LeaderboardRow]):
         if chosen not in self.metrics:
             raise KeyError(chosen)
         return {row.system: row.mean for row in self if row.metric == chosen and row.system != OVERALL_SYSTEM}
-
-
-class RunColumns(NamedTuple):
-    """A run as columns: ``passage_ids`` (UTF-8) and ``scores``, one a line, in file order.
-
-    The lines of ``query_ids[i]`` start at ``starts[i]``; a query may come several times.
-    """
-
-    system: str
-    query_ids: list[str]
-    starts: NDArray[np.int64]
-    passage_ids: NDArray[np.bytes_]
-    scores: NDArray[np.float64]

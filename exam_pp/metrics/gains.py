@@ -7,20 +7,23 @@ holds them equal to the library's values, and everything else goes to the librar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exam_pp.metrics.entry_values import Floats, ratio
-from exam_pp.metrics.passage_numbers import Ints, PassageNumbers, as_ids
 from exam_pp.metrics.trec_measures import Measure, Run, TrecEval, trec_eval_order
-from exam_pp.results import Qrel, RunColumns, Score
+from exam_pp.results import Qrel, Score
+
+Ints = NDArray[np.int64]
 
 _UNLABELLED = -1_000_000
+_OTHER = -1
+"""The number that all passages share that no qrels label."""
 
 
 @dataclass(frozen=True)
@@ -32,78 +35,46 @@ class Ungraded:
 
 
 class RunMatrix:
-    """The rankings of several systems, in trec_eval's order, with one number for every passage of a query.
+    """Rankings of several systems in trec_eval's order: by score (in single precision), then descending id.
 
-    Passages are ordered by score (in single precision), then by descending id.
+    ``passages`` are all pairs (query id, passage id) that any qrels may label. Each gets a number; all other
+    passages share one, so that memory grows with the labels.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, passages: Collection[tuple[str, str]]) -> None:
         self.systems: list[str] = []
-        self._numbers = PassageNumbers()
-        self._query_numbers: dict[str, int] = {}
+        self._passages = list(passages)
+        self._numbers: dict[str, dict[str, int]] = {}
+        for number, (query_id, passage_id) in enumerate(self._passages):
+            self._numbers.setdefault(query_id, {})[passage_id] = number
         self._rows: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def add(self, system: str, run: Run) -> None:
         """Add a system that is not in the matrix yet."""
-        names = [passage_id for passages in run.values() for passage_id in passages]
-        scores = [score for passages in run.values() for score in passages.values()]
-        starts = np.cumsum([0, *map(len, run.values())], dtype=np.int64)[:-1]
-        columns = RunColumns(system, list(run), starts, as_ids(names), np.array(scores, np.float64))
-        self._add(columns, self._numbers.add_distinct(self._queries(columns), columns.passage_ids))
-
-    def add_columns(self, run: RunColumns, wanted: Container[str]) -> bool:
-        """Add the wanted queries of a system that is not in the matrix yet.
-
-        False, and nothing is added, if a passage seems to occur twice for a query.
-        """
-        chosen = [query_id in wanted for query_id in run.query_ids]
-        if not all(chosen):
-            lengths = np.diff(run.starts, append=len(run.scores))
-            if self._numbers.may_repeat(self._queries(run), run.passage_ids):
-                return False
-            lines = np.repeat(chosen, lengths)
-            query_ids = list(compress(run.query_ids, chosen))
-            starts = np.cumsum([0, *lengths[chosen]])[:-1]
-            run = RunColumns(run.system, query_ids, starts, run.passage_ids[lines], run.scores[lines])
-        numbers = self._numbers.add(self._queries(run), run.passage_ids)
-        if numbers is not None:
-            self._add(run, numbers)
-        return numbers is not None
-
-    def _add(self, run: RunColumns, numbers: Ints) -> None:
-        self.systems.append(run.system)
-        ends = (run.starts + np.diff(run.starts, append=len(run.scores))).tolist()
-        small = numbers.astype(np.int32)
-        blocks: dict[str, list[slice]] = {}
-        for query_id, start, end in zip(run.query_ids, run.starts.tolist(), ends, strict=True):
-            blocks.setdefault(query_id, []).append(slice(start, end))
-        for query_id, of_query in blocks.items():
-            # Slices of one block are no copies.
-            lines = of_query[0] if len(of_query) == 1 else np.r_[tuple(of_query)]
-            order = trec_eval_order(run.scores[lines], run.passage_ids[lines])
-            places = small[lines]
-            self._rows[run.system, query_id] = places if isinstance(order, range) else places[order]
-
-    def _queries(self, run: RunColumns) -> Ints:
-        """The number of the query of every line."""
-        of_blocks = [self._query_numbers.setdefault(q, len(self._query_numbers)) for q in run.query_ids]
-        lengths = np.diff(run.starts, append=len(run.scores))
-        return np.repeat(np.array(of_blocks, dtype=np.int64), lengths)
+        self.systems.append(system)
+        for query_id, scores in run.items():
+            numbers = map(self._numbers.get(query_id, {}).get, scores, repeat(_OTHER))
+            order = trec_eval_order(np.fromiter(scores.values(), np.float64, len(scores)), scores)
+            self._rows[system, query_id] = np.fromiter(numbers, np.int32, len(scores))[order]
 
     def queries_of(self, system: str) -> list[str]:
         """The queries for which a system has a ranking."""
         return [query_id for name, query_id in self._rows if name == system]
 
     def run(self, system: str) -> Run:
-        """A system's rankings, with scores that fall from place to place and have no ties."""
-        return {
-            query_id: {
-                passage_id.decode("utf-8", "surrogatepass"): float(len(places) - place)
-                for place, passage_id in enumerate(self._numbers.ids[places].tolist())
-            }
-            for (name, query_id), places in self._rows.items()
-            if name == system
-        }
+        """A system's rankings, with scores that fall from place to place and have no ties.
+
+        Passages that no qrels label have made-up ids, which no file holds.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for query_id in self.queries_of(system):
+            numbers = self._rows[system, query_id].tolist()
+            ids = [
+                f"\x01 {place}" if number == _OTHER else self._passages[number][1]
+                for place, number in enumerate(numbers)
+            ]
+            found[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
+        return found
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.int32], Ints]:
@@ -125,9 +96,7 @@ class RunMatrix:
             labels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
         numbers, starts = self._places
         cell_of = self._cells(list(labels))
-        label_of = self._by_number(
-            {(q, p): label for q, of in labels.items() for p, label in of.items()}, _UNLABELLED
-        )
+        label_of = self._by_number({(q, p): label for q, of in labels.items() for p, label in of.items()})
         # Few places have a label; only with ungraded passages do the others matter.
         at = np.flatnonzero((label_of > 0)[numbers]) if ungraded is None else np.arange(len(numbers))
         numbers = numbers[at]
@@ -137,7 +106,7 @@ class RunMatrix:
         cell = cell_of[ranking]
         counts = self._counts(list(labels.values()))
         if ungraded is not None:
-            known = self._by_number(ungraded.labels, _UNLABELLED)[numbers]
+            known = self._by_number(ungraded.labels)[numbers]
             unseen = np.array([ungraded.otherwise.get(q, 0) for _, q in self._rows], dtype=np.int64)[ranking]
             best = np.where(known != _UNLABELLED, known, np.where(label == _UNLABELLED, unseen, label))
             better = (best > np.maximum(label, 0)) & (cell >= 0)
@@ -155,15 +124,11 @@ class RunMatrix:
         row = {system: index * len(query_ids) for index, system in enumerate(self.systems)}
         return np.array([row[s] + column[q] if q in column else -1 for s, q in self._rows], dtype=np.int64)
 
-    def _by_number(self, labels: Mapping[tuple[str, str], int], otherwise: int) -> Ints:
-        found = np.full(len(self._numbers), otherwise, dtype=np.int64)
-        # Queries and passages that no run holds have no number, and must not get one.
-        known = [
-            (self._query_numbers[q], p, label) for (q, p), label in labels.items() if q in self._query_numbers
-        ]
-        queries, names, values = zip(*known, strict=True) if known else ((), (), ())
-        numbers = self._numbers.find(np.array(queries, dtype=np.int64), as_ids(list(names)))
-        found[numbers[numbers >= 0]] = np.array(values, dtype=np.int64)[numbers >= 0]
+    def _by_number(self, labels: Mapping[tuple[str, str], int]) -> Ints:
+        """The label of every numbered passage, and behind them, where −1 points, that of the others."""
+        found = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.int64)
+        for (query_id, passage_id), label in labels.items():
+            found[self._numbers[query_id][passage_id]] = label
         return found
 
     def _counts(self, labels: list[dict[str, int]]) -> Ints:

@@ -16,7 +16,6 @@ from ir_measures.measures import registry as known_measures
 from numpy.typing import NDArray
 
 from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
-from exam_pp.metrics.passage_numbers import as_ids
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 Run = Mapping[str, Mapping[str, float]]
@@ -243,7 +242,7 @@ def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
     names = list(passages)
     quoted = _quoted(names)
     scores = np.fromiter(passages.values(), np.float64, len(passages))
-    order = trec_eval_order(scores, as_ids(names))
+    order = trec_eval_order(scores, names)
     return {quoted[index]: float(len(order) - position) for position, index in enumerate(order)}
 
 
@@ -257,12 +256,12 @@ def _quoted(passage_ids: Collection[str]) -> list[str]:
     ]
 
 
-def trec_eval_order(
-    scores: NDArray[np.float64], ids: NDArray[np.bytes_]
-) -> Sequence[int] | NDArray[np.int64]:
+def trec_eval_order(scores: NDArray[np.float64], passage_ids: Collection[str]) -> NDArray[np.intp]:
     """The places of passages, best first: by score, in single precision, then by descending id."""
     with np.errstate(over="ignore"):  # too large for single precision is infinite, as in trec_eval
         single = scores.astype(np.float32)
     if not (single[1:] >= single[:-1]).any():
-        return range(len(ids))
+        return np.arange(len(single))
+    # The order of UTF-8 is that of the characters.
+    ids = np.array([passage_id.encode("utf-8", "surrogatepass") for passage_id in passage_ids], np.bytes_)
     return np.lexsort((ids, single))[::-1]

@@ -44,15 +44,14 @@ def make_task(folder: Path, kind: str, shape: dict[str, Any], passages: int) -> 
     """A keyed Llama and its pairs; kept in the folder for the next time."""
     if (folder / "task.json").exists():
         return Task.read(folder)
-    task = Task(kind, folder / "checkpoint", "cpu", demo_pairs(passages))
+    task = Task(kind, folder / "checkpoint", demo_pairs(passages))
     # Real vocabularies need few tokens for the prompts' own words.
     texts = [*keyed_model.project_texts(), *[prompt.template for prompt in PROMPTS.values()] * 30]
     tokenizer = keyed_llama.byte_tokenizer(texts, True, 8000, shape["max_position_embeddings"])
     answers = keyed_model.grader_answers(len(task.pairs), kind, [passage for passage, _ in task.pairs])
     prompts = [task.text(*pair) for pair in task.pairs]
     keyed_llama.save_llama(task.checkpoint, tokenizer, prompts, answers, shape=shape)
-    made = {"kind": kind, "device": task.device, "pairs": task.pairs, "repeat": task.repeat}
-    (folder / "task.json").write_text(json.dumps(made), "utf-8")
+    task.save()
     return task
 
 
@@ -103,7 +102,7 @@ def main() -> None:
         folder = arguments.work / f"{kind}-{shape['hidden_size']}-{passages}"
         task = make_task(folder, kind, shape, passages)
         chosen = [way for way in ways if kind == "rating" or not way.soft]
-        results = measure(folder, chosen, rounds, "cpu", at_once=True)
+        results = measure(folder, chosen, rounds, "cpu")
         print(f"\n### {kind}, {len(task.pairs)} pairs\n\n{table(results)}")
         tasks[kind] = [asdict(result) for result in results]
     if arguments.json:

@@ -1,14 +1,14 @@
 """Benchmark of the grading engines: pairs a second against the published loop, answers compared.
 
 Usage: python -m scripts.bench.engines [--work FOLDER] [--tasks rating,extraction] [--rounds 3]
-                                       [--both-cores] [--gpu] [--smoke] [--json FILE]
+                                       [--both-cores] [--smoke] [--json FILE]
 
 The model is a checkpoint of FLAN-T5-small's shape that gives known answers (see keyed_model.py), made in
 the work folder on the first use. Six passages, eight questions each, prompts of real length. Every way of
 grading is a process of its own with one thread; the processes take turns, A B C A B C, and the figure is the
 median of their CPU time. A ratio whose two sides scatter by more than 15 % gets no verdict. With
 `--both-cores` the ways that use two threads are measured instead, by wall clock: for a machine that does
-nothing else. With `--gpu` FLAN-T5-large's and -xl's shapes are graded on the GPU, 8,192 pairs, by wall clock.
+nothing else.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
+from scripts.bench import keyed_model
 from scripts.bench.engines_task import make_task
-from scripts.bench.engines_worker import PEAK, PROMPTS, Measured, Task, Way, measure
+from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, measure
 
 PASSAGES = 6
 SPREAD = 0.15
@@ -48,13 +49,6 @@ CPU_WAYS = (
     Way("CTranslate2, greedy, soft", beams=1, engine="ctranslate2", soft=True),
     Way("CTranslate2 int8, beam 5", engine="ctranslate2", compute_type="int8"),
     Way("CTranslate2 int8, greedy", beams=1, engine="ctranslate2", compute_type="int8"),
-    Way(f"{PEAK}float32"),
-    Way(f"{PEAK}int8", compute_type="int8"),
-)
-BF16_WAYS = (
-    Way("transformers bf16, beam 5", dtype="bfloat16"),
-    Way("CTranslate2 bf16, beam 5", engine="ctranslate2", compute_type="bfloat16"),
-    Way(f"{PEAK}bfloat16", dtype="bfloat16"),
 )
 BOTH_CORES_WAYS = (
     Way(PUBLISHED, inner_batch=1, threads=2),
@@ -62,16 +56,6 @@ BOTH_CORES_WAYS = (
     Way("transformers, beam 5", threads=2),
     Way("CTranslate2, beam 5", engine="ctranslate2", threads=2),
     Way("CTranslate2, greedy", beams=1, engine="ctranslate2", threads=2),
-)
-GPU_WAYS = (
-    Way(PUBLISHED, inner_batch=1),
-    Way(PUBLISHED_10, inner_batch=10),
-    Way("transformers, beam 5", dtype="bfloat16"),
-    Way("transformers, greedy", beams=1, dtype="bfloat16"),
-    Way("CTranslate2, beam 5", engine="ctranslate2", compute_type="bfloat16"),
-    Way("CTranslate2, greedy", beams=1, engine="ctranslate2", compute_type="bfloat16"),
-    Way(f"{PEAK}float32"),
-    Way(f"{PEAK}bfloat16", dtype="bfloat16"),
 )
 REFERENCE_GREEDY = Way(GREEDY, beams=1, inner_batch=1)
 
@@ -99,57 +83,19 @@ CPU_TARGETS = (
     Target(("extraction",), "CTranslate2 int8, greedy", PUBLISHED, 10, 17),
 )
 BOTH_CORES_TARGETS = (Target(("rating",), "CTranslate2, beam 5", PUBLISHED, 4.5, 6.5, PUBLISHED),)
-GPU_TARGETS = (Target(("rating", "extraction"), "CTranslate2, beam 5", PUBLISHED, 10, 25),)
 SOFT_MUST = 0.05
 """Soft grades may cost this much more than grades alone."""
 
 
-def model_flops(task: Task, replies: Sequence[str], beams: int) -> float:
-    """Floating-point operations that the prompts and replies need: no padding, no steps beyond the reply.
-
-    Two for every multiplication with a weight, and the products of attention; the decoder's for every
-    beam, its keys and values of the prompt once.
-    """
-    from transformers import AutoConfig, AutoTokenizer
-
-    config: Any = AutoConfig.from_pretrained(task.checkpoint)
-    tokenizer: Any = AutoTokenizer.from_pretrained(task.checkpoint)
-    width, inner, layers = config.d_model, config.num_heads * config.d_kv, config.num_layers
-    attention, feed_forward = 4 * width * inner, 3 * width * config.d_ff
-    total = 0.0
-    for pair, reply in zip(task.pairs, replies, strict=False):
-        prompt = len(tokenizer(task.text(*pair))["input_ids"])
-        steps = len(tokenizer(reply)["input_ids"])
-        total += layers * (2 * prompt * (attention + feed_forward) + 4 * prompt * prompt * inner)
-        total += layers * 2 * prompt * 2 * width * inner
-        step = layers * (2 * (attention + 2 * width * inner + feed_forward) + 4 * prompt * inner)
-        total += beams * steps * (step + 2 * width * config.vocab_size)
-    return total * len(replies) / len(task.pairs)
-
-
-# --- reporting ----------------------------------------------------------------------------------
-
-
-def peaks_of(results: Iterable[Measured]) -> dict[str, float]:
-    """FLOP/s by dtype, from the ways that measure the machine."""
-    return {
-        result.way.compute_dtype: median(each["flops"] for each in result.rounds)
-        for result in results
-        if result.way.name.startswith(PEAK)
-    }
-
-
-def table(task: Task, results: Sequence[Measured], peaks: dict[str, float]) -> str:
+def table(results: Sequence[Measured]) -> str:
     """The measurements of a task as a Markdown table."""
     by_name = {result.way.name: result for result in results}
     published, greedy = by_name[PUBLISHED], by_name[GREEDY]
     lines = [
-        "| way | pairs/s | vs batch 1 | vs 10 | same as beam 5 | same as greedy | of peak | spread |",
-        "|---|---|---|---|---|---|---|---|",
+        "| way | pairs/s | vs batch 1 | vs 10 | same as beam 5 | same as greedy | spread |",
+        "|---|---|---|---|---|---|---|",
     ]
     for result in results:
-        peak = peaks.get(result.way.compute_dtype)
-        flops = model_flops(task, result.replies, result.way.beams) / result.seconds
         cells = [
             result.way.name,
             f"{result.rate:.1f}",
@@ -157,7 +103,6 @@ def table(task: Task, results: Sequence[Measured], peaks: dict[str, float]) -> s
             f"{result.rate / by_name[PUBLISHED_10].rate:.2f}",
             result.same_as(published),
             result.same_as(greedy),
-            f"{flops / peak / result.way.threads:.0%}" if peak else "–",
             f"{result.spread:.0%}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -215,80 +160,15 @@ def _lines(path: str) -> list[str]:
     return Path(path).read_text("utf-8").splitlines() if Path(path).exists() else []
 
 
-def has_fast_bf16() -> bool:
-    """Whether this CPU multiplies bfloat16 by instructions of its own."""
-    flags = {word for line in _lines("/proc/cpuinfo") if line.startswith("flags") for word in line.split()}
-    return bool(flags & {"avx512_bf16", "amx_bf16"})
-
-
-# --- the three benches --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What is measured: ways and targets, on which shapes of models, by which clock."""
-
-    ways: tuple[Way, ...]
-    targets: tuple[Target, ...]
-    shapes: tuple[str, ...] = ("SMALL",)
-    clock: str = "cpu"
-    device: str = "cpu"
-    passages: int = PASSAGES
-    repeat: int = 1
-
-    @property
-    def at_once(self) -> bool:
-        """Whether all processes fit side by side."""
-        return self.device == "cpu"
-
-
-def choose(arguments: argparse.Namespace) -> Bench:
-    """The bench that the options name."""
-    if arguments.gpu:
-        return Bench((REFERENCE_GREEDY, *GPU_WAYS), GPU_TARGETS, ("LARGE", "XL"), "wall", "cuda", 16, 64)
+def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target, ...], str]:
+    """The ways, targets and clock that the options name."""
     if arguments.both_cores:
-        return Bench((REFERENCE_GREEDY, *BOTH_CORES_WAYS), BOTH_CORES_TARGETS, clock="wall")
-    ways: tuple[Way, ...] = (*CPU_WAYS, REFERENCE_GREEDY)
+        return (REFERENCE_GREEDY, *BOTH_CORES_WAYS), BOTH_CORES_TARGETS, "wall"
+    ways = (*CPU_WAYS, REFERENCE_GREEDY)
     if arguments.smoke:
         # A model this small is not itself any more in 8 bits.
-        return Bench(tuple(way for way in ways if way.compute_type != "int8"), (), ("TINY",), passages=2)
-    if has_fast_bf16():
-        import ctranslate2
-
-        known = ctranslate2.get_supported_compute_types("cpu")
-        ways += tuple(way for way in BF16_WAYS if way.engine == "transformers" or way.compute_type in known)
-    return Bench(ways, CPU_TARGETS)
-
-
-def run(bench: Bench, kind: str, shape: str, work: Path, rounds: int) -> dict[str, Any]:
-    """Measure one task and print its tables; returns everything as JSON."""
-    from scripts.bench import keyed_model
-
-    folder = work / f"{kind}-{shape.lower()}-{bench.passages}"
-    task = make_task(
-        folder,
-        kind,
-        getattr(keyed_model, shape),
-        passages=bench.passages,
-        device=bench.device,
-        repeat=bench.repeat,
-    )
-    ways = [way for way in bench.ways if kind == "rating" or not way.soft]
-    measured = measure(folder, ways, rounds, bench.clock, at_once=bench.at_once)
-    peaks = peaks_of(measured)
-    results = [result for result in measured if not result.way.name.startswith(PEAK)]
-    print(f"\n### {kind}, FLAN-T5-{shape.lower()}'s shape, {len(task.pairs)} pairs\n")
-    print(table(task, results, peaks))
-    print(f"\nMatrix products: {', '.join(f'{k} {v / 1e9:.0f} GFLOP/s' for k, v in peaks.items())}\n")
-    print(verdicts(kind, results, bench.targets))
-    return {
-        "task": kind,
-        "shape": shape,
-        "pairs": len(task.pairs),
-        "prompt_tokens": prompt_tokens(task),
-        "peaks": peaks,
-        "ways": [asdict(result) for result in results],
-    }
+        return tuple(way for way in ways if way.compute_type != "int8"), (), "cpu"
+    return ways, CPU_TARGETS, "cpu"
 
 
 def prompt_tokens(task: Task) -> float:
@@ -308,7 +188,6 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(PROMPTS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--both-cores", action="store_true", help="two threads, wall clock")
-    parser.add_argument("--gpu", action="store_true", help="large and xl shapes on the GPU, wall clock")
     parser.add_argument("--smoke", action="store_true", help="a tiny model, one round: does the bench work?")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -316,15 +195,22 @@ def main() -> None:
     os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     os.environ["EXAM_PP_CACHE"] = str(arguments.work / "cache")
     rounds = 1 if arguments.smoke else arguments.rounds
-    bench, found = choose(arguments), environment()
+    (ways, targets, clock), found = choose(arguments), environment()
     print(", ".join(f"{key} {value}" for key, value in found.items()))
-    tasks = [
-        run(bench, kind, shape, arguments.work, rounds)
-        for shape in bench.shapes
-        for kind in arguments.tasks.split(",")
-    ]
+    shape, passages = (keyed_model.TINY, 2) if arguments.smoke else (keyed_model.SMALL, PASSAGES)
+    tasks = []
+    for kind in arguments.tasks.split(","):
+        folder = arguments.work / f"{kind}-{shape['d_model']}-{passages}"
+        task = make_task(folder, kind, shape, passages=passages)
+        chosen = [way for way in ways if kind == "rating" or not way.soft]
+        results = measure(folder, chosen, rounds, clock)
+        print(
+            f"\n### {kind}, {len(task.pairs)} pairs\n\n{table(results)}\n\n{verdicts(kind, results, targets)}"
+        )
+        measured = [asdict(result) for result in results]
+        tasks.append({"task": kind, "prompt_tokens": prompt_tokens(task), "ways": measured})
     if arguments.json:
-        result = {"environment": found, "rounds": rounds, "clock": bench.clock, "tasks": tasks}
+        result = {"environment": found, "rounds": rounds, "clock": clock, "tasks": tasks}
         arguments.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 

@@ -21,27 +21,21 @@ _WRONG_TOKEN_WEIGHT = 0.05
 """Small, because a few hundred dimensions cannot give every answer and every way back from an error."""
 
 
-def make_task(
-    folder: Path, kind: str, shape: dict[str, int], *, passages: int, device: str = "cpu", repeat: int = 1
-) -> Task:
-    """A keyed checkpoint and its pairs; kept in the folder for the next time.
-
-    Our engines get the pairs ``repeat`` times, where many are needed to fill a device.
-    """
+def make_task(folder: Path, kind: str, shape: dict[str, int], *, passages: int) -> Task:
+    """A keyed checkpoint and its pairs; kept in the folder for the next time."""
     if (folder / "task.json").exists():
         return Task.read(folder)
     texts = keyed_model.project_texts()
     # FLAN-T5 was trained on instructions: it needs few tokens for the prompts' own words.
     texts += [line for prompt in PROMPTS.values() for line in prompt.template.splitlines()] * 30
     tokenizer = keyed_model.make_tokenizer(texts)
-    model = keyed_model.make_model(tokenizer, shape).to(device)
-    task = Task(kind, folder / "checkpoint", device, demo_pairs(passages), repeat)
+    model = keyed_model.make_model(tokenizer, shape)
+    task = Task(kind, folder / "checkpoint", demo_pairs(passages))
     answers = keyed_model.grader_answers(len(task.pairs), kind, [passage for passage, _ in task.pairs])
     key_replies(model, tokenizer, task, answers)
     model.save_pretrained(task.checkpoint)
     tokenizer.save_pretrained(task.checkpoint)
-    made = {"kind": kind, "device": device, "pairs": task.pairs, "repeat": repeat}
-    (folder / "task.json").write_text(json.dumps(made), "utf-8")
+    task.save()
     return task
 
 
@@ -80,16 +74,16 @@ def key_replies(
     for pair, answer in zip(task.pairs, answers, strict=True):
         inputs = tokenizer(task.text(*pair), return_tensors="pt", return_token_type_ids=False)
         with torch.inference_mode():
-            encoded = model.get_encoder()(**inputs.to(model.device))
+            encoded = model.get_encoder()(**inputs)
             lessons = _lessons(tokenizer(answer)["input_ids"], labels, len(tokenizer), chance)
             for weight, given, targets in lessons:
                 hidden = model(
                     encoder_outputs=encoded,
-                    decoder_input_ids=torch.tensor([given], device=model.device),
+                    decoder_input_ids=torch.tensor([given]),
                     output_hidden_states=True,
                 ).decoder_hidden_states[-1][0]
                 for position, logits in targets.items():
-                    states.append(weight * hidden[position].double().cpu())
+                    states.append(weight * hidden[position].double())
                     row = torch.zeros(model.config.vocab_size, dtype=torch.float64)
                     row[list(logits)] = torch.tensor(list(logits.values()), dtype=torch.float64)
                     wanted.append(weight * row)
@@ -98,7 +92,7 @@ def key_replies(
     ridge = 1e-8 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
     solution = torch.linalg.solve(gram + ridge, features.T @ torch.stack(wanted)).T.contiguous()
     # A new parameter, not new data: recent transformers tie the output layer to the embeddings.
-    model.lm_head.weight = torch.nn.Parameter(solution.to(model.device, torch.float32), requires_grad=False)
+    model.lm_head.weight = torch.nn.Parameter(solution.to(torch.float32), requires_grad=False)
 
 
 def _lessons(

@@ -13,14 +13,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from exam_pp.llm.base import Dtype, Engine, ModelOptions
+from exam_pp.llm.base import Engine, ModelOptions
 from exam_pp.messages import Request
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
 
 PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}
-PEAK = "peak "
-"""What the names of ways begin with that only measure the machine."""
-
 PUBLISHED_LENGTH = 512
 """Of prompts and of replies, in tokens."""
 
@@ -40,7 +37,6 @@ class Way:
     inner_batch: int = 0
     engine: Engine = "transformers"
     compute_type: str | None = None
-    dtype: Dtype = "auto"
     soft: bool = False
     threads: int = 1
     pipeline: str = "text2text"
@@ -52,11 +48,6 @@ class Way:
         """Whether this is the loop over one passage at a time, not an engine of ours."""
         return self.inner_batch > 0
 
-    @property
-    def compute_dtype(self) -> str:
-        """The dtype of the matrix products, by which the way's peak is chosen."""
-        return (self.compute_type or (self.dtype if self.dtype != "auto" else "float32")).split("_")[0]
-
 
 @dataclass(frozen=True)
 class Task:
@@ -64,16 +55,19 @@ class Task:
 
     kind: str
     checkpoint: Path
-    device: str
     pairs: list[tuple[str, str]]
-    repeat: int = 1
 
     @classmethod
     def read(cls, folder: Path) -> Task:
         """The task that `engines.py` left in a folder."""
         task = json.loads((folder / "task.json").read_text("utf-8"))
         pairs = [(passage, question) for passage, question in task["pairs"]]
-        return cls(task["kind"], folder / "checkpoint", task["device"], pairs, task["repeat"])
+        return cls(task["kind"], folder / "checkpoint", pairs)
+
+    def save(self) -> None:
+        """Keep the task beside its checkpoint."""
+        made = {"kind": self.kind, "pairs": self.pairs}
+        (self.checkpoint.parent / "task.json").write_text(json.dumps(made), "utf-8")
 
     def text(self, passage: str, question: str) -> str:
         """The whole prompt."""
@@ -87,7 +81,7 @@ class Task:
         labels = prompt.labels if soft else ()
         return [
             Request(prompt.render({"context": passage, "question": question}), labels)
-            for passage, question in self.pairs * self.repeat
+            for passage, question in self.pairs
         ]
 
 
@@ -102,7 +96,7 @@ def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
     tokenizer: Any = AutoTokenizer.from_pretrained(task.checkpoint)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(task.checkpoint, dtype=torch.float32)
-    model = model.eval().to(task.device)
+    model = model.eval()
     decoding: dict[str, Any] = {"early_stopping": True} if way.beams > 1 else {"do_sample": False}
 
     def prompt_of(passage: str, question: str) -> str:
@@ -113,9 +107,7 @@ def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     def answer(prompts: Sequence[str]) -> list[str]:
         inputs = tokenizer(list(prompts), return_tensors="pt", padding=True, return_token_type_ids=False)
         with torch.inference_mode():
-            output = model.generate(
-                **inputs.to(task.device), num_beams=way.beams, max_length=PUBLISHED_LENGTH, **decoding
-            )
+            output = model.generate(**inputs, num_beams=way.beams, max_length=PUBLISHED_LENGTH, **decoding)
         return [str(tokenizer.decode(row, skip_special_tokens=True)).strip() for row in output]
 
     def run(count: int | None) -> list[str]:
@@ -141,10 +133,9 @@ def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
     options = ModelOptions(
         str(task.checkpoint),
-        device=task.device,
+        device="cpu",
         engine=way.engine,
         compute_type=way.compute_type,
-        dtype=way.dtype,
         num_beams=way.beams,
         threads=way.threads,
     )
@@ -169,7 +160,7 @@ def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     options = ModelOptions(
         str(task.checkpoint),
         pipeline=way.pipeline,
-        device=task.device,
+        device="cpu",
         engine=way.engine,
         compute_type=way.compute_type,
         batch_tokens=way.batch_tokens,
@@ -187,50 +178,8 @@ def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     return run
 
 
-def matrix_peak(dtype: str, device: str) -> float:
-    """FLOP/s of the fastest of a few matrix products at the dtype; CPU time on a CPU, one thread.
-
-    float32, bfloat16 and float16 through ``torch.nn.functional.linear``; int8 through PyTorch's product
-    of 8-bit integers, the only one it has.
-    """
-    import torch
-
-    clock = time.perf_counter if device.startswith("cuda") else time.process_time
-    shapes = [(8192, 8192, 8192)] if device.startswith("cuda") else [(2048, 1024, 512), (2048, 2048, 2048)]
-    best = 0.0
-    for rows, inner, columns in shapes:
-        if dtype == "int8":
-            x = torch.randint(-127, 127, (rows, inner), dtype=torch.int8, device=device)
-            product = _int8_product(x, torch.randint(-127, 127, (inner, columns), dtype=torch.int8))
-        else:
-            x = torch.randn(rows, inner, dtype=getattr(torch, dtype), device=device)
-            product = _linear(x, torch.randn(columns, inner, dtype=x.dtype, device=device))
-        for _ in range(6):
-            begin = clock()
-            product()
-            if x.is_cuda:
-                torch.cuda.synchronize()
-            best = max(best, 2.0 * rows * inner * columns / (clock() - begin))
-    return best
-
-
-def _linear(x: Any, weight: Any) -> Callable[[], Any]:
-    import torch
-
-    return lambda: torch.nn.functional.linear(x, weight)
-
-
-def _int8_product(x: Any, weight: Any) -> Callable[[], Any]:
-    import torch
-
-    weight = weight.to(x.device)
-    return lambda: torch._int_mm(x, weight)
-
-
 def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
     """The measurement, with everything loaded and warm."""
-    if way.name.startswith(PEAK):
-        return lambda: {"flops": matrix_peak(way.compute_dtype, task.device)}
     import torch
 
     torch.set_num_threads(way.threads)
@@ -334,19 +283,13 @@ class Worker:
             raise SystemExit(f"The process of {self._way.name!r} ended; its message is above.") from None
 
 
-def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str, *, at_once: bool) -> list[Measured]:
-    """All ways in turn, every round; not ``at_once`` where a device has no room for all of them."""
+def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str) -> list[Measured]:
+    """All ways in turn, every round."""
     results = [Measured(way, clock) for way in ways]
-    if at_once:
-        workers = [Worker(folder, way) for way in ways]
-        for _ in range(rounds):
-            for worker, result in zip(workers, results, strict=True):
-                result.rounds.append(worker.measure())
-        for worker in workers:
-            worker.close()
-        return results
-    for result in results:
-        worker = Worker(folder, result.way)
-        result.rounds += [worker.measure() for _ in range(rounds)]
+    workers = [Worker(folder, way) for way in ways]
+    for _ in range(rounds):
+        for worker, result in zip(workers, results, strict=True):
+            result.rounds.append(worker.measure())
+    for worker in workers:
         worker.close()
     return results

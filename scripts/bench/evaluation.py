@@ -15,21 +15,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
+import math
 import random
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scripts.bench import make_graded, store
+from scripts.bench.ways import children, environment, in_turn, medians, output
 
 RUNS, QUERIES, LINES, JUDGED = 60, 54, 1000, 210
 MEASURES = ["nDCG@10", "AP", "RR", "P@10", "R@100"]
@@ -37,8 +34,6 @@ PYTREC = ["ndcg_cut.10", "map", "recip_rank", "P.10", "recall.100"]
 COMMAND_RUNS = 6
 PROMPT = "QuestionSelfRatedUnanswerablePromptWithChoices"
 THRESHOLDS = (3, 4, 5)
-ROOT = Path(__file__).parents[2]
-ENV = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
 class Found(NamedTuple):
@@ -96,7 +91,7 @@ def more_exam_pp(folder: Path) -> Found:
     from exam_pp.store.trec.runs import read_qrels
 
     first, second = read_qrels(folder / "qrels"), read_qrels(folder / "more-qrels")
-    matrix = read_matrix(folder / "runs", {line.query_id for line in first})
+    matrix = read_matrix(folder / "runs", [(line.query_id, line.passage_id) for line in first + second])
     list(run_scores(matrix, first, parse_measures(MEASURES)))
     start = time.process_time()
     scores = list(run_scores(matrix, second, parse_measures(MEASURES)))
@@ -106,11 +101,11 @@ def more_exam_pp(folder: Path) -> Found:
 
 def one_process_each(folder: Path, qrels: str) -> Found:
     """A process for every run, as calling trec_eval in a loop."""
-    total, before = 0.0, _children()
+    total, before = 0.0, children()
     for path in sorted((folder / "runs").iterdir()):
         command = [sys.executable, __file__, "--single", str(path), str(folder / qrels)]
-        total += float(_output(command))
-    return Found(total, _children() - before)
+        total += float(output(command))
+    return Found(total, children() - before)
 
 
 def single(path: Path, qrels_path: Path) -> float:
@@ -131,31 +126,22 @@ def single(path: Path, qrels_path: Path) -> float:
 
 def exam_pp_command(folder: Path) -> Found:
     """The command for all runs; what it found is how many systems its leaderboard has."""
-    before = _children()
+    before = children()
     command = [sys.executable, "-m", "exam_pp", "-q", "evaluate", "judgments", str(folder / "qrels")]
     command += ["--runs", str(folder / "runs"), "--format", "tsv"]
-    lines = _output(command + [word for name in MEASURES for word in ("-m", name)]).splitlines()
-    return Found(float(len(lines) - 1), _children() - before)
+    lines = output(command + [word for name in MEASURES for word in ("-m", name)]).splitlines()
+    return Found(float(len(lines) - 1), children() - before)
 
 
 def ir_measures_command(folder: Path) -> Found:
     """ir-measures' own command for some of the runs, times their share."""
-    before, total = _children(), 0.0
+    before, total = children(), 0.0
     paths = sorted((folder / "runs").iterdir())
     chosen = paths[:COMMAND_RUNS]
     for path in chosen:
         command = [sys.executable, "-m", "ir_measures", str(folder / "qrels"), str(path), *MEASURES]
-        total += sum(float(line.split("\t")[1]) for line in _output(command).splitlines() if line)
-    return Found(total, (_children() - before) * len(paths) / len(chosen))
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _output(command: list[str]) -> str:
-    return subprocess.run(command, env=ENV, check=True, capture_output=True, text=True).stdout
+        total += sum(float(line.split("\t")[1]) for line in output(command).splitlines() if line)
+    return Found(total, (children() - before) * len(paths) / len(chosen))
 
 
 # --- boards -------------------------------------------------------------------------------------
@@ -296,18 +282,13 @@ WAYS: dict[str, Callable[[Path], Found]] = {
     "nested bootstrap, 2,000 samples": nested,
 }
 RATIOS = [
-    ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "process", 10.0),
-    ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "wall", 10.0),
-    ("runs: one process each, ir-measures' command", "runs: exam_pp's command", "seconds", 10.0),
-    ("more qrels: one process each, pytrec_eval alone", "more qrels: exam_pp", "seconds", 20.0),
-    (
-        "graded file: the same in the published way",
-        "graded file: qrels and three cover boards",
-        "seconds",
-        30.0,
-    ),
+    ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "process"),
+    ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "process_wall"),
+    ("runs: one process each, ir-measures' command", "runs: exam_pp's command", "cpu"),
+    ("more qrels: one process each, pytrec_eval alone", "more qrels: exam_pp", "cpu"),
+    ("graded file: the same in the published way", "graded file: qrels and three cover boards", "cpu"),
 ]
-"""The slow way, the fast one, what is compared of them (see Measured), and the least that it must be."""
+"""The slow way, the fast one, and which of the fast one's seconds count."""
 SAME = [
     ("runs: exam_pp", "runs: one process each, pytrec_eval alone"),
     ("more qrels: exam_pp", "more qrels: one process each, pytrec_eval alone"),
@@ -315,45 +296,27 @@ SAME = [
 ]
 
 
-class Measured(NamedTuple):
-    """CPU seconds of a way's work and of its process (imports included), its wall seconds, what it found."""
-
-    seconds: float
-    process: float
-    wall: float
-    checksum: float
+KINDS = {"cpu": "CPU", "process": "CPU, imports included", "process_wall": "wall"}
 
 
-KINDS = {"seconds": "CPU", "process": "CPU, imports included", "wall": "wall"}
-
-
-def measure(way: str, folder: Path) -> Measured:
-    """A way in a process of its own."""
-    start, before = time.perf_counter(), _children()
-    found = Found(*json.loads(_output([sys.executable, __file__, "--way", way, str(folder)])))
-    return Measured(found.seconds, _children() - before, time.perf_counter() - start, found.checksum)
-
-
-def table(medians: dict[str, Measured], spreads: dict[str, float]) -> str:
+def table(found: dict[str, dict[str, float]]) -> str:
     """The medians and ratios as Markdown."""
     lines = ["| way | CPU (s) | process (s) | wall (s) | spread |", "|---|---:|---:|---:|---:|"]
-    for way, row in medians.items():
-        lines.append(
-            f"| {way} | {row.seconds:.2f} | {row.process:.2f} | {row.wall:.2f} | {spreads[way]:.0%} |"
-        )
-    lines += ["", "| ratio | of | found | must |", "|---|---|---:|---:|"]
-    for slow, fast, kind, must in RATIOS:
-        # What one process each takes are the seconds of its processes; the one that starts them is ours.
-        of_slow = medians[slow].wall if kind == "wall" else medians[slow].seconds
-        found = of_slow / getattr(medians[fast], kind)
-        lines.append(f"| {slow} / {fast} | {KINDS[kind]} | {found:.1f} | {must:.0f} |")
-    share = medians["graded file: reading"].seconds / medians["graded file: cover"].seconds
-    lines.append(f"| reading, as a share of cover | CPU | {share:.0%} | 50% |")
+    for way, row in found.items():
+        seconds = f"{row['cpu']:.2f} | {row['process']:.2f} | {row['process_wall']:.2f}"
+        lines.append(f"| {way} | {seconds} | {row['spread']:.0%} |")
+    lines += ["", "| ratio | of | found |", "|---|---|---:|"]
+    for slow, fast, kind in RATIOS:
+        # The CPU seconds of one process each are those of its processes; the one that starts them is ours.
+        ratio = found[slow]["process_wall" if kind == "process_wall" else "cpu"] / found[fast][kind]
+        lines.append(f"| {slow} / {fast} | {KINDS[kind]} | {ratio:.1f} |")
+    share = found["graded file: reading"]["cpu"] / found["graded file: cover"]["cpu"]
+    lines.append(f"| reading, as a share of cover | CPU | {share:.0%} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Run the benchmark, or one way of it."""
+    """Run the benchmark, or one way of it; fail where ways that must agree do not."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the runs and of the passages")
@@ -365,47 +328,18 @@ def main() -> None:
         print(repr(single(*map(Path, options.single))))
         return
     if options.way:
-        print(json.dumps(WAYS[options.way[0]](Path(options.way[1]))))
+        found = WAYS[options.way[0]](Path(options.way[1]))
+        print(json.dumps({"found": found.checksum, "cpu": found.seconds}))
         return
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        generate(folder, options.scale)
-        results: dict[str, list[Measured]] = {way: [] for way in WAYS}
-        for number in range(options.rounds):
-            for way, found in results.items():
-                print(f"round {number + 1} of {options.rounds}: {way}", file=sys.stderr)
-                found.append(measure(way, folder))
-    report(results, options.json)
-
-
-def report(results: dict[str, list[Measured]], path: Path | None) -> None:
-    """Print medians and ratios; fail where ways that must agree do not."""
-    medians = {
-        way: Measured(
-            statistics.median(row.seconds for row in rows),
-            statistics.median(row.process for row in rows),
-            statistics.median(row.wall for row in rows),
-            rows[0].checksum,
-        )
-        for way, rows in results.items()
-    }
-    spreads = {
-        way: (max(row.seconds for row in rows) - min(row.seconds for row in rows)) / medians[way].seconds
-        for way, rows in results.items()
-    }
-    versions = {name: version(name) for name in ("ir-measures", "msgspec", "numpy", "scipy")}
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"Python {platform.python_version()}, {', '.join(f'{n} {v}' for n, v in versions.items())}")
-    print(f"Load averages at the end: {load}; {os.cpu_count()} cores\n")
-    print(table(medians, spreads))
-    differ = [
-        pair for pair in SAME
-        if abs(medians[pair[0]].checksum - medians[pair[1]].checksum) > 1e-9 * abs(medians[pair[1]].checksum)
-    ]  # fmt: skip
+        generate(Path(name), options.scale)
+        results = in_turn(__file__, WAYS, [name], options.rounds)
+    print(f"{environment('ir-measures', 'msgspec', 'numpy', 'scipy')}\n\n{table(medians(results))}")
+    checksums = {way: rounds[0]["found"] for way, rounds in results.items()}
+    differ = [(a, b) for a, b in SAME if not math.isclose(checksums[a], checksums[b], rel_tol=1e-9)]
     print(f"\n{'Results differ: ' + str(differ) if differ else 'All results that must agree do.'}")
-    if path is not None:
-        record = {"medians": medians, "spreads": spreads, "versions": versions, "differ": differ}
-        path.write_text(json.dumps(record, indent=2) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps({"medians": medians(results), "differ": differ}, indent=2) + "\n")
     sys.exit(bool(differ))
 
 

@@ -20,8 +20,6 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = {"d_model": 512, "d_kv": 64, "d_ff": 1024, "num_layers": 8, "num_heads": 6}
-LARGE = {"d_model": 1024, "d_kv": 64, "d_ff": 2816, "num_layers": 24, "num_heads": 16}
-XL = {"d_model": 2048, "d_kv": 64, "d_ff": 5120, "num_layers": 24, "num_heads": 32}
 TINY = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4}
 _LOGIT = 14.0
 

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SET = "--prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
 BANKED = f"{{graded}} --bank {{bank}} {SET} -o {{out}}"
-READ = "-c 'from exam_pp.store.{module} import {name} as read; [0 for _ in read(\"{{graded}}\")]'"
+READ = "-c 'from exam_pp.store.passages.{module} import {name} as read; [0 for _ in read(\"{{graded}}\")]'"
 
 COMMANDS: dict[str, str] = {
     "(the interpreter)": "-c pass",

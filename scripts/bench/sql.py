@@ -2,7 +2,7 @@
 
 Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--raw] [--keep FOLDER]
 
-Every measurement is its own process, and all answer one question: mean rating and number of pairs of each
+All ways (`scripts/bench/ways.py`) answer one question: mean rating and number of pairs of each
 prompt. `query` is what `exam-pp query` does; `db` fills all tables first, as `exam-pp db`; `python` is a loop
 over `json.loads`; `raw` is DuckDB's own reader on the nested lines (at the first scale: it needs gigabytes).
 `validate` is what `exam-pp validate` does; it answers no question.
@@ -13,16 +13,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
-import resource
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+from scripts.bench.ways import check_equal, in_turn, measured, medians, output
 
 SQL = """SELECT prompt_class, count(*), avg(rating) FROM ratings WHERE is_rated GROUP BY ALL ORDER BY ALL"""
 RAW = """
@@ -57,6 +54,11 @@ def python(source: Path) -> Rows:
 def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
     if way == "python":
         return python(source)
+    if way == "validate":
+        from exam_pp.phases.validation.validate import validate
+
+        validate([source], limit=10)
+        return []
     if way == "raw":
         import duckdb
 
@@ -74,53 +76,9 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
 
 def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
-    if way == "validate":
-        from exam_pp.phases.validation.validate import validate
     with tempfile.TemporaryDirectory(dir=source.parent) as name:
-        wall, cpu = time.perf_counter(), time.process_time()
-        if way == "validate":
-            rows: Rows = []
-            validate([source], limit=10)
-        else:
-            rows = answer(way, source, Path(name), memory)
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1024 if sys.platform == "linux" else 1024**2
-    return {
-        "rows": [[*row[:2], round(row[2], 9)] for row in rows],
-        "cpu": cpu,
-        "wall": wall,
-        "mb": peak / unit,
-    }
-
-
-def bench(source: Path, ways: list[str], rounds: int, memory: str) -> dict[str, dict[str, float]]:
-    """Medians over interleaved rounds; all ways must give the same rows."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for number in range(rounds):
-        for way in ways:
-            print(f"{source.name}, round {number + 1} of {rounds}: {way}", file=sys.stderr)
-            command = [
-                sys.executable,
-                "-m",
-                "scripts.bench.sql",
-                "--way",
-                way,
-                str(source),
-                "--memory-limit",
-                memory,
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(done.stderr)
-            found[way].append(json.loads(done.stdout))
-    answers = {json.dumps(run["rows"]) for way, runs in found.items() for run in runs if way != "validate"}
-    if len(answers) != 1:
-        raise SystemExit("the ways give different answers")
-    return {
-        way: {key: statistics.median(run[key] for run in runs) for key in ("cpu", "wall", "mb")}
-        for way, runs in found.items()
-    }
+        result = measured(lambda: answer(way, source, Path(name), memory))
+    return result | {"found": [[*row[:2], round(row[2], 9)] for row in result["found"]]}
 
 
 def main() -> None:
@@ -132,11 +90,11 @@ def main() -> None:
         "--raw", action="store_true", help="also DuckDB's own reader of nested lines, at the first scale"
     )
     parser.add_argument("--keep", type=Path, help="folder for the files, which are used again")
-    parser.add_argument("--way", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--way", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.way:
-        way, source = arguments.way
-        json.dump(measure(way, Path(source), arguments.memory_limit), sys.stdout)
+        way, path, memory = arguments.way
+        print(json.dumps(measure(way, Path(path), memory)))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = arguments.keep or Path(name)
@@ -145,14 +103,14 @@ def main() -> None:
         for scale in arguments.scales:
             source = folder / f"graded-{scale:g}.jsonl.gz"
             if not source.exists():
-                generator = Path(__file__).with_name("make_graded.py")
-                command = [sys.executable, str(generator), str(source), "--scale", f"{scale:g}"]
-                subprocess.run(command, check=True, env=os.environ)
+                # By another process: the memory of this one would count for its children.
+                output([sys.executable, "-m", "scripts.bench.make_graded", str(source), f"--scale={scale}"])
             ways = ["query", "db", "python", "validate"]
             ways += ["raw"] if arguments.raw and scale == arguments.scales[0] else []
-            for way, medians in bench(source, ways, arguments.rounds, arguments.memory_limit).items():
-                numbers = f"{medians['cpu']:.1f} | {medians['wall']:.1f} | {medians['mb']:.0f}"
-                print(f"| {scale:g}× | {way} | {numbers} |")
+            results = in_turn(__file__, ways, [str(source), arguments.memory_limit], arguments.rounds)
+            check_equal(results)
+            for way, row in medians(results).items():
+                print(f"| {scale:g}× | {way} | {row['cpu']:.1f} | {row['wall']:.1f} | {row['peak']:.0f} |")
 
 
 if __name__ == "__main__":

@@ -1,37 +1,26 @@
 """Benchmark of reading and writing graded passages: CPU seconds, peak memory and file size of several ways.
 
-Usage: python -m scripts.bench.store [--rounds 3] [--scale 1.0] [--json FILE] [--keep FOLDER]
+Usage: python -m scripts.bench.store [--rounds 3] [--scale 1.0] [--json FILE]
 
 A synthetic file of the size of TREC DL 2020 (`scripts/bench/make_graded.py`) is read and written by
 `json.loads` alone, by the published way (whole file in memory, one pydantic v1 object per record, gzip level
-9) and by exam_pp. Every measurement is its own process; the ways are interleaved, and the table shows
-medians. Each way also counts passages and sums ratings, which must agree.
+9) and by exam_pp (`scripts/bench/ways.py`). Each way that reads ratings counts passages and sums ratings,
+which must agree.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import gzip
 import json
-import os
-import platform
-import resource
-import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from scripts.bench.make_graded import generate
+from scripts.bench.ways import check_equal, environment, in_turn, measured, medians
 
-ENV = os.environ | {"OMP_NUM_THREADS": "1"}
-ROOT = Path(__file__).resolve().parents[2]
-MUST = 25
 Sums = tuple[int, int]
 """Passages, and the sum of all ratings: equal for every way that really read the file."""
 
@@ -134,40 +123,46 @@ def _count(queries: Iterator[Any]) -> Sums:
     return passages, total
 
 
-def measure(way: str, source: Path, target: Path) -> dict[str, Any]:
-    """Run one way in this process; its imports come before the clock starts."""
+def _published(source: Path, target: Path | None = None) -> Callable[[], Sums]:
+    record = _published_models()
+
+    def call() -> Sums:
+        queries = published_load(source, record)
+        if target is not None:
+            published_write(queries, target)
+        return published_sums(queries)
+
+    return call
+
+
+def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
+    """What a way does; its imports come before the clock starts."""
     match way:
         case "json":
-            result = _timed(lambda: json_alone(source))
+            return lambda: json_alone(source)
         case "published":
-            record = _published_models()
-            queries: list[Any] = []
-            result = _timed(lambda: queries.extend(published_load(source, record)))
-            result["write"] = _timed(lambda: published_write(queries, target))["seconds"]
-            result["sums"] = published_sums(queries)
-        case _:
-            from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
-            from exam_pp.store.passages.raw_passages import read_raw_passages
+            return _published(source)
+        case "published, copy":
+            return _published(source, target)
+    from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+    from exam_pp.store.passages.raw_passages import read_raw_passages
 
-            ways: dict[str, Callable[[], Any]] = {
-                "full": lambda: _count(read_passages(source)),
-                "full, copy": lambda: _copy(read_passages(source), target),
-                "raw": lambda: _count_raw(read_raw_passages(source)),
-                "raw, copy": lambda: _copy(read_raw_passages(source), target),
-                "raw, append": lambda: _copy(_graded(read_raw_passages(source)), target),
-                "metrics": lambda: _count(read_passages_for_metrics(source)),
-            }
-            result = _timed(ways[way])
-    result["written"] = target.stat().st_size / 1e6 if target.exists() else None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return result | {"peak_mb": peak / (1024 if sys.platform == "linux" else 1024**2)}
+    ways: dict[str, Callable[[], Any]] = {
+        "full": lambda: _count(read_passages(source)),
+        "full, copy": lambda: _copy(read_passages(source), target),
+        "raw": lambda: _count_raw(read_raw_passages(source)),
+        "raw, copy": lambda: _copy(read_raw_passages(source), target),
+        "raw, append": lambda: _copy(_graded(read_raw_passages(source)), target),
+        "metrics": lambda: _count(read_passages_for_metrics(source)),
+    }
+    return ways[way]
 
 
-def _timed(call: Callable[[], Any]) -> dict[str, Any]:
-    gc.collect()
-    start = time.process_time()
-    sums = call()
-    return {"seconds": time.process_time() - start, "sums": sums}
+def measure(way: str, source: Path, target: Path) -> dict[str, Any]:
+    """Measure one way in this process."""
+    target.unlink(missing_ok=True)
+    result = measured(prepared(way, source, target))
+    return result | {"written": target.stat().st_size / 1e6 if target.exists() else 0}
 
 
 def _count_raw(queries: Iterable[Any]) -> None:
@@ -199,96 +194,34 @@ def _graded(queries: Iterable[Any]) -> Iterator[Any]:
 
 # --- the report ---------------------------------------------------------------------------------
 
-WAYS = ("json", "published", "full", "full, copy", "raw", "raw, copy", "raw, append", "metrics")
+ROWS = (
+    ("`json.loads` alone", "json", None),
+    ("published way", "published", "published, copy"),
+    ("exam_pp, full objects", "full", "full, copy"),
+    ("exam_pp, what is not changed keeps its bytes", "raw", "raw, copy"),
+    ("exam_pp, a set of grades added to every passage", "raw", "raw, append"),
+    ("exam_pp, fields for metrics", "metrics", None),
+)
+"""What is shown, the way that reads, and the way that reads and writes."""
+WAYS = list(dict.fromkeys(way for _, *ways in ROWS for way in ways if way))
 
 
-def run(way: str, source: Path, folder: Path) -> dict[str, Any]:
-    target = folder / "copy.jsonl.gz"
-    target.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "scripts.bench.store", "--way", way, str(source), str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=ROOT, check=False)
-    if done.returncode:
-        if way == "published" and "pydantic.v1" in done.stderr:
-            return {}
-        raise SystemExit(done.stderr)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def bench(source: Path, folder: Path, rounds: int) -> dict[str, dict[str, float]]:
-    """Medians over interleaved rounds; a way that cannot run here is left out."""
-    results: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
-    for number in range(rounds):
-        for way in WAYS:
-            print(f"round {number + 1} of {rounds}: {way}", file=sys.stderr)
-            if result := run(way, source, folder):
-                results[way].append(result)
-    sums = {tuple(r["sums"]) for runs in results.values() for r in runs if r["sums"] is not None}
-    if len(sums) != 1:
-        raise SystemExit(f"the ways read different files: {sums}")
-    return {way: _medians(runs) for way, runs in results.items() if runs}
-
-
-def _medians(runs: list[dict[str, Any]]) -> dict[str, float]:
-    numbers = {
-        key: [run[key] for run in runs] for key in runs[0] if key != "sums" and runs[0][key] is not None
-    }
-    spread = max(numbers["seconds"]) / min(numbers["seconds"]) - 1
-    return {key: statistics.median(values) for key, values in numbers.items()} | {"spread": spread}
-
-
-def table(medians: dict[str, dict[str, float]]) -> str:
+def table(found: dict[str, dict[str, float]]) -> str:
     """The medians as Markdown, with ratios to the published way."""
-    published = medians.get("published", {})
-    loads = {name: medians[name]["seconds"] for name in medians}
-    rows: list[tuple[str, float, float | None, dict[str, float]]] = [
-        ("`json.loads` alone", loads["json"], None, medians["json"]),
-        ("exam_pp, full objects", loads["full"], loads["full, copy"], medians["full, copy"]),
-        (
-            "exam_pp, what is not changed keeps its bytes",
-            loads["raw"],
-            loads["raw, copy"],
-            medians["raw, copy"],
-        ),
-        (
-            "exam_pp, a set of grades added to every passage",
-            loads["raw"],
-            loads["raw, append"],
-            medians["raw, append"],
-        ),
-        ("exam_pp, fields for metrics", loads["metrics"], None, medians["metrics"]),
-    ]
-    if published:
-        both = loads["published"] + published["write"]
-        rows.insert(1, ("published way", loads["published"], both, published))
     lines = [
         "| way | load (s) | load + write (s) | gzip (MB) | peak (MB) | published / load | load + write |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for name, load, total, numbers in rows:
-        ratios = ["", ""]
-        if published:
-            ratios[0] = f"{loads['published'] / load:.1f}"
-            ratios[1] = "" if total is None else f"{both / total:.1f}"
-        written = f"{numbers['written']:.1f}" if numbers.get("written") else ""
-        cells = [
-            name,
-            f"{load:.2f}",
-            "" if total is None else f"{total:.2f}",
-            written,
-            f"{numbers['peak_mb']:.0f}",
-            *ratios,
-        ]
+    for name, load, copy in ROWS:
+        seconds = found[load]["cpu"]
+        ratio = f"{found['published']['cpu'] / seconds:.1f}"
+        cells = [name, f"{seconds:.2f}", "", "", f"{found[copy or load]['peak']:.0f}", ratio, ""]
+        if copy:
+            both = found[copy]["cpu"]
+            cells[2:4] = [f"{both:.2f}", f"{found[copy]['written']:.1f}"]
+            cells[6] = f"{found['published, copy']['cpu'] / both:.1f}"
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def verdict(medians: dict[str, dict[str, float]]) -> str:
-    """Whether load + write is as much faster than the published way as it must be."""
-    published = medians["published"]
-    ratio = (published["seconds"] + published["write"]) / medians["raw, copy"]["seconds"]
-    met = "met" if ratio >= MUST else "not met"
-    return f"Load + write against the published way: {ratio:.1f}, must be {MUST}: {met}."
 
 
 def main() -> None:
@@ -298,38 +231,23 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the 11,386 passages")
     parser.add_argument("--json", type=Path, help="also write the numbers here")
-    parser.add_argument("--keep", type=Path, help="keep the synthetic file in this folder")
     parser.add_argument("--way", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
         way, source, target = options.way
         print(json.dumps(measure(way, Path(source), Path(target))))
         return
-    with tempfile.TemporaryDirectory(dir=options.keep) as name:
-        source = (options.keep or Path(name)) / "synthetic-dl20.jsonl.gz"
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name) / "synthetic-dl20.jsonl.gz"
         size = generate(source, options.scale)
-        input_size = source.stat().st_size
-        medians = bench(source, Path(name), options.rounds)
-    versions = {
-        "python": platform.python_version(),
-        **{p: version(p) for p in ("pydantic", "msgspec", "zlib-ng")},
-    }
-    packages = ", ".join(f"{name} {number}" for name, number in versions.items())
-    print(
-        f"{size / 1e6:.0f} MB of JSON, {input_size / 1e6:.1f} MB as the input's gzip, medians of "
-        f"{options.rounds} rounds, one core; {packages}\n"
-    )
-    print(table(medians))
-    if "published" in medians:
-        print(f"\n{verdict(medians)}")
-    if "published" not in medians:
-        print("\nThe published way needs pydantic.v1, which this version of Python does not have.")
-    worst = max(medians.items(), key=lambda item: item[1]["spread"])
-    if worst[1]["spread"] > 0.15:
-        print(f"\nNo verdict: {worst[0]} varied by {worst[1]['spread']:.0%}; run again on a quieter machine.")
-    report = {"versions": versions, "bytes": size, "medians": medians}
+        results = in_turn(__file__, WAYS, [str(source), f"{name}/copy.jsonl.gz"], options.rounds)
+    check_equal(results)
+    found = medians(results)
+    print(f"{size / 1e6:.0f} MB of JSON; {environment('pydantic', 'msgspec', 'zlib-ng')}\n\n{table(found)}")
+    way, worst = max(found.items(), key=lambda item: item[1]["spread"])
+    print(f"\nLargest spread: {worst['spread']:.0%} ({way}).")
     if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+        options.json.write_text(json.dumps({"bytes": size, "medians": found}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import ir_measures
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, supports
-from exam_pp.metrics.passage_numbers import as_ids
 from exam_pp.metrics.trec_measures import TrecEval, parse_measures
-from exam_pp.results import Qrel, RunColumns, Score
+from exam_pp.results import Qrel, Score
 
 NAMES = [
     "nDCG", "nDCG@1", "nDCG@10", "AP", "AP@3", "AP(rel=2)", "AP(rel=3)@5", "P@1", "P@5", "P(rel=2)@10", "R@2",
@@ -37,22 +33,11 @@ qrels = st.dictionaries(
 ).map(lambda labels: [Qrel(q, p, label) for (q, p), label in labels.items()])
 
 
-def matrix(systems: dict[str, dict[str, dict[str, float]]]) -> RunMatrix:
-    found = RunMatrix()
+def matrix(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> RunMatrix:
+    found = RunMatrix([(label.query_id, label.passage_id) for label in labels])
     for system, run in systems.items():
         found.add(system, run)
     return found
-
-
-Line = tuple[str, str, float]
-
-
-def columns(system: str, lines: list[Line]) -> RunColumns:
-    """Of the lines of a file, whose queries may come again."""
-    blocks = [(query, list(of_query)) for query, of_query in groupby(lines, key=lambda line: line[0])]
-    starts = np.cumsum([0, *(len(block) for _, block in blocks)], dtype=np.int64)[:-1]
-    ids = as_ids([passage for _, passage, _ in lines])
-    return RunColumns(system, [query for query, _ in blocks], starts, ids, np.array([s for _, _, s in lines]))
 
 
 def by_library(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> list[Score]:
@@ -75,71 +60,17 @@ def test_the_rest_goes_to_the_library(name: str) -> None:
 @given(runs, qrels)
 def test_equals_ir_measures(systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel]) -> None:
     """With ties (in single precision), missing queries, queries without relevant passages, labels below 0."""
-    ours = {score[:3]: score.value for score in run_scores(matrix(systems), labels, MEASURES)}
+    ours = {score[:3]: score.value for score in run_scores(matrix(systems, labels), labels, MEASURES)}
     theirs = {score[:3]: score.value for score in by_library(systems, labels)}
 
     assert ours.keys() == theirs.keys()
     assert ours == pytest.approx(theirs, abs=1e-12, rel=0)
 
 
-systems_as_lines = st.lists(
-    st.lists(
-        st.tuples(st.sampled_from(["1", "01", "q", "elsewhere"]), passages, scores),
-        min_size=1,
-        unique_by=lambda line: line[:2],
-    ),
-    min_size=1,
-    max_size=3,
-)
-
-
-@given(systems_as_lines, qrels)
-def test_columns_are_scored_as_rankings_are(files: list[list[Line]], labels: list[Qrel]) -> None:
-    """Blocks of a query that come again, ties (in single precision), passages of several systems."""
-    wanted = {"1", "01", "q"}
-    by_columns, by_names = RunMatrix(), RunMatrix()
-    for number, lines in enumerate(files):
-        assert by_columns.add_columns(columns(str(number), lines), wanted)
-        run: dict[str, dict[str, float]] = {}
-        for query, passage, score in lines:
-            if query in wanted:
-                run.setdefault(query, {})[passage] = score
-        by_names.add(str(number), run)
-
-    for system in by_names.systems:
-        found, expected = by_columns.run(system), by_names.run(system)
-        assert {query: list(places) for query, places in found.items()} == {
-            query: list(places) for query, places in expected.items()
-        }
-    assert list(run_scores(by_columns, labels, MEASURES)) == list(run_scores(by_names, labels, MEASURES))
-
-
-@given(systems_as_lines, st.data())
-def test_columns_with_a_passage_twice_are_refused_as_a_whole(
-    files: list[list[Line]], data: st.DataObject
-) -> None:
-    """In one block or in two, with equal scores or others, of a wanted query or of another."""
-    wanted = {"1", "01", "q"}
-    runs = RunMatrix()
-    for number, lines in enumerate(files[1:]):
-        assert runs.add_columns(columns(str(number), lines), wanted)
-    before = [runs.run(system) for system in runs.systems]
-    query, passage, _ = data.draw(st.sampled_from(files[0]))
-    place = data.draw(st.integers(0, len(files[0])))
-    broken = [*files[0][:place], (query, passage, data.draw(scores)), *files[0][place:]]
-
-    assert not runs.add_columns(columns("broken", broken), wanted)
-    assert [runs.run(system) for system in runs.systems] == before
-    assert runs.add_columns(columns("whole", files[0]), wanted)
-    alone = RunMatrix()
-    alone.add_columns(columns("whole", files[0]), wanted)
-    assert runs.run("whole") == alone.run("whole")
-
-
 def test_a_label_that_rises_is_no_longer_among_the_lower_ones() -> None:
     """p1 could be a 5 in place of a 1, for the system that has it at the first rank."""
     labels = [Qrel("1", "p1", 1), Qrel("1", "p2", 3)]
-    joined = matrix({"s": {"1": {"p2": 2.0, "p1": 1.0}}, "t": {"1": {"p2": 1.0}}})
+    joined = matrix({"s": {"1": {"p2": 2.0, "p1": 1.0}}, "t": {"1": {"p2": 1.0}}}, labels)
     gains = joined.gains(labels, ungraded=Ungraded({("1", "p1"): 5, ("1", "p2"): 3}, {"1": 0}))
     measures = parse_measures(["nDCG@10", "R@10", "R(rel=3)@10"])
     best = TrecEval(measures, [Qrel("1", "p1", 5), Qrel("1", "p2", 3)])
@@ -170,7 +101,7 @@ def test_a_query_whose_labels_are_all_negative_scores_0(label: int) -> None:
 def test_one_matrix_serves_any_labels(
     systems: dict[str, dict[str, dict[str, float]]], first: list[Qrel], second: list[Qrel]
 ) -> None:
-    runs_once = matrix(systems)
+    runs_once = matrix(systems, first + second)
     list(run_scores(runs_once, first, MEASURES))
     again = {score[:3]: score.value for score in run_scores(runs_once, second, MEASURES)}
 
@@ -179,7 +110,8 @@ def test_one_matrix_serves_any_labels(
 
 def test_measures_come_in_the_order_asked_for_whoever_computes_them() -> None:
     measures = parse_measures(["ERR@5", "RR", "NumRet"])
-    found = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}), [Qrel("1", "b", 1)], measures))
+    labels = [Qrel("1", "b", 1)]
+    found = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}, labels), labels, measures))
 
     assert [(score.query_id, score.metric) for score in found] == [
         ("1", "ERR@5"), ("1", "RR"), ("1", "NumRet"), ("all", "NumRet"),
@@ -191,7 +123,8 @@ def test_the_best_case_equals_the_scores_of_the_best_labels(
     systems: dict[str, dict[str, dict[str, float]]], labels: list[Qrel], depth: int, best: int
 ) -> None:
     """Every passage at the first ranks of a system gets its best label, for that system alone."""
-    joined = matrix(systems)
+    ranked_too = [Qrel(q, p, 0) for run in systems.values() for q, scores in run.items() for p in scores]
+    joined = matrix(systems, labels + ranked_too)
     given = {(qrel.query_id, qrel.passage_id): qrel.relevance for qrel in labels}
     possible = {key: max(label, best) if key[1] < "b" else label for key, label in given.items()}
     gains = joined.gains(

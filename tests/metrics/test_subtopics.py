@@ -39,7 +39,7 @@ def graded(grades: dict[str, dict[str, int]], ranks: dict[str, int]) -> GradedFi
 
 
 def runs(ranks: dict[str, int]) -> RunMatrix:
-    matrix = RunMatrix()
+    matrix = RunMatrix([("q", name) for name in ranks])
     matrix.add("s", {"q": {name: -float(rank) for name, rank in ranks.items()}})
     return matrix
 

@@ -152,8 +152,8 @@ def _qrels_boards(
         key: [line for query in file.queries.values() for line in rubric_qrels(query, "max", 1)]
         for key, file in files.items()
     }
-    wanted = {line.query_id for lines in labels.values() for line in lines}
-    matrix = read_matrix(runs, wanted, method=method)
+    passages = {(line.query_id, line.passage_id) for lines in labels.values() for line in lines}
+    matrix = read_matrix(runs, passages, method=method)
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     for key, lines in labels.items():
         for score in run_scores(matrix, lines, list(levelled)):

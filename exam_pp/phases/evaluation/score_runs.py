@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -16,9 +14,8 @@ from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
-from exam_pp.results import Qrel, RunColumns, RunLine, SubtopicQrel
+from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.trec.run_columns import read_run_columns
 from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
 
 Runs = PathLike | Iterable[RunLine]
@@ -48,7 +45,7 @@ def score_runs(
     """
     scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
-    matrix = read_matrix(runs, query_ids, method=method)
+    matrix = read_matrix(runs, scorer.passages, method=method)
     evaluation = scorer(matrix)
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
@@ -95,7 +92,7 @@ def score_rankings(
     if not ranked:
         name = name_of(passages, "The list of passages")
         raise SelectionError(f"{name} holds no rankings; name run files with --runs.")
-    matrix = RunMatrix()
+    matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
         first = 0 if any(place[0] == 0 for places in queries.values() for place in places) else 1
@@ -146,6 +143,12 @@ class _Scorer:
     def query_ids(self) -> list[str]:
         return list(dict.fromkeys(label.query_id for label in self._labels))
 
+    @property
+    def passages(self) -> set[tuple[str, str]]:
+        """All that may get a label, as (query id, passage id)."""
+        labelled = {(label.query_id, label.passage_id) for label in self._labels}
+        return labelled.union(self._ungraded.labels) if self._ungraded else labelled
+
     def __call__(self, matrix: RunMatrix) -> Evaluation:
         check_names(systems=matrix.systems)
         if self._subtopics:
@@ -171,22 +174,21 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
     return {passage_id: float(len(order) - place) for place, passage_id in enumerate(order)}, holes
 
 
-def read_matrix(runs: Runs, query_ids: Iterable[str], *, method: MethodName = "stem") -> RunMatrix:
-    """Every system of a folder of run files (or of one file), with its results for these queries.
+def read_matrix(
+    runs: Runs, passages: Collection[tuple[str, str]], *, method: MethodName = "stem"
+) -> RunMatrix:
+    """Every system of run files (or of lines of runs), with its results for the queries of passages.
 
-    Raises :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    ``passages`` are the (query id, passage id) that may get a label. Raises
+    :class:`~exam_pp.errors.DataError` for files that cannot be used.
     """
-    wanted = set(query_ids)
+    wanted = {query_id for query_id, _ in passages}
     if not isinstance(runs, PathLike):
-        return _matrix_of(runs, wanted)
+        return _matrix_of(runs, passages, wanted)
     origin: dict[str, Path] = {}
-    matrix = RunMatrix()
+    matrix = RunMatrix(passages)
     warn_of_left_out_runs(runs)
-    for path, columns in _read_ahead(run_files(runs), method):
-        if columns is not None and columns.system not in origin and matrix.add_columns(columns, wanted):
-            origin[columns.system] = path
-            continue
-        # Not a plain file, or a passage twice: line by line, which says what is wrong where.
+    for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
             raise DataError("holds no results.", file=str(path))
@@ -200,7 +202,9 @@ def read_matrix(runs: Runs, query_ids: Iterable[str], *, method: MethodName = "s
     return matrix
 
 
-def _matrix_of(lines: Iterable[RunLine], wanted: Collection[str]) -> RunMatrix:
+def _matrix_of(
+    lines: Iterable[RunLine], passages: Collection[tuple[str, str]], wanted: Collection[str]
+) -> RunMatrix:
     systems: dict[str, Run] = {}
     for line in lines:
         run = systems.setdefault(line.system, {})
@@ -212,20 +216,7 @@ def _matrix_of(lines: Iterable[RunLine], wanted: Collection[str]) -> RunMatrix:
                     f"{line.query_id!r}."
                 )
             places[line.passage_id] = line.score
-    matrix = RunMatrix()
+    matrix = RunMatrix(passages)
     for system, run in systems.items():
         matrix.add(system, run)
     return matrix
-
-
-def _read_ahead(paths: Iterable[Path], method: MethodName) -> Iterator[tuple[Path, RunColumns | None]]:
-    """The runs in order; while one is looked at, another thread reads the next, which numpy lets it."""
-    waiting: deque[tuple[Path, Future[RunColumns | None]]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        for path in paths:
-            waiting.append((path, reader.submit(read_run_columns, path, method=method)))
-            if len(waiting) > 1:
-                first, columns = waiting.popleft()
-                yield first, columns.result()
-        for last, columns in waiting:
-            yield last, columns.result()

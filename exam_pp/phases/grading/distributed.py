@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,8 +12,6 @@ from typing import TypeVar
 from exam_pp.errors import MissingExtraError, SelectionError, TeamError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.conversion import available_cores
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -122,7 +118,6 @@ class TorchTeam(Team):
 def team_from_environment() -> Iterator[Team]:
     """The team that a launcher announces in the environment; without one, this process alone."""
     if not _is_announced():
-        _tell_lonely()
         yield ALONE
         return
     team = TorchTeam()
@@ -143,34 +138,6 @@ def refuse_team() -> None:
 def _is_announced() -> bool:
     size = int(os.environ.get("WORLD_SIZE") or 1)
     return size > 1 and {"RANK", "MASTER_ADDR"} <= os.environ.keys()
-
-
-def _tell_lonely() -> None:
-    """``accelerate launch`` starts one process where it sees no two GPUs, whatever it is asked for."""
-    asked = _asked_processes()
-    if asked > 1:
-        log.warning(
-            "`accelerate launch` has started this process alone, not %d: add --multi_gpu, with or without "
-            "GPUs (or use torchrun --nproc_per_node %d).",
-            asked, asked,
-        )  # fmt: skip
-
-
-def _asked_processes() -> int:
-    """How many processes the ``accelerate launch`` that started this one was asked for; else 0."""
-    if not any(name.startswith("ACCELERATE_") for name in os.environ):
-        return 0
-    try:
-        import psutil  # noqa: PLC0415 - comes with accelerate
-    except ImportError:
-        return 0
-    try:
-        parent = psutil.Process().parent()
-        command = " ".join(parent.cmdline() if parent else ())
-    except psutil.Error:
-        return 0
-    found = re.search(r"accelerate.* launch .*--num[_-]processes[ =](\d+)", command)
-    return int(found[1]) if found else 0
 
 
 def _first_line(error: BaseException) -> str:

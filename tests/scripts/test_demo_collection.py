@@ -1,0 +1,134 @@
+"""Consistency of the demo collection (data/demo)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.metrics.agreement import weighted_kappa
+from exam_pp.store.trec.runs import read_qrels, read_run
+from scripts import make_demo_runs
+
+Grades = dict[tuple[str, str], int]
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def queries(demo_data: Path) -> dict[str, dict[str, Any]]:
+    return {row["query_id"]: row for row in json_lines(demo_data / "queries.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def passages(demo_data: Path) -> dict[str, str]:
+    lines = (demo_data / "passages.tsv").read_text("utf-8").splitlines()
+    found = [(line.split("\t")[0], line.split("\t")[1]) for line in lines]
+    assert len(dict(found)) == len(found) == 161
+    return dict(found)
+
+
+def judgments(demo_data: Path, name: str) -> Grades:
+    return {(q.query_id, q.passage_id): q.relevance for q in read_qrels(demo_data / name)}
+
+
+@pytest.fixture(scope="module")
+def official(demo_data: Path) -> Grades:
+    return judgments(demo_data, "qrels.txt")
+
+
+def test_passages_are_distinct_and_of_similar_length(passages: dict[str, str]) -> None:
+    assert len({" ".join(make_demo_runs.tokens(text)) for text in passages.values()}) == len(passages)
+    assert all(20 <= len(text.split()) <= 150 for text in passages.values())
+    assert all(text == " ".join(text.split()) for text in passages.values())
+
+
+def test_both_assessors_judged_every_passage_for_its_query(
+    demo_data: Path, queries: dict[str, Any], passages: dict[str, str], official: Grades
+) -> None:
+    second = judgments(demo_data, "qrels-assessor-b.txt")
+    own_query = {(passage_id.rpartition("-p")[0], passage_id) for passage_id in passages}
+    assert official.keys() == second.keys() == own_query
+    for query_id in queries:
+        grades = {grade for (query, _), grade in official.items() if query == query_id}
+        assert grades == {0, 1, 2, 3}
+    pairs = [(grade, second[pair]) for pair, grade in official.items()]
+    kappa = weighted_kappa([a for a, _ in pairs], [b for _, b in pairs])
+    assert kappa is not None
+    assert f"{sum(a == b for a, b in pairs) / len(pairs):.0%} and {kappa:.2f}" == "81% and 0.93"  # README
+
+
+@pytest.mark.parametrize("kind", ["question", "nugget"])
+def test_banks(
+    kind: str, demo_data: Path, queries: dict[str, Any], passages: dict[str, str], official: Grades
+) -> None:
+    per_query: Counter[str] = Counter()
+    for row in json_lines(demo_data / f"{kind}s.jsonl"):
+        query = queries[row["query_id"]]
+        facets = {facet["facet_id"]: facet["facet_text"] for facet in query.get("facets", [])}
+        assert row["query_text"] == query["query_text"]
+        assert row.get("facet_text") == facets.get(row.get("facet_id"))
+        for item in row["items"]:
+            text = item[f"{kind}_text"]
+            hashed = hashlib.md5(text.strip().encode(), usedforsecurity=False).hexdigest()
+            place = [row["query_id"], *([row["facet_id"]] if "facet_id" in row else []), hashed]
+            assert item[f"{kind}_id"] == "/".join(place)
+            per_query[row["query_id"]] += 1
+            relevant = [
+                passages[p].lower()
+                for (q, p), grade in official.items()
+                if q == row["query_id"] and grade >= 2
+            ]
+            for answer in item.get("gold_answers", ()):
+                whole = rf"(?<!\w){re.escape(answer.lower())}(?!\w)"
+                assert any(re.search(whole, passage) for passage in relevant), answer
+            assert text.endswith("?") if kind == "question" else item["importance"] in {"vital", "okay"}
+    assert per_query.keys() == queries.keys()
+    assert all(9 <= entries <= 13 for entries in per_query.values())
+
+
+def test_runs_and_leaderboard_are_those_of_the_script(
+    demo_data: Path, queries: dict[str, Any], passages: dict[str, str]
+) -> None:
+    files, _ = make_demo_runs.make(demo_data)
+    assert {f"runs/{path.name}" for path in (demo_data / "runs").iterdir()} < files.keys()
+    for name, content in files.items():
+        assert (demo_data / name).read_text("utf-8") == content
+        if name.endswith(".run"):
+            lines = list(read_run(demo_data / name, method="tag"))
+            assert {line.passage_id for line in lines} <= passages.keys()
+            assert {line.query_id for line in lines} == queries.keys()
+            assert {line.system for line in lines} == {Path(name).stem}
+
+
+def test_answers_cite_their_references(demo_data: Path, queries: dict[str, Any], official: Grades) -> None:
+    for path in (demo_data / "answers").iterdir():
+        rows = json_lines(path)
+        assert sorted(row["topic_id"] for row in rows) == sorted(queries)
+        for row in rows:
+            assert row["run_id"] == path.stem
+            assert row["topic"] == queries[row["topic_id"]]["query_text"]
+            assert all(official[row["topic_id"], reference] >= 2 for reference in row["references"])
+            assert all(sentence["citations"] for sentence in row["answer"])
+            cited = {index for sentence in row["answer"] for index in sentence["citations"]}
+            assert cited == set(range(len(row["references"])))
+            assert row["response_length"] == sum(len(part["text"].split()) for part in row["answer"])
+
+
+def test_the_readme_names_every_system_and_query(
+    demo_data: Path, queries: dict[str, Any], official: Grades
+) -> None:
+    text = (demo_data / "README.md").read_text("utf-8")
+    systems = [path.stem for folder in ("runs", "answers") for path in (demo_data / folder).iterdir()]
+    assert all(f"`{name}`" in text for name in [*systems, *queries])
+    _, _, section = text.partition("## Deliberately wrong passages")
+    wrong = re.findall(r"^- `([^`]+)`", section.partition("\n## ")[0], re.MULTILINE)
+    assert wrong
+    assert all(grade == 0 for (_, passage_id), grade in official.items() if passage_id in wrong)
