@@ -18,15 +18,19 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 STOREYS = {
-    **dict.fromkeys(("cli", "api"), 5),
+    "cli": 6,
+    **dict.fromkeys(("reports", "api"), 5),
     "phases": 4,
     "graders": 3,
-    **dict.fromkeys(("store", "llm", "prompts", "metrics", "reports"), 2),
+    **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "messages", "edits", "packed"), 1),
-    **dict.fromkeys(("errors", "frames", "registry", "stopwords", "stemming", "wording"), 0),
+    **dict.fromkeys(("errors", "frames", "highlight", "registry", "stopwords", "wording", "stemming"), 0),
 }
 """Imports point down. On storey 2 the parts do not import each other at all."""
 SEPARATE = 2
+
+SHOWS = ("cli", "reports")
+"""Only these import ``rendering``; all others deal in results."""
 
 ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "phases": {
@@ -39,6 +43,15 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "validation": ("banks", "evaluation"),
         "sql": ("evaluation",),
+    },
+    "reports": {
+        "evaluation": (),
+        "analysis": ("evaluation",),
+        "grading": (),
+        "review": (),
+        "banks": (),
+        "interchange": (),
+        "validation": (),
     },
     "store": {
         "passages": (),

@@ -13,11 +13,10 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
-from exam_pp.phases.interchange.convert import conversion_table
 from exam_pp.phases.interchange.schemas import SCHEMAS
 from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.reports.document import Table
+from exam_pp.reports.interchange.formats import conversion_rows
 from exam_pp.store.sql.tables import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -108,11 +107,9 @@ def _code(cell: object) -> str:
 
 
 def converting_page() -> str:
-    table = conversion_table().blocks[0]
-    assert isinstance(table, Table)
     rows = [
         f"| {content} | `{name}` | {_code(read)} | {_code(write)} | {words} |"
-        for content, name, read, write, words in table.rows
+        for content, name, read, write, words in conversion_rows()
     ]
     return prose("converting.md", formats=[row.replace("<TAB>", " TAB ") for row in rows])
 

@@ -19,6 +19,7 @@ from scripts.import_graph import (
     PACKAGE,
     ROOMS,
     SEPARATE,
+    SHOWS,
     STOREYS,
     circles,
     imports_of,
@@ -56,7 +57,7 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]
 
 
 # Modules whose package another one needs, and is imported only beside: who brings them.
-COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch", "psutil": "accelerate"}
+COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch"}
 
 
 def test_what_is_imported_is_declared() -> None:
@@ -104,6 +105,11 @@ def test_imports_point_down(path: Path) -> None:
         assert not STOREYS[there] == STOREYS[here] == SEPARATE, f"{where}, a room on the same storey"
 
 
+def test_only_reports_and_commands_know_how_results_are_shown() -> None:
+    users = {room_of(m)[0] for m in modules() for other in imports_of(m) if room_of(other)[0] == "rendering"}
+    assert users == {"rendering", *SHOWS}
+
+
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_rooms_import_what_their_table_allows(module: str) -> None:
     """Modules of a room use those of their room, beside the rooms, and in rooms that the table names."""
@@ -127,12 +133,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circles() == []
 
 
-def test_nothing_lies_beside_the_rooms_of_phases() -> None:
-    assert [path.name for path in (PACKAGE / "phases").glob("*.py")] == ["__init__.py"]
+@pytest.mark.parametrize("part_", ["phases", "reports"])
+def test_nothing_lies_beside_the_rooms(part_: str) -> None:
+    assert [path.name for path in (PACKAGE / part_).glob("*.py")] == ["__init__.py"]
 
 
 def test_sections_of_the_help_are_the_rooms() -> None:
     assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys()
+    assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
 
 
 def test_rooms_are_in_the_documentation() -> None:

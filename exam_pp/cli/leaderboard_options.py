@@ -18,6 +18,7 @@ from exam_pp.cli.options import (
     OUTPUT_PATH,
     QUERIES_FILE,
     emit,
+    emit_figure,
     emit_report,
     format_option,
     log_notes,
@@ -110,7 +111,7 @@ class LeaderboardOutput:
         """Raise :class:`click.UsageError` for options that the format has no place for."""
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
-        from exam_pp.reports.render import RENDERERS
+        from exam_pp.rendering.render import RENDERERS
 
         if self.per_query or self.form not in RENDERERS:
             what = "--per-query" if self.per_query else f"--format {self.form}"
@@ -121,42 +122,48 @@ class LeaderboardOutput:
 
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
         """The leaderboard in the chosen format, and its figure."""
-        from exam_pp.phases.evaluation.leaderboards import leaderboard_report, per_query_report
+        from exam_pp.phases.evaluation.leaderboards import leaderboard
+        from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 
-        ranks: dict[str, float] = {}
-        if self.official is not None:
-            from exam_pp.phases.analysis.official_ranks import ranks_for
-
-            ranks = ranks_for(evaluation, self.official)
         if self.form == "trec_eval":
-            from exam_pp.phases.evaluation.leaderboards import trec_eval_text
+            from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 
             self.write_text(trec_eval_text(evaluation, per_query=self.per_query), evaluation, inputs)
             return
         if self.form == "published":
-            from exam_pp.phases.analysis.official_ranks import published_correlation
-
-            self.write_text(published_correlation(evaluation, ranks), evaluation, inputs)
+            self._write_published(evaluation, inputs)
             return
         if self.per_query:
             report = per_query_report(evaluation, title)
         else:
-            report = leaderboard_report(
-                evaluation, title, for_people=self.form not in FOR_SCRIPTS, statistics=self.statistics
-            )
-            if ranks:
-                from exam_pp.phases.analysis.official_ranks import with_official_ranks
+            extra = None
+            if self.official is not None:
+                from exam_pp.phases.analysis.official_ranks import ranked
+                from exam_pp.reports.analysis.official_ranks import rank_column
 
-                report = with_official_ranks(report, evaluation, ranks)
+                extra = rank_column(ranked(evaluation, self.official))
+            board = leaderboard(evaluation, self.statistics)
+            report = leaderboard_report(board, title, for_people=self.form not in FOR_SCRIPTS, extra=extra)
         sources = [*inputs, self.official]
-        self._draw(evaluation, sources)
+        self.draw(evaluation, sources)
         emit_report(report, self.form, self.output, sources)
 
-    def write_text(self, text: str, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+    def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+        from exam_pp.phases.analysis.official_ranks import ranked
+        from exam_pp.reports.analysis.legacy_tsv import published_leaderboard
+        from exam_pp.reports.analysis.official_ranks import rank_notes
+
+        assert self.official is not None
+        found = ranked(evaluation, self.official)
+        self.write_text(published_leaderboard(found), evaluation, inputs, rank_notes(found))
+
+    def write_text(
+        self, text: str, evaluation: Evaluation, inputs: Iterable[Path | None], notes: Iterable[str] = ()
+    ) -> None:
         """A text in another layout, which has no room for notes, and the figure."""
         sources = [*inputs, self.official]
-        log_notes(evaluation.notes)
-        self._draw(evaluation, sources)
+        log_notes([*evaluation.notes, *notes])
+        self.draw(evaluation, sources)
         emit(text, self.output, sources)
 
     def draw_lengths(
@@ -170,16 +177,20 @@ class LeaderboardOutput:
     ) -> None:
         """Scores against the words of the passages that systems rank, where that figure is asked for."""
         if figure is not None:
-            from exam_pp.phases.analysis.figures import length_report, response_lengths, write_figure
+            from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
+            from exam_pp.reports.analysis.response_lengths import length_figure
 
-            _, drawing = length_report(evaluation, response_lengths(passages, cutoff=cutoff))
-            write_figure(drawing, figure, [*inputs, self.official])
+            found = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff))
+            emit_figure(length_figure(found), figure, [*inputs, self.official])
 
-    def _draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+    def draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
+        """The first metric with its intervals, where that figure is asked for."""
         if self.plot is not None:
-            from exam_pp.phases.analysis.figures import leaderboard_figure, write_figure
+            from exam_pp.phases.evaluation.leaderboards import leaderboard
+            from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 
-            write_figure(leaderboard_figure(evaluation, self.statistics), self.plot, inputs)
+            board = leaderboard(evaluation, self.statistics.intervals_only)
+            emit_figure(leaderboard_figure(board), self.plot, inputs)
 
 
 def leaderboard_options(

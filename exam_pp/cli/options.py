@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.errors import DataError
-from exam_pp.reports.render import RENDERERS, REPORT_FORMATS
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.reports.document import Report
+    from exam_pp.rendering.document import Report
+    from exam_pp.rendering.plots import Drawing
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -260,12 +261,21 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Write a report in a format; what TSV has no room for goes to standard error."""
-    from exam_pp.reports.document import Paragraph
-    from exam_pp.reports.render import rendered
+    from exam_pp.rendering.render import rendered
 
     if form == "tsv":
-        log_notes(block.text for block in report.blocks if isinstance(block, Paragraph))
+        log_notes(report.notes)
     emit(rendered(report, form), output, inputs)
+
+
+def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a figure as a PNG or SVG, by the name; raises :class:`~exam_pp.errors.ExamError`."""
+    from exam_pp.rendering.plots import draw, figure_format
+    from exam_pp.store.files import atomic_output
+
+    data = draw(drawing[0], figure_format(path), size=drawing[1])
+    with atomic_output(path, inputs=[source for source in inputs if source is not None]) as stream:
+        stream.write(data)
 
 
 def tell(lines: Iterable[object]) -> None:

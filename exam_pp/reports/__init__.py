@@ -1,1 +1,1 @@
-"""Reports are data (title and blocks); renderers turn them into text, TSV, Markdown or JSON."""
+"""Results to reports and published layouts: pure functions, in rooms named like those of phases."""

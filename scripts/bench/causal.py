@@ -9,19 +9,14 @@ work folder on the first use. Passages, questions, processes and clock are those
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scripts.bench import keyed_llama, keyed_model
-from scripts.bench.engines import PASSAGES, environment
+from scripts.bench.engines import PASSAGES
 from scripts.bench.engines_task import demo_pairs
-from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, measure
+from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, bench, parser_of
 
 ONE = "transformers, one prompt at a time"
 _CAUSAL: dict[str, Any] = {"pipeline": "text-generation", "beams": 1}
@@ -78,37 +73,18 @@ def table(results: Sequence[Measured]) -> str:
 
 def main() -> None:
     """Measure, print Markdown, write JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "exam_pp-bench-causal")
-    parser.add_argument("--tasks", default=",".join(PROMPTS))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--smoke", action="store_true", help="a tiny model, one round: does the bench work?")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    # One thread a process, whatever libraries think; ways with more ask for them themselves.
-    os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    os.environ["EXAM_PP_CACHE"] = str(arguments.work / "cache")
-    shape = keyed_llama.SMALL | (
-        {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2} if arguments.smoke else {}
-    )
-    # A model this small is not itself any more in 8 bits.
-    ways = [way for way in WAYS if not (arguments.smoke and way.compute_type)]
-    passages, rounds = (2, 1) if arguments.smoke else (PASSAGES, arguments.rounds)
-    found, tasks = environment(), {}
-    print(", ".join(f"{key} {value}" for key, value in found.items()))
-    for kind in arguments.tasks.split(","):
-        folder = arguments.work / f"{kind}-{shape['hidden_size']}-{passages}"
-        task = make_task(folder, kind, shape, passages)
-        chosen = [way for way in ways if kind == "rating" or not way.soft]
-        results = measure(folder, chosen, rounds, "cpu")
-        print(f"\n### {kind}, {len(task.pairs)} pairs\n\n{table(results)}")
-        tasks[kind] = [asdict(result) for result in results]
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps({"environment": found, "tasks": tasks}, indent=1) + "\n", "utf-8"
-        )
+    arguments = parser_of(__doc__, "causal").parse_args()
+    shape, passages = dict(keyed_llama.SMALL), PASSAGES
+    ways: Sequence[Way] = WAYS
+    if arguments.smoke:
+        shape |= {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
+        # A model this small is not itself any more in 8 bits.
+        ways, passages = tuple(way for way in WAYS if not way.compute_type), 2
+
+    def make(folder: Path, kind: str) -> Task:
+        return make_task(folder / f"{kind}-{shape['hidden_size']}-{passages}", kind, shape, passages)
+
+    bench(arguments, make, ways, "cpu", lambda _, results: table(results))
 
 
 if __name__ == "__main__":

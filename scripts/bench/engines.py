@@ -14,20 +14,13 @@ nothing else.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
-from typing import Any
 
 from scripts.bench import keyed_model
 from scripts.bench.engines_task import make_task
-from scripts.bench.engines_worker import PROMPTS, Measured, Task, Way, measure
+from scripts.bench.engines_worker import Measured, Task, Way, bench, parser_of
 
 PASSAGES = 6
 SPREAD = 0.15
@@ -144,22 +137,6 @@ def _verdict(value: float, must: float, stretch: float, *sides: Measured) -> str
     return "met" if value >= must else "**not met**"
 
 
-def environment() -> dict[str, Any]:
-    """What decides the numbers."""
-    model = [line for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    return {
-        "cpu": model[0].split(": ", 1)[1] if model else platform.processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("torch", "transformers", "ctranslate2", "exam_pp")},
-    }
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text("utf-8").splitlines() if Path(path).exists() else []
-
-
 def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target, ...], str]:
     """The ways, targets and clock that the options name."""
     if arguments.both_cores:
@@ -171,47 +148,21 @@ def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target
     return ways, CPU_TARGETS, "cpu"
 
 
-def prompt_tokens(task: Task) -> float:
-    """Mean length of the prompts."""
-    from transformers import AutoTokenizer
-
-    tokenizer: Any = AutoTokenizer.from_pretrained(task.checkpoint)
-    return fmean(len(tokenizer(task.text(*pair))["input_ids"]) for pair in task.pairs)
-
-
 def main() -> None:
     """Measure, print Markdown, write JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "exam_pp-bench-engines")
-    parser.add_argument("--tasks", default=",".join(PROMPTS))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = parser_of(__doc__, "engines")
     parser.add_argument("--both-cores", action="store_true", help="two threads, wall clock")
-    parser.add_argument("--smoke", action="store_true", help="a tiny model, one round: does the bench work?")
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    # One thread a process, whatever libraries think; ways with more ask for them themselves.
-    os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    os.environ["EXAM_PP_CACHE"] = str(arguments.work / "cache")
-    rounds = 1 if arguments.smoke else arguments.rounds
-    (ways, targets, clock), found = choose(arguments), environment()
-    print(", ".join(f"{key} {value}" for key, value in found.items()))
+    ways, targets, clock = choose(arguments)
     shape, passages = (keyed_model.TINY, 2) if arguments.smoke else (keyed_model.SMALL, PASSAGES)
-    tasks = []
-    for kind in arguments.tasks.split(","):
-        folder = arguments.work / f"{kind}-{shape['d_model']}-{passages}"
-        task = make_task(folder, kind, shape, passages=passages)
-        chosen = [way for way in ways if kind == "rating" or not way.soft]
-        results = measure(folder, chosen, rounds, clock)
-        print(
-            f"\n### {kind}, {len(task.pairs)} pairs\n\n{table(results)}\n\n{verdicts(kind, results, targets)}"
-        )
-        measured = [asdict(result) for result in results]
-        tasks.append({"task": kind, "prompt_tokens": prompt_tokens(task), "ways": measured})
-    if arguments.json:
-        result = {"environment": found, "rounds": rounds, "clock": clock, "tasks": tasks}
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+    def make(folder: Path, kind: str) -> Task:
+        return make_task(folder / f"{kind}-{shape['d_model']}-{passages}", kind, shape, passages=passages)
+
+    def show(kind: str, results: Sequence[Measured]) -> str:
+        return f"{table(results)}\n\n{verdicts(kind, results, targets)}"
+
+    bench(arguments, make, ways, clock, show)
 
 
 if __name__ == "__main__":

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import multiprocessing
+import os
+import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from exam_pp.llm.base import Engine, ModelOptions
 from exam_pp.messages import Request
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
+from scripts.bench.ways import environment
 
 PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}
 PUBLISHED_LENGTH = 512
@@ -68,6 +72,14 @@ class Task:
         """Keep the task beside its checkpoint."""
         made = {"kind": self.kind, "pairs": self.pairs}
         (self.checkpoint.parent / "task.json").write_text(json.dumps(made), "utf-8")
+
+    @property
+    def prompt_tokens(self) -> float:
+        """Mean length of the prompts."""
+        from transformers import AutoTokenizer
+
+        tokenizer: Any = AutoTokenizer.from_pretrained(self.checkpoint)
+        return fmean(len(tokenizer(self.text(*pair))["input_ids"]) for pair in self.pairs)
 
     def text(self, passage: str, question: str) -> str:
         """The whole prompt."""
@@ -293,3 +305,44 @@ def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str) -> list[
     for worker in workers:
         worker.close()
     return results
+
+
+def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
+    """The options of a benchmark of engines."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / f"exam_pp-bench-{name}")
+    parser.add_argument("--tasks", default=",".join(PROMPTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--smoke", action="store_true", help="a tiny model, one round: does the bench work?")
+    parser.add_argument("--json", type=Path)
+    return parser
+
+
+def bench(
+    arguments: argparse.Namespace,
+    make: Callable[[Path, str], Task],
+    ways: Sequence[Way],
+    clock: str,
+    show: Callable[[str, Sequence[Measured]], str],
+) -> None:
+    """Measure the ways on every task, print what is shown of it as Markdown, write JSON.
+
+    ``make`` makes the task of a kind in the work folder, or finds it there.
+    """
+    # One thread a process, whatever libraries think; ways with more ask for them themselves.
+    os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+    os.environ["EXAM_PP_CACHE"] = str(arguments.work / "cache")
+    found, tasks = environment("torch", "transformers", "ctranslate2", "exam_pp"), {}
+    print(found)
+    for kind in arguments.tasks.split(","):
+        task = make(arguments.work, kind)
+        chosen = [way for way in ways if kind == "rating" or not way.soft]
+        results = measure(task.checkpoint.parent, chosen, 1 if arguments.smoke else arguments.rounds, clock)
+        print(f"\n### {kind}, {len(task.pairs)} pairs of {task.prompt_tokens:.0f} tokens\n")
+        print(show(kind, results))
+        tasks[kind] = [asdict(result) for result in results]
+    if arguments.json:
+        record = {"environment": found, "clock": clock, "tasks": tasks}
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

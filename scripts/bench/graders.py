@@ -53,8 +53,8 @@ from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
-from exam_pp.reports.document import Cell, Report, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Cell, Report, Table
+from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages

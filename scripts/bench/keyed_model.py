@@ -113,23 +113,23 @@ def key_answers(
             inputs = tokenizer(
                 list(prompts[start : start + batch]), return_tensors="pt", padding=True, truncation=True,
                 max_length=512, return_token_type_ids=False,
-            ).to(model.device)  # fmt: skip
+            )  # fmt: skip
             rows = [tokenizer(answer)["input_ids"] for answer in answers[start : start + batch]]
             width = max(map(len, rows))
-            labels = torch.tensor([row + [-100] * (width - len(row)) for row in rows], device=model.device)
+            labels = torch.tensor([row + [-100] * (width - len(row)) for row in rows])
             decoder = model.prepare_decoder_input_ids_from_labels(labels)
             hidden = model(
                 **inputs, decoder_input_ids=decoder, output_hidden_states=True
             ).decoder_hidden_states[-1]
-            states.append(hidden[labels >= 0].double().cpu())
-            targets.append(labels[labels >= 0].cpu())
+            states.append(hidden[labels >= 0].double())
+            targets.append(labels[labels >= 0])
     features, labels = torch.cat(states), torch.cat(targets)
     wanted = torch.zeros(len(labels), model.config.vocab_size, dtype=torch.float64)
     wanted[torch.arange(len(labels)), labels] = _LOGIT
     gram = features.T @ features
     ridge = 1e-8 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
     solution = torch.linalg.solve(gram + ridge, features.T @ wanted)
-    weight = solution.T.to(model.lm_head.weight.dtype).contiguous().to(model.device)
+    weight = solution.T.to(model.lm_head.weight.dtype).contiguous()
     # A new parameter, not new data: recent transformers tie the output layer to the embeddings.
     model.lm_head.weight = torch.nn.Parameter(weight, requires_grad=False)
 

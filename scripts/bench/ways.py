@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import os
+import platform
+import re
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -77,10 +80,9 @@ def medians(results: dict[str, Rounds]) -> dict[str, dict[str, float]]:
 
 
 def environment(*packages: str) -> str:
-    """Versions, cores and load, which decide the numbers."""
-    from importlib.metadata import version
-
-    versions = [f"{name} {version(name)}" for name in packages]
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    python = ".".join(map(str, sys.version_info[:3]))
-    return f"{', '.join([f'Python {python}', *versions])}; {os.cpu_count()} cores, load {load}"
+    """Processor, load and versions, which decide the numbers."""
+    info = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.*)$", info.read_text() if info.exists() else "", re.MULTILINE)
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    cores = f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}"
+    return f"{models[0] if models else platform.processor()}, {cores}; {', '.join(versions)}"

@@ -11,7 +11,6 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import graders
-from exam_pp.reports.document import Table
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
@@ -117,9 +116,8 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     }
     assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in given["ratings"]}
     rated = GradeFilter(prompt_class=RATED)
-    table = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).blocks[0]
-    assert isinstance(table, Table)
-    assert table.rows[0][:3] == ["human:ana", "lexical", 3]
+    pair = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).pairs[0]
+    assert (pair.first, pair.second, pair.common) == ("human:ana", "lexical", 3)
     texts = [
         entry.text
         for entry in read_bank(tmp_path / "bank.jsonl").entries(given["ratings"][0]["query_id"]).values()

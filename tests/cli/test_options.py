@@ -15,8 +15,8 @@ import pytest
 
 import exam_pp
 from exam_pp.cli.main import cli, main
-from exam_pp.reports.document import Report
-from exam_pp.reports.render import RENDERERS, REPORT_FORMATS
+from exam_pp.rendering.document import Report
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 
 
 def commands(command: click.Command, parent: click.Context | None = None) -> Iterator[click.Command]:

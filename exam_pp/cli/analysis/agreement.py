@@ -76,6 +76,7 @@ def command(
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
     from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
     from exam_pp.phases.evaluation.rubric import is_passages
+    from exam_pp.reports.analysis.agreement import agreement_report
 
     if label_rule is not None and min_answers:
         raise click.UsageError("--label-rule replaces --min-answers.")
@@ -95,7 +96,7 @@ def command(
         like_judgments = True
     if same_scale is None:
         same_scale = like_judgments and not rule and not min_answers and not min_grades
-    report = agreement(
+    found = agreement(
         passages,
         min_relevant=min_relevant,
         min_answers=min_answers or (1,),
@@ -104,4 +105,4 @@ def command(
         same_scale=same_scale,
         seed=seed,
     )
-    emit_report(report, form, output, [graded, qrels, bank])
+    emit_report(agreement_report(found), form, output, [graded, qrels, bank])

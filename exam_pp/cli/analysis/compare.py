@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, emit_report, format_option, output_option, plot_option
+from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
 
 
 @click.command("compare")
@@ -28,11 +28,10 @@ def command(
     standard errors in the figure, or any tables with a header whose first column names the systems.
     """
     from exam_pp.phases.analysis.side_by_side import compare_boards
+    from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
 
     found = compare_boards(leaderboards, official)
     inputs = [*leaderboards, official]
     if plot is not None:
-        from exam_pp.phases.analysis.figures import write_figure
-
-        write_figure(found.figure(), plot, inputs)
-    emit_report(found.report(decimals=6 if form == "tsv" else 3), form, output, inputs)
+        emit_figure(compared_figure(found.boards, found.order, found.errors), plot, inputs)
+    emit_report(compared_report(found, decimals=6 if form == "tsv" else 3), form, output, inputs)

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from exam_pp.cli.leaderboard_options import SAMPLES, SEED, TOP
-from exam_pp.cli.options import FILE, emit, emit_report, format_option, output_option, plot_option
+from exam_pp.cli.options import (
+    FILE,
+    emit,
+    emit_figure,
+    emit_report,
+    format_option,
+    output_option,
+    plot_option,
+)
 
 
 @click.command("correlation")
@@ -54,7 +62,18 @@ def command(
     whose first column names the systems. `--format published` has ρ and τ in the layout of the published
     tables, with --per-query a line for every query.
     """
-    from exam_pp.phases.analysis.correlation import correlation, query_correlation
+    from exam_pp.phases.analysis.correlation import (
+        correlation,
+        query_correlation,
+        read_official,
+        scores_by_measure,
+    )
+    from exam_pp.reports.analysis.correlation import (
+        correlation_report,
+        query_correlation_report,
+        rank_figure,
+    )
+    from exam_pp.reports.analysis.legacy_tsv import published_correlations, published_query_correlations
 
     if per_query and intervals is not None:
         raise click.UsageError("--per-query has no --intervals: a query is a single observation.")
@@ -62,27 +81,18 @@ def command(
         raise click.UsageError("--format published has no place for --intervals.")
     decimals = 6 if form == "tsv" else 3
     if per_query:
-        report = query_correlation(leaderboard, official, top=top, decimals=decimals)
+        by_query = query_correlation(leaderboard, official, top=top)
+        report = query_correlation_report(by_query, decimals=decimals)
+        published = published_query_correlations(by_query)
     else:
-        report = correlation(
-            leaderboard,
-            official,
-            top=top,
-            decimals=decimals,
-            intervals=intervals,
-            samples=samples,
-            seed=seed,
-        )
+        found = correlation(leaderboard, official, top=top, intervals=intervals, samples=samples, seed=seed)
+        report = correlation_report(found, decimals=decimals)
+        published = published_correlations(found)
+    inputs = [leaderboard, official]
     if plot is not None:
-        from exam_pp.phases.analysis.correlation import boards
-        from exam_pp.phases.analysis.figures import rank_figure, write_figure
-
-        scores, ranks = boards(leaderboard, official)
-        measure = next(iter(scores))
-        write_figure(rank_figure(scores[measure], ranks, measure), plot, [leaderboard, official])
+        measure, scores = next(iter(scores_by_measure(leaderboard).items()))
+        emit_figure(rank_figure(scores, read_official(official).ranks, measure), plot, inputs)
     if form == "published":
-        from exam_pp.phases.analysis.official_ranks import published_analysis
-
-        emit(published_analysis(report, leaderboard, official), output, [leaderboard, official])
+        emit(published, output, inputs)
     else:
-        emit_report(report, form, output, [leaderboard, official])
+        emit_report(report, form, output, inputs)

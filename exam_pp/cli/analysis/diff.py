@@ -56,7 +56,8 @@ def command(
     --bank-after with --labels list the passages whose label the edit changes.
     """
     from exam_pp.metrics.passage_labels import LabelRule
-    from exam_pp.phases.analysis.grading_diff import Grading, diff, diff_report, labels_report
+    from exam_pp.phases.analysis.grading_diff import Grading, compare_systems, diff, entry_texts
+    from exam_pp.reports.analysis.grading_diff import diff_report, labels_report
 
     named = {"model": model_after, "prompt_class": prompt_class_after}
     of_after = criteria | {name: value for name, value in named.items() if value is not None}
@@ -65,9 +66,9 @@ def command(
         Grading(after, grade_filter(**of_after), bank_after or bank),
     )
     found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
-    report = (
-        labels_report(found.labels)
-        if labels
-        else diff_report(*sides, found, min_grade=min_grade, cutoff=cutoff)
-    )
+    if labels:
+        report = labels_report(found.labels)
+    else:
+        texts = entry_texts(*sides)
+        report = diff_report(found, compare_systems(*sides, min_grade=min_grade, cutoff=cutoff), texts)
     emit_report(report, form, output, [before, after, bank, bank_after])

@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    emit_figure,
     emit_report,
     filter_options,
     format_option,
@@ -50,15 +51,14 @@ def command(
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import graders
+    from exam_pp.reports.analysis.agreement import graders_figure, graders_report
 
     if label_rule is not None and per_entry:
         raise click.UsageError("--per-entry compares ratings, for which there is no --label-rule.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
-    report = graders(
+    found = graders(
         graded, bank=bank, grade_filter=grade_filter(**criteria), labelling=rule, per_entry=per_entry
     )
     if plot is not None:
-        from exam_pp.phases.analysis.figures import graders_figure, write_figure
-
-        write_figure(graders_figure(report), plot, [graded, bank])
-    emit_report(report, form, output, [graded, bank])
+        emit_figure(graders_figure(found), plot, [graded, bank])
+    emit_report(graders_report(found), form, output, [graded, bank])

@@ -12,6 +12,7 @@ from exam_pp.cli.leaderboard_options import QUERIES
 from exam_pp.cli.options import (
     FILES,
     OUTPUT_PATH,
+    emit_figure,
     emit_report,
     filter_options,
     format_option,
@@ -57,25 +58,22 @@ def command(
     a topic and a run, and for each topic, averaged. A run id that one side cut (`...`) is the run that
     begins so.
     """
-    from exam_pp.phases.analysis.nugget_conditions import (
-        conditions_figure,
-        length_figure,
-        meta_report,
-        two_conditions,
-    )
+    from exam_pp.phases.analysis.nugget_conditions import compare_conditions, two_conditions
     from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions, score_files
+    from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
 
-    found = read_conditions(files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries)
-    first, second = two_conditions(found)
+    conditions = read_conditions(
+        files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries
+    )
+    found = compare_conditions(*two_conditions(conditions))
     inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
-    report = meta_report(first, second, decimals=6 if form == "tsv" else 3)
+    report = meta_report(found, decimals=6 if form == "tsv" else 3)
     if plot is not None or plot_length is not None:
-        from exam_pp.phases.analysis.figures import write_figure
         from exam_pp.store.trec.run_types import read_run_types
 
         types = read_run_types(run_types) if run_types is not None else {}
         if plot is not None:
-            write_figure(conditions_figure(first, second, types), plot, inputs)
+            emit_figure(conditions_figure(found, types), plot, inputs)
         if plot_length is not None:
-            write_figure(length_figure(second, types), plot_length, inputs)
+            emit_figure(length_figure(found.second, types), plot_length, inputs)
     emit_report(report, form, output, inputs)

@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FILES,
     GRADED,
     emit,
+    emit_figure,
     emit_report,
     filter_options,
     format_option,
@@ -72,9 +73,11 @@ def command(
     Every prompt class that GRADED holds is tried, unless the filter names one. `--format published` is
     the layout of the published `*.correlation.tsv` files.
     """
-    from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, published_sweep, sweep, sweep_report
+    from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, sweep
+    from exam_pp.reports.analysis.legacy_tsv import published_sweep
+    from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 
-    settings = sweep(
+    found = sweep(
         graded,
         official,
         runs=runs,
@@ -91,11 +94,9 @@ def command(
     )
     inputs = [graded, official, bank, queries]
     if plot is not None:
-        from exam_pp.phases.analysis.figures import sweep_figure, write_figure
-
-        write_figure(sweep_figure(settings), plot, inputs)
+        emit_figure(sweep_figure(found), plot, inputs)
     if form == "published":
-        emit(published_sweep(settings, official), output, inputs)
+        emit(published_sweep(found), output, inputs)
     else:
-        report = sweep_report(settings, official, decimals=6 if form == "tsv" else 3, top=top)
+        report = sweep_report(found, decimals=6 if form == "tsv" else 3)
         emit_report(report, form, output, inputs)

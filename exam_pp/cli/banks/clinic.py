@@ -97,8 +97,8 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     leaderboard hangs on a single entry, and how many entries are enough.
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
-    from exam_pp.phases.banks.clinic_report import clinic_report
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.clinic import clinic_report
     from exam_pp.store.banks.edits import write_edits
     from exam_pp.store.files import check_output
 

@@ -20,10 +20,11 @@ _BANK = click.argument("bank", type=FILE)
 @output_option()
 def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:
     """List the entries of BANK, query by query."""
-    from exam_pp.phases.banks.statistics import show_report
-    from exam_pp.reports.render import render
+    from exam_pp.phases.banks.statistics import bank_queries
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.statistics import show_report
 
-    emit(render(show_report(bank, queries), form), output, [bank])
+    emit(render(show_report(bank_queries(bank, queries)), form), output, [bank])
 
 
 @click.command("stats")
@@ -32,10 +33,11 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
 @output_option()
 def stats_command(bank: Path, form: str, output: Path) -> None:
     """Count what BANK holds."""
-    from exam_pp.phases.banks.statistics import stats_report
-    from exam_pp.reports.render import render
+    from exam_pp.phases.banks.statistics import bank_statistics
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.statistics import stats_report
 
-    emit(render(stats_report(bank), form), output, [bank])
+    emit(render(stats_report(bank_statistics(bank)), form), output, [bank])
 
 
 @click.command("lint")
@@ -47,12 +49,13 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 
     Exit code 1 if there are errors. What grades say about a bank is told by `exam-pp bank clinic`.
     """
-    from exam_pp.phases.banks.statistics import lint_report
-    from exam_pp.reports.render import render
+    from exam_pp.phases.banks.statistics import lint_file
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.statistics import lint_report
 
-    report, errors = lint_report(bank)
-    emit(render(report, form), output, [bank])
-    if errors:
+    found = lint_file(bank)
+    emit(render(lint_report(found), form), output, [bank])
+    if found.errors:
         sys.exit(1)
 
 
@@ -63,10 +66,11 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 @output_option()
 def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
     """List the entries that differ between the banks OLD and NEW."""
-    from exam_pp.phases.banks.compare import diff_report
-    from exam_pp.reports.render import render
+    from exam_pp.phases.banks.compare import compare_banks
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.banks.compare import diff_report
 
-    emit(render(diff_report(old, new), form), output, [old, new])
+    emit(render(diff_report(old, new, compare_banks(old, new)), form), output, [old, new])
 
 
 @click.command("merge")

@@ -40,8 +40,8 @@ def command(
     `--format official` writes JSON of system and rank, as `analyze correlation --official` reads it.
     """
     from exam_pp.phases.evaluation.judgments import judgments
-    from exam_pp.phases.evaluation.leaderboards import official_json
     from exam_pp.phases.evaluation.score_runs import score_runs
+    from exam_pp.reports.evaluation.score_layouts import official_json
     from exam_pp.store.trec.runs import run_files
 
     if board.form == "official" and board.per_query:

@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FOR_SCRIPTS,
     OUTPUT_PATH,
     emit,
+    emit_figure,
     emit_report,
     filter_options,
     grade_filter,
@@ -74,7 +75,11 @@ def command(
     `--format jsonl` writes rows of system, query_id, metric and value; `--format nuggetizer` the metrics
     file of AutoNuggetizer, of a single run.
     """
-    from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_conditions, score_files
+    from exam_pp.phases.evaluation.nugget_leaderboard import (
+        nugget_leaderboard,
+        read_conditions,
+        score_files,
+    )
 
     if board.intervals == "nested":
         raise click.UsageError("Nugget scores have --intervals queries alone.")
@@ -86,18 +91,18 @@ def command(
     if board.form in ("jsonl", "nuggetizer", "trec_eval"):
         _write_rows(conditions, board, inputs)
     elif board.per_query:
-        from exam_pp.phases.evaluation.leaderboards import per_query_report
+        from exam_pp.reports.evaluation.leaderboards import per_query_report
 
         only = _only(conditions, "--per-query")
         emit_report(per_query_report(only.evaluation, "Nugget scores"), board.form, board.output, inputs)
     else:
-        report = nugget_report(
-            conditions,
-            run_types=run_types,
-            statistics=board.statistics,
-            for_people=board.form not in FOR_SCRIPTS,
-            narrow=board.form == "text",
+        from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
+
+        for_people = board.form not in FOR_SCRIPTS
+        found = nugget_leaderboard(
+            conditions, run_types=run_types, statistics=board.statistics, every_metric=not for_people
         )
+        report = nugget_report(found, for_people=for_people, narrow=board.form == "text")
         emit_report(report, board.form, board.output, inputs)
 
 
@@ -117,7 +122,7 @@ def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, input
 
     condition = _only(conditions, f"--format {board.form}")
     if board.form == "trec_eval":
-        from exam_pp.phases.evaluation.leaderboards import trec_eval_text
+        from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 
         emit(trec_eval_text(condition.evaluation, per_query=board.per_query), board.output, inputs)
     elif board.form == "nuggetizer":
@@ -141,14 +146,10 @@ def _draw(
     inputs: list[Path | None],
 ) -> None:
     """The figures that were asked for, of the first condition."""
-    if board.plot is not None:
-        from exam_pp.phases.analysis.figures import leaderboard_figure, write_figure
-
-        write_figure(leaderboard_figure(conditions[0].primary, board.statistics), board.plot, inputs)
+    board.draw(conditions[0].primary, inputs)
     if plot_length is not None:
-        from exam_pp.phases.analysis.figures import write_figure
-        from exam_pp.phases.analysis.nugget_conditions import length_figure
+        from exam_pp.reports.analysis.nugget_conditions import length_figure
         from exam_pp.store.trec.run_types import read_run_types
 
         types = read_run_types(run_types) if run_types is not None else {}
-        write_figure(length_figure(conditions[0], types), plot_length, inputs)
+        emit_figure(length_figure(conditions[0], types), plot_length, inputs)

@@ -55,8 +55,8 @@ def command(
 
     Start with its index.html. What GRADED, --runs and --official do not allow is left out.
     """
-    from exam_pp.phases.analysis.report_folder import Sources, write_evaluation
     from exam_pp.phases.evaluation.uncertainty import Statistics
+    from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
 
     sources = Sources(
         graded,

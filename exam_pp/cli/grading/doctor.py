@@ -24,10 +24,11 @@ def command(form: str, output: Path, **options: Any) -> None:
     in float32, which is a fault; in reduced precision near ties may.
     """
     from exam_pp.phases.grading.doctor import doctor
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.grading.doctor import doctor_report
 
     model = take_model_options(options) if options["model"] is not None else None
-    findings = doctor(model)
-    emit(render(findings.report, form), output)
-    if not findings.sound:
+    found = doctor(model)
+    emit(render(doctor_report(found), form), output)
+    if not found.sound:
         sys.exit(1)

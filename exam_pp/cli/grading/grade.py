@@ -157,9 +157,10 @@ def _grade(
 
 def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:
     from exam_pp.phases.grading.plan import plan_grading
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.grading.plan import plan_report
 
     plan = plan_grading(files, model, what, shard=shard)
-    emit(render(plan.report(), form), Path("-"))
+    emit(render(plan_report(plan), form), Path("-"))
     if not plan.requests:
         sys.exit(NOTHING_TO_ASK)

@@ -60,12 +60,13 @@ def command(
     What the other format has no place for is counted on standard error: a conversion loses nothing
     silently. `--list` shows the formats (`--format` is the format of that list).
     """
-    from exam_pp.phases.interchange.convert import Conversion, conversion_table, convert
+    from exam_pp.phases.interchange.convert import Conversion, convert
 
     if list_:
-        from exam_pp.reports.render import render
+        from exam_pp.rendering.render import render
+        from exam_pp.reports.interchange.formats import conversion_report
 
-        emit(render(conversion_table(), form), Path("-"))
+        emit(render(conversion_report(), form), Path("-"))
         return
     if source is None or output is None or target_format is None:
         raise click.UsageError("Name a SOURCE, -o FILE and --to FORMAT (see --list).")

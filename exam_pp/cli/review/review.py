@@ -52,13 +52,14 @@ def command(
     without grades gives a page to collect the ratings of people.
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.phases.review.review_page import ReviewOptions, review_page
+    from exam_pp.phases.review.review_material import ReviewOptions, review_material
+    from exam_pp.reports.review.page import render_page
 
     names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
     shown = ReviewOptions(**{name: options.pop(name) for name in names})
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
-    page = review_page(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
-    emit(page, output, [graded, bank, *prompt_files])
+    material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
+    emit(render_page(material.head, material.tables), output, [graded, bank, *prompt_files])
     if str(output) != "-":
         size = output.stat().st_size / 1e6
         tell([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])

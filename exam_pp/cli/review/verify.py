@@ -21,13 +21,16 @@ from exam_pp.cli.options import (
     grade_filter,
     min_relevant_option,
     output_option,
+    tell,
     together,
 )
 
 if TYPE_CHECKING:
-    from exam_pp.reports.verification.base import VerificationReport
+    from exam_pp.phases.review.verification.base import Selection
+    from exam_pp.reports.review.verification.base import VerificationReport
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound="Selection")
 
 
 @click.group(name="verify", cls=Group)
@@ -86,9 +89,10 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     judgment, and the model's raw reply where it was not just a number. Ratings that the default rule
     gave and ungraded pairs are marked.
     """
-    from exam_pp.reports.verification.grading import Grading
+    from exam_pp.phases.review.verification.grading import Grading
+    from exam_pp.reports.review.verification.grading import REPORT
 
-    _write(Grading(min_grade, limit), **options)
+    _write(Grading(min_grade, limit), REPORT, **options)
 
 
 @command.command(short_help="Passages × entries: grades and answers.")
@@ -106,11 +110,13 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 
     Passages are sorted by judgment, best grade and number of entries covered.
     """
-    from exam_pp.reports.verification.grid import Grid
+    from exam_pp.phases.review.verification.grid import Grid
+    from exam_pp.reports.review.verification.grid import grid_report
 
     if min_answers is None:
         min_answers = 0 if options["min_grade"] is None else 1
-    _write(Grid(min_answers, limit, answers_in_cells=form in ("html", "md")), form=form, **options)
+    report = grid_report(answers_in_cells=form in ("html", "md"))
+    _write(Grid(min_answers, limit), report, form=form, **options)
 
 
 @command.command(short_help="Relevant passages that cover no entry.")
@@ -120,9 +126,10 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
 @_limit("passages for each query")
 def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     """List the relevant passages of GRADED that cover no bank entry: what the bank misses."""
-    from exam_pp.reports.verification.uncovered import Uncovered
+    from exam_pp.phases.review.verification.uncovered import Uncovered
+    from exam_pp.reports.review.verification.uncovered import REPORT
 
-    _write(Uncovered(min_relevant, limit), **options)
+    _write(Uncovered(min_relevant, limit), REPORT, **options)
 
 
 @command.command(short_help="Entries that non-relevant passages cover.")
@@ -146,9 +153,10 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
 @_limit("entries")
 def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
     """List the bank entries that non-relevant passages of GRADED often cover, most frequent first."""
-    from exam_pp.reports.verification.spurious import Spurious
+    from exam_pp.phases.review.verification.spurious import Spurious
+    from exam_pp.reports.review.verification.spurious import REPORT
 
-    _write(Spurious(min_relevant, often, limit, examples), **options)
+    _write(Spurious(min_relevant, often, limit, examples), REPORT, **options)
 
 
 @command.command(short_help="Where people and the model disagree, worst first.")
@@ -161,9 +169,10 @@ def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
 
     Judged relevant without a grade that covers an entry, or judged non-relevant with one.
     """
-    from exam_pp.reports.verification.disagreements import Disagreements
+    from exam_pp.phases.review.verification.disagreements import Disagreements
+    from exam_pp.reports.review.verification.disagreements import REPORT
 
-    _write(Disagreements(min_relevant, limit), **options)
+    _write(Disagreements(min_relevant, limit), REPORT, **options)
 
 
 @command.command(short_help="Replies that were not numbers; ungraded pairs.")
@@ -175,9 +184,10 @@ def unparsed(limit: int | None, **options: Any) -> None:
 
     Also the pairs that the model was never asked about, and the passages of which it did not see the end.
     """
-    from exam_pp.reports.verification.unparsed import Unparsed
+    from exam_pp.phases.review.verification.unparsed import Unparsed
+    from exam_pp.reports.review.verification.unparsed import REPORT
 
-    _write(Unparsed(limit), **options)
+    _write(Unparsed(limit), REPORT, **options)
 
 
 @command.command(short_help="Pairs for a person to check, drawn by a seed.")
@@ -192,13 +202,15 @@ def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None
     As evenly over ratings as the file allows, then over queries; the same seed draws the same pairs,
     whatever the order of the file.
     """
-    from exam_pp.reports.verification.sample import Sample
+    from exam_pp.phases.review.verification.sample import Sample
+    from exam_pp.reports.review.verification.sample import REPORT
 
-    _write(Sample(limit, seed, min_grade), **options)
+    _write(Sample(limit, seed, min_grade), REPORT, **options)
 
 
 def _write(
-    report: VerificationReport,
+    selection: S,
+    report: VerificationReport[S],
     graded: Path,
     bank: Path | None,
     form: str,
@@ -210,11 +222,14 @@ def _write(
     min_judgment: int | None = None,
     **filters: Any,
 ) -> None:
-    from exam_pp.phases.review.verification import Shown, verify
-    from exam_pp.reports.render import rendered
+    from exam_pp.phases.review.verification.verify import Shown, verify
+    from exam_pp.rendering.render import rendered
     from exam_pp.store.files import check_output
 
     check_output(output, [path for path in (graded, bank) if path is not None])
-    shown = Shown(queries, systems, min_judgment, answers_class, min_grade, flat=form in FOR_SCRIPTS)
-    page = verify(graded, report, grade_filter(**filters), bank=bank, shown=shown)
-    emit(rendered(page, form), output, inputs=[graded, bank])
+    shown = Shown(queries, systems, min_judgment, answers_class, min_grade)
+    found = verify(graded, selection, grade_filter(**filters), bank=bank, shown=shown)
+    flat = form in FOR_SCRIPTS
+    if flat:
+        tell([report.summary(selection)])
+    emit(rendered(report.report(found, flat=flat), form), output, inputs=[graded, bank])

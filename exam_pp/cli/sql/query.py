@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,8 @@ def command(
     if example is not None:
         _print_example(example, output)
         return
-    from exam_pp.phases.sql.query import Statement, query_files
+    from exam_pp.phases.sql.query import Statement, query_files, query_to_parquet
+    from exam_pp.rendering.rows import write_rows
     from exam_pp.store.files import check_output
 
     check_output(output, [sql_file] if sql_file else [])
@@ -89,8 +91,10 @@ def command(
     limits = take_limits(options)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():
         _draw(sources, statement, limits)
+    elif form == "parquet":
+        query_to_parquet(sources, statement, output, limits)
     else:
-        query_files(sources, statement, output, form, limits)
+        query_files(sources, statement, output, partial(write_rows, form=form), limits)
 
 
 def _print_example(name: str, output: Path) -> None:
@@ -125,7 +129,7 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
 
 def _draw(sources: Any, statement: Statement, limits: Any) -> None:
     from exam_pp.phases.sql.query import query_result
-    from exam_pp.reports.terminal import MOST_ROWS, draw_rows
+    from exam_pp.rendering.terminal import MOST_ROWS, draw_rows
 
     with query_result(sources, statement, limits) as result:
         more = draw_rows(result.columns, result)

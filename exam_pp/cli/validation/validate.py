@@ -51,12 +51,13 @@ def command(
     Exit code 1 if there are errors.
     """
     from exam_pp.phases.validation.validate import validate
-    from exam_pp.reports.render import render
+    from exam_pp.rendering.render import render
+    from exam_pp.reports.validation.findings import findings_report
     from exam_pp.store.files import check_output
 
     inputs = [*files, *banks]
     check_output(output, inputs)
     findings = validate(files, kind=kind, banks=banks, limit=limit)
-    emit(render(findings.report(flat=form == "tsv"), form), output, inputs)
+    emit(render(findings_report(findings, flat=form == "tsv"), form), output, inputs)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)

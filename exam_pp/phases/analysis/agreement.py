@@ -1,31 +1,31 @@
-"""Analyze: how labels from grades agree with the judgments of people, and graders with each other."""
+"""Agreement of labels with judgments, and of graders with each other: Cohen's κ, Krippendorff's α."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
+    Coefficients,
+    coefficients,
     cohen_kappa,
-    confusion,
     kappa_interval,
     krippendorff_alpha,
-    weighted_kappa,
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
+from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.rubric import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
-from exam_pp.wording import counted
 
 Labelling = KthBest | LabelRule
 
@@ -39,6 +39,80 @@ class RatedPassage(NamedTuple):
     query_id: str
     ratings: Sequence[int]
     judgments: frozenset[int]
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """Passages whose label is in a set of labels.
+
+    ``counts`` are those of them judged to be in each column, ``total`` is all of them. ``kappa`` compares the
+    row against the rest with the column number ``box`` against the rest; ``interval`` is its 95 % interval.
+    """
+
+    label: str
+    counts: Sequence[int]
+    total: int
+    box: int
+    kappa: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """Predicted labels × judgments; ``name`` is the layout, ``columns`` are sets of judgments."""
+
+    name: str
+    labelling: str
+    columns: Sequence[str]
+    rows: Sequence[AgreementRow]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How labels agree with judgments.
+
+    ``coefficients`` are those of the whole scales, by labelling; of several judgments the highest counts.
+    ``passages`` have a judgment and a grade, ``ungraded`` ones have no grade and are left out. ``queries``
+    counts the queries of the former. A judgment of ``min_relevant`` or more is relevant. Intervals are of
+    ``samples`` bootstrap samples of queries.
+    """
+
+    tables: Sequence[AgreementTable]
+    coefficients: Sequence[tuple[str, Coefficients]]
+    passages: int
+    queries: int
+    ungraded: int
+    min_relevant: int
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class GraderPair:
+    """Two graders on the ``common`` passages (or pairs of a passage and an entry) that both graded."""
+
+    first: str
+    second: str
+    common: int
+    coefficients: Coefficients
+
+
+@dataclass(frozen=True)
+class GraderAgreement:
+    """How graders agree with each other, two by two and all together.
+
+    ``per_entry`` says that ratings of pairs of a passage and an entry were compared, not labels of passages.
+    ``shared`` counts the passages (or pairs) that two graders or more graded. The last three are
+    Krippendorff's α of all graders on a nominal, an ordinal and an interval scale.
+    """
+
+    pairs: Sequence[GraderPair]
+    graders: Sequence[str]
+    shared: int
+    per_entry: bool
+    nominal_alpha: float | None
+    ordinal_alpha: float | None
+    interval_alpha: float | None
 
 
 def rated_passages(
@@ -85,8 +159,8 @@ def agreement(
     rule: LabelRule | None = None,
     same_scale: bool = False,
     seed: int = 0,
-) -> Report:
-    """Tables as table 5 of the workbench paper: predicted labels × judgments, Cohen's κ of every row.
+) -> Agreement:
+    """Predicted labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
 
     κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
     queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
@@ -105,7 +179,7 @@ def agreement(
         )
     ratings = {rating for passage in passages for rating in passage.ratings}
     grades = ratings | set(range(2) if max(ratings) <= 1 else SCALE)
-    tables: list[Table] = []
+    tables: list[AgreementTable] = []
     labellings: list[Labelling] = [rule] if rule is not None else [KthBest(k) for k in min_answers]
     for labelling in labellings:
         if same_scale:
@@ -117,18 +191,17 @@ def agreement(
                 else layouts(min_relevant, judgments, grades=grades, min_grades=min_grades)
             )
         tables += [_table(passages, labelling, layout, seed) for layout in chosen]
-    summary = _summary(passages, labellings)
     queries = len({passage.query_id for passage in passages})
-    note = (
-        f"{counted(len(passages), 'passage')} of {counted(queries, 'query')} with a judgment and "
-        f"a grade. A judgment of "
-        f"{min_relevant} or more is relevant. κ: row against rest, its boxed column against the rest; "
-        f"95 % intervals from {_SAMPLES} bootstrap samples of queries (seed {seed})."
+    return Agreement(
+        tables,
+        _of_whole_scales(passages, labellings),
+        len(passages),
+        queries,
+        len(judged) - len(passages),
+        min_relevant,
+        _SAMPLES,
+        seed,
     )
-    notes = [note]
-    if ungraded := len(judged) - len(passages):
-        notes.append(f"Left out: {counted(ungraded, 'passage')} with a judgment and without a grade.")
-    return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
 
 
 def _on_one_scale(passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int) -> list[Layout]:
@@ -160,28 +233,25 @@ def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
     )
 
 
-def _table(passages: Sequence[RatedPassage], labelling: Labelling, layout: Layout, seed: int) -> Table:
+def _table(
+    passages: Sequence[RatedPassage], labelling: Labelling, layout: Layout, seed: int
+) -> AgreementTable:
     labels = [labelling(passage.ratings) for passage in passages]
-    rows: list[list[Cell]] = []
-    kappas: list[float | None] = []
+    rows = []
     for row, box in zip(layout.rows, layout.boxes, strict=True):
         inside = [p for p, label in zip(passages, labels, strict=True) if label in row.labels]
-        counts: list[Cell] = [sum(bool(p.judgments & c.labels) for p in inside) for c in layout.columns]
         tables = _two_by_two(passages, labels, row.labels, layout.columns[box].labels)
-        kappas.append(cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]))
-        found = kappa_interval(tables, samples=_SAMPLES, seed=seed)
-        interval = "" if found is None else f"[{found.low:z.2}, {found.high:z.2}]"
-        rows.append([row.name, *counts, len(inside), kappas[-1], interval])
-    best = max((kappa for kappa in kappas if kappa is not None), default=None)
-    kappa_column = len(layout.columns) + 2
-    return Table(
-        ["label", *(column.name for column in layout.columns), "Total", "κ", "interval"],
-        rows,
-        title=f"{layout.name}, {labelling}",
-        boxed={(row, box + 1) for row, box in enumerate(layout.boxes)},
-        bold={(row, kappa_column) for row, kappa in enumerate(kappas) if kappa is not None and kappa == best},
-        significant=[kappa_column],
-    )
+        rows.append(
+            AgreementRow(
+                row.name,
+                [sum(bool(p.judgments & c.labels) for p in inside) for c in layout.columns],
+                len(inside),
+                box,
+                cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]),
+                kappa_interval(tables, samples=_SAMPLES, seed=seed),
+            )
+        )
+    return AgreementTable(layout.name, str(labelling), [column.name for column in layout.columns], rows)
 
 
 def _two_by_two(
@@ -195,25 +265,13 @@ def _two_by_two(
     return list(tables.values())
 
 
-def _summary(passages: Sequence[RatedPassage], labellings: Sequence[Labelling]) -> Table:
-    """Coefficients of the whole scales; of several judgments, the highest counts."""
+def _of_whole_scales(
+    passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
+) -> list[tuple[str, Coefficients]]:
     judged = [max(passage.judgments) for passage in passages]
-    rows: list[list[Cell]] = []
-    for labelling in labellings:
-        labels = [labelling(passage.ratings) for passage in passages]
-        rows.append([str(labelling), *_coefficients(labels, judged)])
-    return Table(["labels", *_COEFFICIENTS], rows, title="Labels and judgments as numbers", decimals=3)
-
-
-_COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
-
-
-def _coefficients(first: Sequence[int], second: Sequence[int]) -> list[float | None]:
     return [
-        cohen_kappa(confusion(first, second)),
-        weighted_kappa(first, second, power=1),
-        weighted_kappa(first, second),
-        krippendorff_alpha(zip(first, second, strict=True), "ordinal"),
+        (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
+        for labelling in labellings
     ]
 
 
@@ -224,7 +282,7 @@ def graders(
     grade_filter: GradeFilter | None = None,
     labelling: Labelling | None = None,
     per_entry: bool = False,
-) -> Report:
+) -> GraderAgreement:
     """How several sets of grades in one file, and people, agree on the labels of passages.
 
     Every model and prompt class that the filter lets pass is a grader; judgments (the highest of several)
@@ -237,27 +295,20 @@ def graders(
     labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), chosen))
     if len(labels) < 2:
         raise SelectionError(f"{graded} holds {len(labels)} grader (and no judgments): nothing to compare.")
-    what = "pairs" if per_entry else "passages"
-    rows: list[list[Cell]] = []
+    pairs = []
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
-        pairs = (
-            [labels[first][passage] for passage in common],
-            [labels[second][passage] for passage in common],
-        )
-        rows.append([first, second, len(common), *_coefficients(*pairs)])
+        ours, theirs = ([labels[grader][unit] for unit in common] for grader in (first, second))
+        pairs.append(GraderPair(first, second, len(common), coefficients(ours, theirs)))
     units: dict[tuple[str, ...], list[int]] = {}
     for of_grader in labels.values():
         for unit, label in of_grader.items():
             units.setdefault(unit, []).append(label)
-    alphas = [krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")]
-    pairs_table = Table(["grader", "other grader", what, *_COEFFICIENTS], rows, title="Every two graders")
-    all_table = Table(
-        ["graders", what, "α (nominal)", "α (ordinal)", "α (interval)"],
-        [[len(labels), sum(len(unit) > 1 for unit in units.values()), *alphas]],
-        title="Krippendorff's α of all graders",
+    shared = sum(len(unit) > 1 for unit in units.values())
+    nominal, ordinal, interval = (
+        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
     )
-    return Report("Agreement of graders", [pairs_table, all_table])
+    return GraderAgreement(pairs, list(labels), shared, per_entry, nominal, ordinal, interval)
 
 
 def _labels_by_grader(

@@ -1,8 +1,10 @@
-"""Analyze: how a leaderboard agrees with an official one."""
+"""Rank correlation of leaderboards with an official one: Spearman, Kendall τ-b, τ-AP, top-k overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -18,73 +20,121 @@ from exam_pp.metrics.correlation import (
 )
 from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, score_matrices
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
 
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]
 
-FIGURES = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
-"""Names of the four figures, in the order of :class:`Correlation`."""
+_FIGURES = 4
+"""Spearman, Kendall τ-b, τ-AP and top-k overlap: the figures of a :class:`Correlation`."""
+_THRESHOLD = re.compile(r"\((?:rel|min_grade)=(-?\d+)\)")
+
+
+@dataclass(frozen=True)
+class OfficialRanks:
+    """An official leaderboard: system to rank, 1 is best.
+
+    ``measure`` is the measure by which the systems of a file of scores are ranked; empty for ranks.
+    """
+
+    source: PathLike
+    ranks: Mapping[str, float]
+    measure: str = ""
+
+
+@dataclass(frozen=True)
+class MeasureCorrelation:
+    """The correlation of one measure of a leaderboard with official ranks.
+
+    ``intervals`` are 95 % intervals of the four figures, where they were asked for.
+    """
+
+    measure: str
+    correlation: Correlation
+    intervals: Sequence[Interval | None] = ()
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """The correlation of every measure of a leaderboard with official ranks.
+
+    ``scores`` has the score of every system by measure. ``matched`` has the official names that one side cut,
+    and the leaderboard's names for them. ``top`` is k of the top-k overlap. ``resampled``, ``samples`` and
+    ``seed`` are those of the intervals.
+    """
+
+    leaderboard: PathLike
+    official: OfficialRanks
+    measures: Sequence[MeasureCorrelation]
+    scores: Mapping[str, Mapping[str, float]]
+    matched: Mapping[str, str]
+    top: int
+    resampled: Resampled | None
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class QueryCorrelations:
+    """Measure to query to the correlation of the systems' scores with their official scores on the query.
+
+    ``means`` has, for every measure, the mean of each figure over the queries where it is defined, or None.
+    ``reference`` is the official measure.
+    """
+
+    leaderboard: PathLike
+    official: PathLike
+    reference: str
+    queries: Mapping[str, Mapping[str, Correlation]]
+    means: Mapping[str, Sequence[float | None]]
+    top: int
 
 
 def correlation(
     leaderboard: PathLike,
-    official: PathLike,
+    official: PathLike | OfficialRanks,
     *,
+    name: PathLike | None = None,
     top: int = 5,
-    decimals: int = 4,
     intervals: Resampled | None = None,
     samples: int = 2000,
     seed: int = 0,
-) -> Report:
-    """One row for every measure of the leaderboard: Spearman, Kendall τ-b, τ-AP, top-k overlap.
+) -> Correlations:
+    """The correlation of every measure of a leaderboard with official ranks.
 
     Args:
         leaderboard: Scores of systems: what ``evaluate`` writes as TSV or JSON, or a table with a header.
         official: Ranks (JSON or TSV), or another leaderboard of scores, of which the first measure counts.
+        name: Of the leaderboard, in place of its path.
         top: k of the top-k overlap.
-        decimals: How figures are shown.
         intervals: Also 95 % intervals, by resampling the queries (the leaderboard must hold the scores of
             single queries) or the systems.
         samples: Number of bootstrap samples.
         seed: Of the samples.
 
-    A name that one side cut (``...``) is the one that begins so. Systems on one side only are listed in the
-    report. Raises :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
+    A name that one side cut (``...``) is the one that begins so. Raises
+    :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
     """
-    ranks, notes = official_ranks(official)
-    columns = ["measure", "systems"]
-    for name in FIGURES:
-        columns += [name.format(top)] + ([f"{name.format(top)} interval"] if intervals else [])
+    reference = official if isinstance(official, OfficialRanks) else read_official(official)
+    name = leaderboard if name is None else name
     boards = scores_by_measure(leaderboard)
     systems = {system for board in boards.values() for system in board}
-    cut = matched_names(systems, ranks)
-    ranks = renamed(ranks, cut)
-    notes += [f"{theirs} is taken for {ours}." for theirs, ours in cut.items()]
+    matched = matched_names(systems, reference.ranks)
+    ranks = renamed(reference.ranks, matched)
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(
-            f"{leaderboard} and {official} have {len(common)} system{'s' * (len(common) != 1)} in common; a "
+            f"{name} and {reference.source} have {len(common)} system{'s' * (len(common) != 1)} in common; a "
             "correlation needs two (are they named alike?)."
         )
-    resampled = _resampled(leaderboard, boards, ranks, intervals, top, samples, seed) if intervals else {}
-    rows: list[list[Cell]] = []
-    for name, board in boards.items():
-        found = correlate(board, ranks, top)
-        row: list[Cell] = [name, found.systems]
-        for index, figure in enumerate(found[1:]):
-            row += [figure] + ([shown_interval(resampled[name][index], decimals)] if intervals else [])
-        rows.append(row)
-    if any(row[2] is None for row in rows):
-        notes.append("No correlation is shown where one side ties all systems.")
-    if intervals:
-        notes.append(f"Intervals: 95 %, {samples} bootstrap samples of {intervals} (seed {seed}).")
-    notes += one_sided(systems, ranks, leaderboard, official)
-    table = Table(columns, rows, decimals=decimals)
-    return Report("Leaderboard correlation", [table, *map(Paragraph, notes)])
+    found = _resampled(leaderboard, boards, ranks, intervals, top, samples, seed) if intervals else {}
+    measures = [
+        MeasureCorrelation(measure, correlate(board, ranks, top), found.get(measure, ()))
+        for measure, board in boards.items()
+    ]
+    return Correlations(name, reference, measures, boards, matched, top, intervals, samples, seed)
 
 
 def _resampled(
@@ -126,53 +176,40 @@ def figure_intervals(
     """
     systems = board.systems if isinstance(board, ScoreMatrix) else board
     if sum(system in ranks for system in systems) < 2:
-        return [None] * len(FIGURES)
+        return [None] * _FIGURES
     if not isinstance(board, ScoreMatrix):
         drawn = resample_systems(board, ranks, samples=samples, seed=seed)
         return correlation_intervals(correlation_samples(*drawn, top))
     if len(board.query_ids) < 2:
-        return [None] * len(FIGURES)
+        return [None] * _FIGURES
     rows = [row for row, system in enumerate(board.systems) if system in ranks]
     means = bootstrap_means(board.values[rows], samples=samples, seed=seed).round(12)
     official = [-ranks[board.systems[row]] for row in rows]
     return correlation_intervals(correlation_samples(means, official, top))
 
 
-def shown_interval(interval: Interval | None, decimals: int) -> str:
-    """An interval for people; nothing where there is none."""
-    return "" if interval is None else f"[{interval.low:z.{decimals}f}, {interval.high:z.{decimals}f}]"
-
-
-def query_correlation(
-    leaderboard: PathLike, official: PathLike, *, top: int = 5, decimals: int = 4
-) -> Report:
+def query_correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5) -> QueryCorrelations:
     """For every measure and query, how the systems' scores agree with their official scores on that query.
 
-    Both files hold scores of single queries; of the official one, the first measure counts. A last row
-    ``all`` is the mean over the queries where a figure is defined. Raises
+    Both files hold scores of single queries; of the official one, the first measure counts. Raises
     :class:`~exam_pp.errors.SelectionError` if a file has means only, or they share no query.
     """
     ours, theirs = _by_query(leaderboard), _by_query(official)
     reference = next(iter(theirs))
-    rows: list[list[Cell]] = []
+    found: dict[str, dict[str, Correlation]] = {}
+    means: dict[str, list[float | None]] = {}
     for measure, queries in ours.items():
-        found: list[Correlation] = []
-        for query_id, board in queries.items():
-            if query_id in theirs[reference]:
-                found.append(correlate(board, ranks_of(theirs[reference][query_id]), top))
-                rows.append([measure, query_id, *found[-1]])
-        figures = list(zip(*(row[1:] for row in found), strict=True))
-        means = [[figure for figure in column if figure is not None] for column in figures]
-        rows.append([measure, ALL_QUERIES, None, *(fmean(column) if column else None for column in means)])
-        if not found:
+        found[measure] = {
+            query_id: correlate(board, ranks_of(theirs[reference][query_id]), top)
+            for query_id, board in queries.items()
+            if query_id in theirs[reference]
+        }
+        if not found[measure]:
             raise SelectionError(f"{leaderboard} and {official} have no query in common.")
-    notes = [
-        f"Official scores: {reference} of {official}.",
-        "all: the mean over the queries on which both sides order the systems.",
-    ]
-    names = [name.format(top) for name in FIGURES]
-    table = Table(["measure", "query", "systems", *names], rows, decimals=decimals)
-    return Report("Correlation by query", [table, *map(Paragraph, notes)])
+        figures = zip(*(row[1:] for row in found[measure].values()), strict=True)
+        defined = [[figure for figure in column if figure is not None] for column in figures]
+        means[measure] = [fmean(column) if column else None for column in defined]
+    return QueryCorrelations(leaderboard, official, reference, found, means, top)
 
 
 def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
@@ -187,22 +224,22 @@ def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
     return boards
 
 
-def boards(leaderboard: PathLike, official: PathLike) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Measure to system to score, and system to official rank, as :func:`correlation` reads them."""
-    return scores_by_measure(leaderboard), official_ranks(official)[0]
-
-
-def official_ranks(path: PathLike) -> tuple[dict[str, float], list[str]]:
-    """System to official rank, with a note where the file holds scores: its first measure ranks then.
+def read_official(path: PathLike) -> OfficialRanks:
+    """Official ranks, or scores, by whose first measure the systems are ranked then.
 
     Raises :class:`~exam_pp.errors.DataError` for a file that is neither.
     """
     if not holds_scores(path):
-        return read_ranks(path), []
+        return OfficialRanks(path, read_ranks(path))
     boards = scores_by_measure(path)
     measure = next(iter(boards))
-    note = f"{path} holds scores: its systems are ranked by {measure}."
-    return ranks_of(boards[measure]), [note]
+    return OfficialRanks(path, ranks_of(boards[measure]), measure)
+
+
+def split_threshold(measure: str) -> tuple[str, int | None]:
+    """A measure's name without its threshold, and the threshold: RR and 4 of ``RR(rel=4)``."""
+    found = _THRESHOLD.search(measure)
+    return _THRESHOLD.sub("", measure), int(found[1]) if found else None
 
 
 def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
@@ -212,14 +249,3 @@ def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
         if score.system != OVERALL_SYSTEM:
             boards.setdefault(score.metric, {})[score.system] = score.value
     return boards
-
-
-def one_sided(
-    systems: Collection[str], ranks: Collection[str], leaderboard: PathLike, official: PathLike
-) -> list[str]:
-    """A note for each side that has systems of its own; ``leaderboard`` and ``official`` name the sides."""
-    notes = []
-    for only, where in ((set(systems) - set(ranks), leaderboard), (set(ranks) - set(systems), official)):
-        if only:
-            notes.append(f"Only in {where}: {', '.join(sorted(only))}.")
-    return notes

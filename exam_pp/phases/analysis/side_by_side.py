@@ -1,4 +1,4 @@
-"""Analyze: several leaderboards side by side, scaled so that their shapes can be compared."""
+"""Several leaderboards side by side, with standard errors and official ranks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from itertools import combinations
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import min_max_scaled, ranks_of, whole
+from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.correlation import one_sided, scores_by_measure
-from exam_pp.phases.analysis.figures import Drawing, compared_figure
+from exam_pp.phases.analysis.correlation import scores_by_measure
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
@@ -34,24 +32,6 @@ class ComparedBoards:
         systems = dict.fromkeys(system for board in self.boards.values() for system in board)
         last = float("inf")
         return sorted(systems, key=lambda s: (self.ranks.get(s, last), -first.get(s, -last), s))
-
-    def report(self, *, decimals: int = 3) -> Report:
-        """A row a system, a column a board, in 0..1."""
-        scaled = [min_max_scaled(board) for board in self.boards.values()]
-        rows: list[list[Cell]] = []
-        for system in self.order:
-            rank: list[Cell] = [whole(self.ranks.get(system))] if self.ranks else []
-            rows.append([system, *rank, *(board.get(system) for board in scaled)])
-        columns = ["system", *(["official rank"] if self.ranks else []), *self.boards]
-        notes = ["Scores are scaled: each board's best system has 1, its worst 0."]
-        if self.ranks:
-            notes += one_sided(self.order, self.ranks, "the leaderboards", "the official ranks")
-        table = Table(columns, rows, decimals=decimals)
-        return Report("Leaderboards compared", [table, *map(Paragraph, notes)])
-
-    def figure(self) -> Drawing:
-        """A line a board over the systems, with standard errors."""
-        return compared_figure(self.boards, self.order, self.errors)
 
 
 def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None = None) -> ComparedBoards:

@@ -1,13 +1,13 @@
-"""Analyze: correlation with the official leaderboard, over prompts × thresholds × measures in one table."""
+"""Correlation with the official leaderboard over prompts × thresholds × measures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
+from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.correlation import Correlation, correlate
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import run_scores
@@ -17,17 +17,14 @@ from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.trec_measures import Measure, parse_measures, takes_level
 from exam_pp.metrics.uncertainty import Interval, score_matrices
 from exam_pp.phases.analysis.correlation import (
-    FIGURES,
+    OfficialRanks,
     Resampled,
     figure_intervals,
-    official_ranks,
-    one_sided,
-    shown_interval,
+    read_official,
 )
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import selectors
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
@@ -58,9 +55,21 @@ class Setting(NamedTuple):
         return GradeKey(self.model, self.prompt_class)
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """Settings by model, prompt class, measure and threshold, with the official ranks that they agree with.
+
+    ``top`` is k of the top-k overlap.
+    """
+
+    settings: Sequence[Setting]
+    official: OfficialRanks
+    top: int
+
+
 def sweep(
     graded: PathLike,
-    official: PathLike,
+    official: PathLike | OfficialRanks,
     *,
     runs: PathLike | None = None,
     bank: PathLike | None = None,
@@ -74,7 +83,7 @@ def sweep(
     intervals: Resampled | None = None,
     samples: int = 2000,
     seed: int = 0,
-) -> list[Setting]:
+) -> Sweep:
     """The agreement of every leaderboard that the grades allow with the official ranks.
 
     For every model and prompt class of the file that the filter lets pass, and every threshold: Rubric-Qrels
@@ -84,7 +93,8 @@ def sweep(
     ``intervals`` are 95 % bootstrap intervals over queries or systems, with the same draws for all settings.
     Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
     """
-    ranks, _ = official_ranks(official)
+    reference = official if isinstance(official, OfficialRanks) else read_official(official)
+    ranks = reference.ranks
     parse_measures(measures)
     files = dict(_graded_files(graded, bank, grade_filter or GradeFilter(), queries))
     boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
@@ -109,10 +119,11 @@ def sweep(
         settings.append(setting)
     if not any(setting.correlation.systems > 1 for setting in settings):
         raise SelectionError(
-            f"No two systems of {official} were scored: name the runs (--runs), or a file with rankings, and "
-            "check that systems are named alike."
+            f"No two systems of {reference.source} were scored: name the runs (--runs), or a file with "
+            "rankings, and check that systems are named alike."
         )
-    return sorted(settings, key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
+    settings.sort(key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
+    return Sweep(settings, reference, top)
 
 
 def _graded_files(
@@ -160,47 +171,3 @@ def _qrels_boards(
             for setting in names[score.metric]:
                 boards.setdefault((key, *setting), []).append(score)
     return boards
-
-
-def sweep_report(
-    settings: Sequence[Setting], official: PathLike, *, decimals: int = 3, top: int = 5
-) -> Report:
-    """One row a setting; a blank ``min_grade`` means that the measure has no relevance level."""
-    models = len({setting.model for setting in settings}) > 1
-    with_intervals = any(setting.intervals for setting in settings)
-    rows: list[list[Cell]] = []
-    for setting in settings:
-        who: list[Cell] = [setting.model] if models else []
-        row = [*who, setting.prompt_class, setting.min_grade, setting.measure, setting.correlation.systems]
-        intervals = setting.intervals or [None] * len(FIGURES)
-        for figure, interval in zip(setting.correlation[1:], intervals, strict=True):
-            row += [figure] + ([shown_interval(interval, decimals)] if with_intervals else [])
-        rows.append(row)
-    columns = [*(["model"] if models else []), "prompt class", "min grade", "measure", "systems"]
-    for name in FIGURES:
-        columns += [name.format(top)] + ([f"{name.format(top)} interval"] if with_intervals else [])
-    table = Table(columns, rows, decimals=decimals)
-    ranks, about_ranks = official_ranks(official)
-    notes = [f"Official ranks: {Path(official).name}.", *about_ranks]
-    if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
-        notes.append("A single query gives no interval.")
-    scored = {system for setting in settings for system in setting.scores}
-    notes += one_sided(scored, ranks, "the scores", official)
-    return Report("Correlation of every setting", [table, *map(Paragraph, notes)])
-
-
-def published_sweep(settings: Sequence[Setting], official: PathLike) -> str:
-    """The published ``*.correlation.tsv``: a preamble, then method, threshold, metric, ρ and τ."""
-    lines = [
-        f"# rank correlation with {Path(official).name}",
-        "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
-    ]
-    name = grader_names([setting.key for setting in settings])
-    for setting in settings:
-        grade = "" if setting.min_grade is None else str(setting.min_grade)
-        figures = [
-            "" if value is None else f"{value:.3f}"
-            for value in (setting.correlation.spearman, setting.correlation.kendall)
-        ]
-        lines.append("\t".join([name(setting.key), grade, setting.measure, *figures]))
-    return "\n".join(lines) + "\n"

@@ -10,7 +10,6 @@ from typing import Any
 
 from exam_pp.errors import DataError
 from exam_pp.phases.banks.edit import HISTORY, records_of
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.test_bank import BankLine, Entry, TestBank
@@ -20,7 +19,7 @@ _COMPARED = ("text", "kind", "importance", "weight", "gold_answers", "facet_id")
 
 
 @dataclass(frozen=True)
-class Difference:
+class EntryDifference:
     """An entry that two banks do not share: what happened to it, and its words before and after."""
 
     query_id: str
@@ -30,7 +29,12 @@ class Difference:
     after: str | None
 
 
-def differences(old: TestBank, new: TestBank) -> list[Difference]:
+def compare_banks(old: Path, new: Path) -> list[EntryDifference]:
+    """What differs between the entries of two banks."""
+    return differences(read_bank(old), read_bank(new))
+
+
+def differences(old: TestBank, new: TestBank) -> list[EntryDifference]:
     """Removed, added, reworded (where the history says so) and changed entries, query by query."""
     renamed = {
         (line.query_id, str(record.get("id"))): str(record["new_id"])
@@ -46,17 +50,19 @@ def differences(old: TestBank, new: TestBank) -> list[Difference]:
             if other is None and (query_id, key) in renamed:
                 other = after.pop(_last_name(query_id, key, renamed), None)
                 if other is not None:
-                    found.append(Difference(query_id, key, "reworded", entry.text, other.text))
+                    found.append(EntryDifference(query_id, key, "reworded", entry.text, other.text))
                     continue
             if other is None:
-                found.append(Difference(query_id, key, "removed", entry.text, None))
+                found.append(EntryDifference(query_id, key, "removed", entry.text, None))
             else:
                 found.extend(
-                    Difference(query_id, key, name, _shown(entry, name), _shown(other, name))
+                    EntryDifference(query_id, key, name, _shown(entry, name), _shown(other, name))
                     for name in _COMPARED
                     if getattr(entry, name) != getattr(other, name)
                 )
-        found.extend(Difference(query_id, key, "added", None, entry.text) for key, entry in after.items())
+        found.extend(
+            EntryDifference(query_id, key, "added", None, entry.text) for key, entry in after.items()
+        )
     return found
 
 
@@ -71,16 +77,6 @@ def _last_name(query_id: str, key: str, renamed: dict[tuple[str, str], str]) -> 
 def _shown(entry: Entry, name: str) -> str | None:
     value: Any = getattr(entry, name)
     return None if value is None else str(value)
-
-
-def diff_report(old: Path, new: Path) -> Report:
-    """What differs between the entries of two banks."""
-    found = differences(read_bank(old), read_bank(new))
-    rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in found]
-    if not found:
-        return Report("", [Paragraph(f"The entries of {old} and {new} are the same.")])
-    title = f"{counted(len(found), 'difference')} between {old} and {new}"
-    return Report(title, [Table(("query_id", "change", "before", "after", "entry_id"), rows)])
 
 
 @dataclass

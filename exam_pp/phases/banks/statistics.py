@@ -1,12 +1,12 @@
-"""What a bank holds, and what looks wrong in it."""
+"""Statistics of test banks, and problems that their text alone shows (lint)."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -14,83 +14,60 @@ from exam_pp.graders.nuggetize import MAX_WORDS
 from exam_pp.metrics.duplicates import near_duplicates
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS
-from exam_pp.reports.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.test_bank import BankLine, Entry, Nugget, QueryBank, TestBank, entry_id
-from exam_pp.wording import counted
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
-def show_report(bank: Path, queries: Collection[str] = ()) -> Report:
-    """The entries, a table for each query; raises :class:`SelectionError` for a query that is not there."""
+@dataclass(frozen=True)
+class BankStatistics:
+    """Counts over a whole bank.
+
+    ``sizes`` are the numbers of entries of the queries, ``words`` those of words of the entries.
+    ``importance`` counts entries by their label (``vital``, ``okay``, or another), of those that have one.
+    """
+
+    queries: int
+    facets: int
+    questions: int
+    nuggets: int
+    sizes: Sequence[int]
+    words: Sequence[int]
+    importance: Mapping[str, int]
+    with_gold_answers: int
+    unanswerable: int
+    weighted: int
+    repeated_ids: int
+
+
+def bank_statistics(bank: Path) -> BankStatistics:
+    """Counts over the whole bank."""
+    read = read_bank(bank)
+    entries = [entry for query in read for entry in query.entries.values()]
+    golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
+    return BankStatistics(
+        queries=len(read.queries),
+        facets=len({(line.query_id, line.facet_id) for line in read.lines if line.facet_id is not None}),
+        questions=sum(entry.kind == "question" for entry in entries),
+        nuggets=sum(entry.kind == "nugget" for entry in entries),
+        sizes=[len(query.entries) for query in read],
+        words=[len(entry.text.split()) for entry in entries],
+        importance=Counter(entry.importance for entry in entries if entry.importance is not None),
+        with_gold_answers=sum(bool(answers) for answers in golds),
+        unanswerable=sum(not answers for answers in golds),
+        weighted=sum(entry.weight != 1 for entry in entries),
+        repeated_ids=len(read.duplicates),
+    )
+
+
+def bank_queries(bank: Path, queries: Collection[str] = ()) -> list[QueryBank]:
+    """The queries of a bank, or these; raises :class:`SelectionError` for one that is not there."""
     read = read_bank(bank)
     for query_id in queries:
         if query_id not in read.queries:
             raise SelectionError(f"{bank} has no query {query_id!r}.")
-    blocks: list[Block] = []
-    for query in read:
-        if not queries or query.query_id in queries:
-            words = f"{query.query_id}: {query.query_text}" if query.query_text else query.query_id
-            blocks += [Heading(words), _entry_table(query)]
-    return Report("", blocks)
-
-
-def _entry_table(query: QueryBank) -> Table:
-    columns = ("query_id", "facet", "kind", "entry", "importance", "weight", "gold answers", "entry_id")
-    rows: list[list[Cell]] = [
-        [
-            query.query_id,
-            entry.facet_id,
-            entry.kind,
-            entry.text,
-            entry.importance,
-            None if entry.weight == 1 else entry.weight,
-            _golds(entry),
-            key,
-        ]
-        for key, entry in query.entries.items()
-    ]
-    optional = {1, 4, 5, 6}
-    kept = [i for i in range(len(columns)) if i not in optional or any(row[i] is not None for row in rows)]
-    return Table([columns[i] for i in kept], [[row[i] for i in kept] for row in rows])
-
-
-def _golds(entry: Entry) -> str | None:
-    if entry.gold_answers is None:
-        return None
-    return " | ".join(entry.gold_answers) if entry.gold_answers else "(unanswerable)"
-
-
-def stats_report(bank: Path) -> Report:
-    """Counts over the whole bank."""
-    read = read_bank(bank)
-    entries = [entry for query in read for entry in query.entries.values()]
-    sizes = [len(query.entries) for query in read]
-    words = [len(entry.text.split()) for entry in entries]
-    importance = Counter(
-        label if label in ("vital", "okay") else "of another name"
-        for label in (entry.importance for entry in entries)
-        if label is not None
-    )
-    golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
-    rows: list[tuple[str, Cell]] = [
-        ("queries", len(sizes)),
-        ("facets", len({(line.query_id, line.facet_id) for line in read.lines if line.facet_id is not None})),
-        ("questions", sum(entry.kind == "question" for entry in entries)),
-        ("nuggets", sum(entry.kind == "nugget" for entry in entries)),
-        ("entries a query, least", min(sizes)),
-        ("entries a query, mean", float(mean(sizes))),
-        ("entries a query, most", max(sizes)),
-        ("words an entry, mean", float(mean(words))),
-        ("words an entry, most", max(words)),
-        *((f"importance {label}", count) for label, count in sorted(importance.items())),
-        ("with gold answers", sum(bool(answers) for answers in golds)),
-        ("unanswerable", sum(not answers for answers in golds)),
-        ("with a weight", sum(entry.weight != 1 for entry in entries)),
-        ("ids that repeat", len(read.duplicates)),
-    ]
-    return Report("", [Table(("what", "value"), [row for row in rows if row[1] != 0], decimals=2)])
+    return [query for query in read if not queries or query.query_id in queries]
 
 
 class Problem(NamedTuple):
@@ -152,16 +129,21 @@ def _most_words(line: BankLine, item: Nugget) -> int:
     return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
 
 
-def lint_report(bank: Path) -> tuple[Report, int]:
-    """The problems as a report, and how many of them are errors."""
+@dataclass(frozen=True)
+class Lint:
+    """The problems of a bank, which holds so many queries and entries."""
+
+    problems: Sequence[Problem]
+    queries: int
+    entries: int
+
+    @property
+    def errors(self) -> int:
+        """How many of the problems are errors."""
+        return sum(problem.severity == "error" for problem in self.problems)
+
+
+def lint_file(bank: Path) -> Lint:
+    """The problems of a bank file."""
     read = read_bank(bank)
-    problems = list(lint(read))
-    errors = sum(problem.severity == "error" for problem in problems)
-    entries = sum(len(query.entries) for query in read)
-    held = f"{counted(len(read.queries), 'query')}, {counted(entries, 'entry')}"
-    words = f"{held}: {counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}."
-    blocks: list[Block] = [Paragraph(words)]
-    if problems:
-        rows = [(p.severity, p.query_id, p.problem, p.text, p.entry_id) for p in problems]
-        blocks.append(Table(("severity", "query_id", "problem", "text", "entry_id"), rows))
-    return Report("", blocks), errors
+    return Lint(list(lint(read)), len(read.queries), sum(len(query.entries) for query in read))

@@ -1,30 +1,25 @@
-"""Evaluate: nugget scores as a leaderboard in the paper's layout, one or several conditions side by side."""
+"""Leaderboards of nugget scores: one or several conditions, of graded answers or of files of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
-from exam_pp.phases.evaluation.leaderboards import doubt_cells, doubt_columns
+from exam_pp.phases.evaluation.leaderboards import Leaderboard
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
-from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages, some
+from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages
 from exam_pp.phases.evaluation.score_files import read_all_scores
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.interchange.nugget_metrics import nugget_metrics
 from exam_pp.store.trec.run_types import read_run_types
-from exam_pp.wording import counted, listed
-
-TITLE = "Nugget scores"
-_DECIMALS = 4
-_SCRIPT_DECIMALS = 6
+from exam_pp.wording import counted
 
 
 @dataclass(frozen=True)
@@ -48,6 +43,21 @@ class Condition:
         """The nugget metrics that it has scores of, in the paper's order."""
         found = {score.metric for score in self.evaluation.scores}
         return [metric for metric in NUGGET_METRICS if metric in found]
+
+
+@dataclass(frozen=True)
+class NuggetLeaderboard:
+    """Conditions side by side.
+
+    ``boards`` are the conditions' names and leaderboards, whose metrics are nugget metrics in the paper's
+    order. ``systems`` are the runs of all conditions, best first by V_strict of the first condition.
+    ``lengths`` has L, the words of a run's answer, ``types`` the types of runs such as RAG.
+    """
+
+    boards: Sequence[tuple[str, Leaderboard]]
+    systems: Sequence[str]
+    lengths: Mapping[str, float]
+    types: Mapping[str, str]
 
 
 def read_conditions(
@@ -170,59 +180,45 @@ def metrics_lines(condition: Condition) -> str:
     return nugget_metrics(topics, scores, means)
 
 
-def nugget_report(
+def nugget_leaderboard(
     conditions: Sequence[Condition],
     *,
     run_types: PathLike | None = None,
     statistics: Statistics | None = None,
-    for_people: bool = True,
-    narrow: bool = False,
-) -> Report:
-    """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
+    every_metric: bool = False,
+) -> NuggetLeaderboard:
+    """The conditions side by side, with statistics of their first metric, or of ``every_metric``.
 
-    Several conditions are groups of columns whose names start with the condition's. ``narrow`` sets only
-    their first metrics side by side, and gives every condition a table of its own below. For people there
-    are intervals, ranks, letters and bounds of V_strict alone; otherwise of every metric, with standard
-    errors.
+    ``run_types`` is a file of runs with their types. Raises :class:`~exam_pp.errors.ExamError`.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
     types = _types(run_types, systems)
-    groups = [_Group(condition, statistics or Statistics(), for_people) for condition in conditions]
-    order = sorted(systems, key=lambda s: (*(group.place(s) for group in groups), s))
-    decimals = _DECIMALS if for_people else _SCRIPT_DECIMALS
-    narrow = narrow and len(groups) > 1
-    columns = ["Run ID", *(["Task"] if types else [])]
-    for group in groups:
-        prefix = f"{group.name} " if len(groups) > 1 else ""
-        columns += [prefix + column for column in group.columns[: 1 if narrow else None]]
-    lengths = _lengths(conditions)
-    rows: list[list[Cell]] = []
-    for system in order:
-        row: list[Cell] = [system, *([types.get(system)] if types else [])]
-        for group in groups:
-            row += group.cells(system)[: 1 if narrow else None]
-        if lengths:
-            row.append(_length(lengths.get(system), for_people=for_people))
-        rows.append(row)
-    if lengths:
-        columns.append(LENGTH)
-    tables = [Table(columns, rows, decimals=decimals)]
-    if narrow:
-        tables += [group.table(systems, decimals) for group in groups if len(group.columns) > 1]
-    notes = list(_shared_notes(groups))
-    if types and (untyped := [system for system in order if system not in types]):
-        notes.append(f"No type for {some(untyped, 'run', 'runs')}.")
-    return Report(TITLE, [*tables, *map(Paragraph, notes)])
+    boards = [
+        (condition.name, _board(condition, statistics or Statistics(), every_metric))
+        for condition in conditions
+    ]
+    order = sorted(systems, key=lambda s: (*(_place(board, s) for _, board in boards), s))
+    return NuggetLeaderboard(boards, order, _lengths(conditions), types)
 
 
-def _shared_notes(groups: Sequence[_Group]) -> Iterator[str]:
-    """The notes of all conditions, once each; what is not true of all of them says of which."""
-    names: dict[str, list[str]] = {}
-    for group in groups:
-        for note in group.notes:
-            names.setdefault(note, []).append(group.name)
-    for note, of in names.items():
-        yield note if len(of) == len(groups) else f"{', '.join(of)}: {note}"
+def _board(condition: Condition, statistics: Statistics, every_metric: bool) -> Leaderboard:
+    evaluation, metrics = condition.evaluation, condition.metrics
+    if not metrics:
+        raise SelectionError(f"{condition.name} has no nugget scores (columns {', '.join(NUGGET_METRICS)}).")
+    rows = {
+        (row.system, row.metric): row
+        for row in standings(score for score in evaluation.scores if score.metric in metrics)
+    }
+    doubts = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
+    systems = list(dict.fromkeys(system for system, _ in rows))
+    board = Leaderboard(metrics, systems, rows, statistics, doubts, evaluation.notes)
+    return replace(board, systems=sorted(systems, key=lambda s: (_place(board, s), s)))
+
+
+def _place(board: Leaderboard, system: str) -> float:
+    """What runs are sorted by; a run that the condition lacks comes last."""
+    row = board.standings.get((system, board.metrics[0]))
+    return 1.0 if row is None else -row.mean
 
 
 def _types(path: PathLike | None, systems: Sequence[str]) -> dict[str, str]:
@@ -240,87 +236,8 @@ def _lengths(conditions: Sequence[Condition]) -> dict[str, float]:
     return lengths
 
 
-def _length(value: float | None, *, for_people: bool) -> Cell:
-    """With two decimals, as in the paper."""
-    return f"{value:6.2f}" if for_people and value is not None else value
-
-
-class _Group:
-    """The columns of one condition."""
-
-    def __init__(self, condition: Condition, statistics: Statistics, for_people: bool) -> None:
-        evaluation = condition.evaluation
-        self.name = condition.name
-        self._metrics = condition.metrics
-        if not self._metrics:
-            raise SelectionError(
-                f"{condition.name} has no nugget scores (columns {', '.join(NUGGET_METRICS)})."
-            )
-        scores = [score for score in evaluation.scores if score.metric in self._metrics]
-        self._rows = {(row.system, row.metric): row for row in standings(scores)}
-        asked = self._metrics[:1] if for_people else self._metrics
-        self._doubts = uncertainty(_of_metrics(evaluation, asked), statistics)
-        self._for_people = for_people
-        self.columns = [column for metric in self._metrics for column in self._columns(metric)]
-        about = _about(self._rows.values(), self._metrics)
-        self.notes = [*about, *self._doubts.notes, *evaluation.notes]
-
-    def _columns(self, metric: str) -> list[str]:
-        names = [metric] if self._for_people else [metric, f"{metric} stderr"]
-        return [*names, *doubt_columns(self._doubts, metric, for_people=self._for_people)]
-
-    def place(self, system: str) -> float:
-        """What runs are sorted by."""
-        row = self._rows.get((system, self._metrics[0]))
-        return 1.0 if row is None else -row.mean
-
-    def table(self, systems: Iterable[str], decimals: int) -> Table:
-        """A table of the condition alone, its best run first; runs that it has no score of are left out."""
-        scored = [s for s in systems if any((s, metric) in self._rows for metric in self._metrics)]
-        rows = [[s, *self.cells(s)] for s in sorted(scored, key=lambda s: (self.place(s), s))]
-        return Table(["Run ID", *self.columns], rows, self.name, decimals)
-
-    def cells(self, system: str) -> list[Cell]:
-        """The cells under :attr:`columns`, the mean of the first metric first."""
-        cells: list[Cell] = []
-        for metric in self._metrics:
-            row = self._rows.get((system, metric))
-            cells.append(row and row.mean)
-            if not self._for_people:
-                cells.append(row and row.stderr)
-            cells += doubt_cells(
-                self._doubts, system, metric, for_people=self._for_people, decimals=_DECIMALS
-            )
-        return cells
-
-
 def _of_metrics(evaluation: Evaluation, metrics: Sequence[str]) -> Evaluation:
     return Evaluation(
         [score for score in evaluation.scores if score.metric in metrics],
         best_case=[score for score in evaluation.best_case if score.metric in metrics],
     )
-
-
-def _about(rows: Iterable[Standing], metrics: Sequence[str]) -> Iterator[str]:
-    """How many queries the means are over; scores of files may be of other queries for every run."""
-    counts: dict[str, dict[str, int]] = {}
-    for row in rows:
-        if row.queries:
-            counts.setdefault(row.metric, {})[row.system] = row.queries
-    most = {metric: max(counts[metric].values()) for metric in metrics if metric in counts}
-    number = max(most.values(), default=0)
-    if not number:
-        yield f"Sorted by {metrics[0]}."
-        return
-    fewer = ", ".join(f"{metric} {count}" for metric, count in most.items() if count < number)
-    means = f"Means over {counted(number, 'query')}{f' ({fewer})' if fewer else ''}"
-    yield f"{means}, sorted by {metrics[0]}."
-    short = {
-        system: f"{system} has {metric} of {count} of {most[metric]}"
-        for metric in reversed(most)
-        for system, count in counts[metric].items()
-        if count < most[metric]
-    }
-    if short:
-        systems = listed(list(short.values()), "; ")
-        yield f"Not over the same queries: {systems}. Such a mean is over its own queries alone."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -28,6 +28,11 @@ class Statistics:
     confidence: float = 0.95
     samples: int = 2000
     seed: int = 0
+
+    @property
+    def intervals_only(self) -> Statistics:
+        """The same without tests, and with intervals over queries unless others are asked for."""
+        return replace(self, intervals=self.intervals or "queries", significance=False)
 
 
 class SystemUncertainty(NamedTuple):

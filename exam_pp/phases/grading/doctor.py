@@ -10,7 +10,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -22,13 +22,11 @@ from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
-from exam_pp.reports.document import Cell, Paragraph, Report, Table
-from exam_pp.wording import counted
 
 _PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")
 _VARIABLES = ("HF_HOME", "HF_HUB_OFFLINE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "EXAM_PP_CACHE")
 
-_REFERENCE = "transformers in float32"
+REFERENCE = "transformers in float32"
 _MAX_NEW_TOKENS = 40
 
 _PASSAGES = (
@@ -67,26 +65,66 @@ def _request(prompt: Prompt, question: str, passage: str) -> Request:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What the doctor found. ``sound`` is False where replies change that must not: those in float32."""
+class Comparison:
+    """The probe's replies in other company, against those to one prompt at a time.
 
-    report: Report
-    sound: bool = True
+    ``flips`` are replies that changed; ``largest_change`` is that of a label's probability, None without
+    labels.
+    """
+
+    company: str
+    replies: int
+    flips: int
+    largest_change: float | None
 
 
-def doctor(options: ModelOptions | None) -> Findings:
+@dataclass(frozen=True)
+class Examination:
+    """A model's engine under the probe.
+
+    ``seconds`` is how long loading took, ``pairs_per_second`` the speed one by one, ``memory`` and
+    ``gpu_memory`` bytes where they are known. ``reference_error`` says why the reference engine could not be
+    asked. ``sound`` is False where replies change that must not: those in float32.
+    """
+
+    model: str
+    seconds: float
+    provenance: Mapping[str, object]
+    pairs_per_second: float
+    comparisons: Sequence[Comparison]
+    reference_error: str | None
+    sound: bool
+    memory: int | None
+    gpu_memory: int | None
+
+    @property
+    def flips(self) -> int:
+        """Replies that changed, in all comparisons."""
+        return sum(comparison.flips for comparison in self.comparisons)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Facts about the machine by name, and the examination of a model, if one was named."""
+
+    environment: Sequence[tuple[str, str | int]]
+    examination: Examination | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether no reply changes that must not."""
+        return self.examination is None or self.examination.sound
+
+
+def doctor(options: ModelOptions | None) -> Diagnosis:
     """The environment and, where a model is named, the probe's result.
 
     Raises :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
     """
-    environment = Table(("what", "value"), list(_environment()), "Environment")
-    if options is None:
-        return Findings(Report("exam-pp doctor", [environment]))
-    blocks, sound = _examine(options)
-    return Findings(Report("exam-pp doctor", [environment, *blocks]), sound)
+    return Diagnosis(list(_environment()), None if options is None else _examine(options))
 
 
-def _environment() -> Iterator[tuple[Cell, Cell]]:
+def _environment() -> Iterator[tuple[str, str | int]]:
     yield "system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     for package in _PACKAGES:
         try:
@@ -107,7 +145,7 @@ def _total_memory() -> int | None:
         return None
 
 
-def _gpus() -> Iterator[tuple[Cell, Cell]]:
+def _gpus() -> Iterator[tuple[str, str | int]]:
     try:
         import torch  # noqa: PLC0415 - an optional package that is slow to import
     except ImportError:
@@ -119,36 +157,34 @@ def _gpus() -> Iterator[tuple[Cell, Cell]]:
         yield "GPU", "none that torch can use"
 
 
-def _examine(options: ModelOptions) -> tuple[list[Table | Paragraph], bool]:
+def _examine(options: ModelOptions) -> Examination:
     start = time.perf_counter()
     llm = _load(options)
-    seconds = time.perf_counter() - start
-    facts: list[tuple[Cell, Cell]] = [("model", llm.name), ("loaded in", f"{seconds:.1f} s")]
-    facts += [(key, str(value)) for key, value in llm.provenance().items()]
+    loading = time.perf_counter() - start
+    provenance = llm.provenance()
     prompts = _PROMPTS if rates(options) else (QUESTION_EXTRACTION,)
     requests = probe_requests(prompts)
     start = time.perf_counter()
     alone = _ask(llm, requests, [[index] for index in range(len(requests))])
-    facts.append(("one by one", f"{len(requests) / (time.perf_counter() - start):.1f} pairs/s"))
-    rows = [_compare(name, alone, replies) for name, replies in _variants(llm, prompts, requests)]
-    refusal = ""
+    speed = len(requests) / (time.perf_counter() - start)
+    found = [_compare(name, alone, replies) for name, replies in _variants(llm, prompts, requests)]
+    reference_error = None
     if _has_reference(llm):
         try:
-            rows.append(_compare(_REFERENCE, alone, _ask_reference(options, requests)))
-        except (
-            ModelError
-        ) as error:  # on a GPU there may be no room for a second model, in twice the precision
-            refusal = f" The reference engine could not be asked: {error}"
-    facts += _memory()
-    columns = ("compared with one prompt at a time", "replies", "flips", "largest change of a label's p")
-    flips = sum(int(row[2] or 0) for row in rows)
-    sound = not flips or llm.provenance().get("dtype") != "float32"
-    blocks: list[Table | Paragraph] = [
-        Table(("what", "value"), facts, "Model"),
-        Table(columns, rows, "Probe", decimals=6),
-        Paragraph(_conclusion(rows, flips, sound) + refusal),
-    ]
-    return blocks, sound
+            found.append(_compare(REFERENCE, alone, _ask_reference(options, requests)))
+        except ModelError as error:  # a GPU may have no room for a second model, in twice the precision
+            reference_error = str(error)
+    return Examination(
+        llm.name,
+        loading,
+        provenance,
+        speed,
+        found,
+        reference_error,
+        sound=not any(one.flips for one in found) or provenance.get("dtype") != "float32",
+        memory=peak_memory(),
+        gpu_memory=gpu_memory(),
+    )
 
 
 def _load(options: ModelOptions) -> LLM:
@@ -186,26 +222,11 @@ def _ask(llm: LLM, requests: Sequence[Request], batches: list[list[int]]) -> lis
     return [replies[index] for index in range(len(requests)) if index in replies]
 
 
-def _compare(name: str, one: Sequence[Completion], other: Sequence[Completion]) -> tuple[Cell, ...]:
+def _compare(name: str, one: Sequence[Completion], other: Sequence[Completion]) -> Comparison:
     flips = sum(a.text != b.text or a.error != b.error for a, b in zip(one, other, strict=True))
     changes = [
         abs(math.exp(p) - math.exp(q))
         for a, b in zip(one, other, strict=True)
         for p, q in zip(a.label_logprobs, b.label_logprobs, strict=False)
     ]
-    return name, len(one), flips, max(changes, default=None)
-
-
-def _conclusion(rows: Sequence[tuple[Cell, ...]], flips: int, sound: bool) -> str:
-    if not flips:
-        agree = ", and agree with the reference engine" if any(row[0] == _REFERENCE for row in rows) else ""
-        return f"No reply changed: grades do not depend on batches{agree}."
-    changed = counted(flips, "reply")
-    if sound:
-        return f"{changed} changed. In reduced precision this happens where two hypotheses nearly tie."
-    return f"{changed} changed. In float32 this is a fault: use --engine transformers, and report it."
-
-
-def _memory() -> Iterator[tuple[Cell, Cell]]:
-    used = {"peak memory": peak_memory(), "GPU memory in use": gpu_memory()}
-    yield from ((name, f"{value / 2**30:.2f} GiB") for name, value in used.items() if value is not None)
+    return Comparison(name, len(one), flips, max(changes, default=None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +28,6 @@ from exam_pp.phases.grading.grading_run import (
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grading.sharding import Shard
-from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -43,7 +41,6 @@ _FIRST_BATCHES = 4
 _PROBE_WINDOWS = 3
 """Windows are kept whole, about 1.6 kB a request; a probe seldom comes to the end of the first."""
 _CHARACTERS_PER_TOKEN = 4
-_BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
 
 
 @dataclass
@@ -82,60 +79,6 @@ class Plan:
     characters: int = 0
     estimated: bool = False
     probe: Probe | None = None
-
-    def report(self) -> Report:
-        """For people and, as JSON, for scripts."""
-        counts: list[tuple[str, Cell]] = [
-            ("queries", self.summary.queries),
-            ("passages", self.summary.passages),
-            ("pairs in all", self.summary.pairs + self.summary.reused),
-            ("pairs answered by grades in the file", self.summary.reused),
-            ("pairs to grade", self.summary.pairs),
-            ("distinct requests", self.distinct),
-            ("requests answered by the journal", self.journaled),
-            ("requests to ask", self.requests),
-            ("prompts that will be shortened", self.shortened),
-        ]
-        blocks: list[Block] = [Table(("what", "count"), counts, "Work")]
-        if self.lengths:
-            about = " (estimated at 4 characters a token)" if self.estimated else ""
-            blocks.append(
-                Table(("tokens", "prompts", "share"), self._histogram(), f"Length of prompts{about}")
-            )
-        if self.probe:
-            blocks.extend(self._timing(self.probe))
-        elif not self.requests:
-            blocks.append(Paragraph("Nothing is to be asked."))
-        return Report(f"Plan of a grading with {self.model}", blocks)
-
-    def _histogram(self) -> list[tuple[str, int, str]]:
-        rows, below = [], 0
-        for bound in (*_BOUNDS, sys.maxsize):
-            count = sum(n for length, n in self.lengths.items() if below < length <= bound)
-            if count:
-                name = f"{below + 1}-{bound}" if bound < sys.maxsize else f"over {below}"
-                share = count / self.lengths.total()
-                rows.append((name, count, f"{100 * share:5.1f} % {'#' * round(40 * share)}".rstrip()))
-            below = bound
-        return rows
-
-    def _timing(self, probe: Probe) -> Iterator[Block]:
-        whole = probe.loading + probe.eta
-        rows: list[tuple[str, Cell]] = [
-            ("requests in the probe", probe.requests),
-            ("requests a second", round(self.requests / probe.eta, 1)),
-            ("pairs a second", round(self.summary.pairs * self.requests / self.distinct / probe.eta, 1)),
-            ("seconds to load the model", round(probe.loading, 1)),
-            ("seconds for all", round(whole, 1)),
-            ("time for all", _duration(whole)),
-        ]
-        if probe.memory is not None:
-            rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))
-        if probe.gpu_memory is not None:
-            rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
-        yield Table(("what", "value"), rows, "Timed probe")
-        for reason, count in probe.failures.most_common(3):
-            yield Paragraph(f"{count} requests of the probe failed: {reason}.")
 
 
 def plan_grading(
@@ -304,12 +247,3 @@ def _ask(
         if len(replies) >= sizes[0]:  # about as often as a grading does
             journal.add(replies)
             replies = {}
-
-
-def _duration(seconds: float) -> str:
-    """``"2 h 05 min"``, ``"3 min 20 s"``, ``"14 s"``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -22,16 +22,15 @@ from exam_pp.phases.interchange.formats import (
     scores,
     trec,
 )
-from exam_pp.phases.interchange.formats.base import FORMATS, Content, FileFormat, Source, Target
+from exam_pp.phases.interchange.formats.base import FORMATS, FileFormat, Source, Target
 from exam_pp.phases.interchange.losses import Losses
-from exam_pp.reports.document import Paragraph, Report, Table
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.interchange.kinds import kind_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, run_files
 
-__all__ = ["FORMATS", "Conversion", "conversion_table", "convert"]
+__all__ = ["FORMATS", "Conversion", "convert"]
 _REGISTERED = (answers, banks, nuggets, open_rag_eval, passages, ragelo, scores, trec)
 
 
@@ -135,24 +134,3 @@ def _write_report(conversion: Conversion, source: FileFormat, losses: Losses, pa
         "left out": losses.counts,
     }
     write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)
-
-
-def conversion_table() -> Report:
-    """The formats, and which contents become which others."""
-    formats = [FORMATS.get(name) for name in FORMATS]
-    contents: list[Content] = list(dict.fromkeys(form.content for form in formats))
-    rows = [
-        (
-            form.content,
-            form.name,
-            "yes" if form.read else form.read_by,
-            "yes" if form.write else form.written_by,
-            form.words,
-        )
-        for content in contents
-        for form in formats
-        if form.content == content
-    ]
-    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
-    words = f"Formats of one content are converted into each other. Between contents: {ways}."
-    return Report("", [Table(("content", "format", "in", "out", "what it is"), rows), Paragraph(words)])

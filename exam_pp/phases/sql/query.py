@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.phases.evaluation.score_files import read_all_scores
-from exam_pp.reports.rows import write_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
@@ -87,26 +87,35 @@ class Statement:
     unsafe: bool = False
 
 
+RowWriter = Callable[[Sequence[str], Iterable[Sequence[Any]], IO[bytes]], None]
+"""Writes columns and rows, which come one by one, to a stream."""
+
+
 def query_files(
-    sources: SqlSources, statement: Statement, output: str | Path, form: str, limits: Limits
+    sources: SqlSources, statement: Statement, output: str | Path, write: RowWriter, limits: Limits
 ) -> None:
-    """Run a statement over the sources and write its rows as ``form`` (of :mod:`reports.rows`, or parquet).
+    """Run a statement over the sources and write its rows.
 
     Only the tables that the statement names are filled. Raises :class:`~exam_pp.errors.QueryError` for SQL
     that cannot be run, and whatever reading the sources raises.
     """
     check_output(output, sources.files())
+    with (
+        query_result(sources, statement, limits) as result,
+        atomic_output(output, inputs=sources.files()) as stream,
+    ):
+        write(result.columns, result, stream)
+
+
+def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Path, limits: Limits) -> None:
+    """As :func:`query_files`, in the Parquet format."""
+    check_output(output, sources.files())
     with TemporaryDirectory(prefix="exam-pp-") as folder:
-        parquet = Path(folder) / "rows.parquet" if form == "parquet" else None
+        parquet = Path(folder) / "rows.parquet"
         with _opened(sources, statement, Path(folder), limits, parquet) as reader:
-            if parquet is not None:
-                reader.to_parquet(statement.sql, parquet, statement.parameters)
-                with atomic_output(output, inputs=sources.files()) as stream, parquet.open("rb") as source:
-                    shutil.copyfileobj(source, stream)
-                return
-            result = reader.run(statement.sql, statement.parameters)
-            with atomic_output(output, inputs=sources.files()) as stream:
-                write_rows(result.columns, result, form, stream)
+            reader.to_parquet(statement.sql, parquet, statement.parameters)
+            with atomic_output(output, inputs=sources.files()) as stream, parquet.open("rb") as source:
+                shutil.copyfileobj(source, stream)
 
 
 @contextmanager

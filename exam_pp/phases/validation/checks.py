@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
-
-from exam_pp.reports.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.wording import counted
 
 Level = Literal["error", "warning"]
 
@@ -105,29 +101,3 @@ class Findings:
     def number(self, level: Level) -> int:
         """How many findings there are of a level."""
         return sum(count for (_, _, found), count in self.counts.items() if found == level)
-
-    def report(self, *, flat: bool = False) -> Report:
-        """Files, checks with their counts, and findings; ``flat`` is the findings alone."""
-        rows: list[Sequence[Cell]] = [(f.level, f.check, f.file, f.line, f.where, f.words) for f in self.kept]
-        listed = Table(("level", "check", "file", "line", "where", "finding"), rows, "Findings")
-        if flat:
-            return Report("", [listed])
-        errors, warnings = self.number("error"), self.number("warning")
-        blocks: list[Block] = [
-            Table(("file", "kind", "contents"), self.files, "Files"),
-            Paragraph(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."),
-        ]
-        if self.counts:
-            order = {name: number for number, name in enumerate(CHECKS)}
-            totals: Counter[tuple[str, Level]] = Counter()
-            for (_, check, level), count in self.counts.items():
-                totals[check, level] += count
-            summary = [
-                (level, check, totals[check, level], CHECKS[check].words)
-                for check, level in sorted(totals, key=lambda key: (key[1], order[key[0]]))
-            ]
-            blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]
-            if left := errors + warnings - len(self.kept):
-                further = counted(left, "further finding is", "further findings are")
-                blocks.append(Paragraph(f"{further} not listed (--limit 0 lists all)."))
-        return Report("", blocks)

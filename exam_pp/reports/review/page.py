@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from exam_pp.reports.review.table import QueryTable, texts_of_several
+from exam_pp.phases.review.review_table import QueryTable, texts_of_several
 
 SCRIPTS = (
     "dom.js",
@@ -38,7 +38,7 @@ SCRIPTS = (
 def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     """The page as text.
 
-    ``head`` is what the page shows at once (see :func:`exam_pp.phases.review.review_page.review_page`); every
+    ``head`` and ``tables`` are those of :class:`~exam_pp.phases.review.review_material.ReviewMaterial`; every
     query becomes a block of its own that is decompressed when it is opened.
     """
     style, script = _read("style.css"), _script()

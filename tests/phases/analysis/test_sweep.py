@@ -12,13 +12,14 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import correlate
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.correlation import correlation, shown_interval
-from exam_pp.phases.analysis.figures import sweep_figure
-from exam_pp.phases.analysis.sweep import published_sweep, sweep, sweep_report
+from exam_pp.phases.analysis.correlation import correlation
+from exam_pp.phases.analysis.sweep import Sweep, sweep
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.score_runs import score_runs
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.plots import draw
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.plots import draw
+from exam_pp.reports.analysis.legacy_tsv import published_sweep
+from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from tests.conftest import passage, rubric
@@ -74,7 +75,8 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_every_prompt_threshold_and_measure_is_tried(graded: Path, official: Path, runs: Path) -> None:
-    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[1, 4])
+    swept = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[1, 4])
+    settings = swept.settings
 
     assert {(s.measure, s.min_grade) for s in settings} == {
         ("RR", 1), ("RR", 4), ("nDCG@10", None), ("Cover@20", 1), ("Cover@20", 4),
@@ -88,9 +90,10 @@ def test_every_prompt_threshold_and_measure_is_tried(graded: Path, official: Pat
 
 
 def test_layouts(graded: Path, official: Path, runs: Path) -> None:
-    settings = sweep(graded, official, runs=runs, min_grades=[4])
-    (table,) = [block for block in sweep_report(settings, official).blocks if isinstance(block, Table)]
-    lines = published_sweep(settings, official).splitlines()
+    swept = sweep(graded, official, runs=runs, min_grades=[4])
+    settings = swept.settings
+    (table,) = [block for block in sweep_report(swept).blocks if isinstance(block, Table)]
+    lines = published_sweep(swept).splitlines()
 
     assert len(table.rows) == len(settings) == 6
     assert lines[:2] == [
@@ -102,7 +105,8 @@ def test_layouts(graded: Path, official: Path, runs: Path) -> None:
 def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
     graded: Path, official: Path, runs: Path
 ) -> None:
-    settings = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
+    swept = sweep(graded, official, runs=runs, measures=["RR", "RR(rel=2)"], min_grades=[1, 2])
+    settings = swept.settings
     found = {(s.measure, s.min_grade): s.scores for s in settings if s.prompt_class != "Other"}
 
     assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
@@ -115,8 +119,8 @@ def test_two_models_are_told_apart(
     for _, passages in lines:
         for of_passage in passages:
             of_passage["exam_grades"] += [grades | {"llm": "second"} for grades in of_passage["exam_grades"]]
-    settings = sweep(write_jsonl("models.jsonl", lines), official, min_grades=[1, 4])
-    methods = {line.partition("\t")[0] for line in published_sweep(settings, official).splitlines()[2:]}
+    swept = sweep(write_jsonl("models.jsonl", lines), official, min_grades=[1, 4])
+    methods = {line.partition("\t")[0] for line in published_sweep(swept).splitlines()[2:]}
     names = {
         f"{model} {prompt}"
         for model in ("google/flan-t5-large", "second")
@@ -124,14 +128,15 @@ def test_two_models_are_told_apart(
     }
 
     assert methods == names
-    figure = draw(sweep_figure(settings)[0], "svg").decode()
+    figure = draw(sweep_figure(swept)[0], "svg").decode()
     assert all(f"{name} Cover@20" in figure for name in names)
 
 
 @pytest.mark.parametrize("resampled", ["queries", "systems"])
 def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path, resampled: Any) -> None:
-    settings = sweep(graded, official, runs=runs, min_grades=[4], intervals=resampled, samples=100, top=2)
-    (table,) = [b for b in sweep_report(settings, official, top=2).blocks if isinstance(b, Table)]
+    swept = sweep(graded, official, runs=runs, min_grades=[4], intervals=resampled, samples=100, top=2)
+    settings = swept.settings
+    (table,) = [b for b in sweep_report(swept).blocks if isinstance(b, Table)]
 
     assert table.columns[4:] == [
         "Spearman", "Spearman interval", "Kendall tau-b", "Kendall tau-b interval", "tau-AP",
@@ -146,16 +151,15 @@ def test_every_figure_has_its_interval(graded: Path, official: Path, runs: Path,
 
 def test_intervals_are_those_of_the_single_command(graded: Path, official: Path, tmp_path: Path) -> None:
     """Also where all systems are tied, on every query or only in the mean."""
-    settings = sweep(graded, official, min_grades=[0, 4], intervals="systems", samples=100)
+    swept = sweep(graded, official, min_grades=[0, 4], intervals="systems", samples=100)
+    settings = swept.settings
     for setting in settings:
         board = tmp_path / "board.json"
         rows = [{"system": s, setting.measure: value} for s, value in setting.scores.items()]
         board.write_text(json.dumps({"tables": [{"rows": rows}]}))
-        report = correlation(board, official, intervals="systems", samples=100)
-        (table,) = [block for block in report.blocks if isinstance(block, Table)]
-        shown = [shown_interval(interval, 4) for interval in setting.intervals]
+        (single,) = correlation(board, official, intervals="systems", samples=100).measures
 
-        assert [list(table.rows[0])[column] for column in (3, 5, 7, 9)] == shown
+        assert list(single.intervals) == list(setting.intervals)
 
 
 def test_a_single_query_gives_no_interval_over_queries(
@@ -163,8 +167,8 @@ def test_a_single_query_gives_no_interval_over_queries(
 ) -> None:
     (line, _) = [json.loads(text) for text in graded.read_text().splitlines()]
     single = write_jsonl("single.jsonl", [line])
-    settings = sweep(single, official, min_grades=[4], intervals="queries", samples=100)
-    (table, *notes) = sweep_report(settings, official).blocks
+    swept = sweep(single, official, min_grades=[4], intervals="queries", samples=100)
+    (table, *notes) = sweep_report(swept).blocks
 
     assert isinstance(table, Table)
     assert {row[table.columns.index("Spearman interval")] for row in table.rows} == {""}
@@ -175,9 +179,10 @@ def test_official_scores_are_ranked_and_who_is_elsewhere_is_listed(graded: Path,
     """A leaderboard of scores is no list of ranks, in which the smallest number is best."""
     official = tmp_path / "scores.tsv"
     official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
-    settings = sweep(graded, official, min_grades=[4])
+    swept = sweep(graded, official, min_grades=[4])
+    settings = swept.settings
     best = {s.prompt_class: s.correlation.kendall for s in settings if s.measure == "nCover@20"}
-    notes = [block.text for block in sweep_report(settings, official).blocks if isinstance(block, Paragraph)]
+    notes = [block.text for block in sweep_report(swept).blocks if isinstance(block, Paragraph)]
 
     assert best["Other"] in (None, -1.0)
     assert "Only in the scores: three." in notes
@@ -191,17 +196,18 @@ def test_only_some_queries(graded: Path, official: Path, tmp_path: Path) -> None
     alone = tmp_path / "alone.jsonl"
     alone.write_text(line + "\n")
 
-    assert sweep(graded, official, queries=queries) == sweep(alone, official)
+    assert sweep(graded, official, queries=queries).settings == sweep(alone, official).settings
     queries.write_text("q9\twords\n")
     with pytest.raises(SelectionError, match="None of the queries"):
         sweep(graded, official, queries=queries)
 
 
 def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> None:
-    settings = sweep(graded, official, runs=runs, measures=["nDCG@10"])
-    without = [setting for setting in settings if setting.min_grade is None]
+    swept = sweep(graded, official, runs=runs, measures=["nDCG@10"])
+    settings = swept.settings
+    without = Sweep([s for s in settings if s.min_grade is None], swept.official, swept.top)
 
-    assert without
+    assert without.settings
     with pytest.raises(SelectionError, match="nothing to draw"):
         sweep_figure(without)
 
@@ -209,7 +215,8 @@ def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> No
 def test_settings_are_in_order_of_prompt_measure_and_threshold(
     graded: Path, official: Path, runs: Path
 ) -> None:
-    settings = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[4, 1])
+    swept = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[4, 1])
+    settings = swept.settings
     order = [(s.prompt_class, s.measure, s.min_grade) for s in settings]
 
     assert order == sorted(order, key=lambda key: (key[0], key[1], key[2] or 0))
@@ -231,8 +238,8 @@ def test_queries_without_grades_of_a_prompt_are_not_counted(
         [{"query_id": i["query_id"], "query_text": "q", "test_collection": "t", "items": [i]} for i in items],
     )
     for given in (None, bank):
-        assert [s.scores for s in sweep(path, official, bank=given)] == [
-            s.scores for s in sweep(graded, official)
+        assert [s.scores for s in sweep(path, official, bank=given).settings] == [
+            s.scores for s in sweep(graded, official).settings
         ]
 
 
@@ -258,7 +265,8 @@ def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> No
         json.dumps({path.stem: n for n, path in enumerate(sorted((folder / "runs").iterdir()))})
     )
     ranks = read_ranks(official)
-    settings = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
+    swept = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
+    settings = swept.settings
     cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
     labels = evaluate.qrels(files[0], bank=files[1])
     qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)

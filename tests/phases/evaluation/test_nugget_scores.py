@@ -13,11 +13,12 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_report, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.score_rows import read_score_rows
@@ -258,7 +259,7 @@ def test_the_queries_of_a_file(graded: Path, bank: Path, tmp_path: Path) -> None
 def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> None:
     types = tmp_path / "types.tsv"
     types.write_text("run_id\ttask\nfull\tRAG\nhalf\tAG\n")
-    report = nugget_report(read_conditions([graded], [bank]), run_types=types)
+    report = nugget_report(nugget_leaderboard(read_conditions([graded], [bank]), run_types=types))
     rows = rows_of(report)
 
     names = ["Run ID", "Task", "V_strict", "bounds", "V", "W_strict", "W", "A_strict", "A", "L"]
@@ -276,7 +277,7 @@ def test_scores_of_files_that_are_not_over_the_same_queries(tmp_path: Path) -> N
     for run, topics in (("a", ["1"]), ("b", ["1", "2", "3"])):
         rows = [{"qid": t, "all_score": 0.5} | ({} if t == "3" else {"vital_score": 0.5}) for t in topics]
         (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    notes = notes_of(nugget_report(read_conditions([tmp_path])))
+    notes = notes_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
 
     assert notes == (
         "Means over 3 queries (V 2), sorted by V. "
@@ -286,9 +287,12 @@ def test_scores_of_files_that_are_not_over_the_same_queries(tmp_path: Path) -> N
 
 def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     statistics = Statistics("queries", significance=True, samples=200)
-    people = rows_of(nugget_report(read_conditions([graded], [bank]), statistics=statistics))
+    conditions = read_conditions([graded], [bank])
+    people = rows_of(nugget_report(nugget_leaderboard(conditions, statistics=statistics)))
     script = rows_of(
-        nugget_report(read_conditions([graded], [bank]), statistics=statistics, for_people=False)
+        nugget_report(
+            nugget_leaderboard(conditions, statistics=statistics, every_metric=True), for_people=False
+        )
     )
 
     assert list(people[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
@@ -303,7 +307,7 @@ def test_people_and_models_are_conditions_side_by_side(write_jsonl: WriteJsonl, 
         ["q2", [answer("a", "q2", "SS", human_ann="SN"), answer("b", "q2", "SN", human_ann="SN")]],
     ]
     conditions = read_conditions([write_jsonl("g.jsonl", lines)], [bank])
-    rows = rows_of(nugget_report(conditions))
+    rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
     assert [condition.name for condition in conditions] == ["judge", "human:ann"]
     assert [row["Run ID"] for row in rows] == ["a", "b"]
@@ -373,7 +377,7 @@ def test_nuggets_that_assessors_edited(
     answers["exam_grades"] = [manual]
     labelled = write_jsonl("manual.jsonl", [["q2", [answers]]])
     conditions = read_conditions([graded, labelled], [edited], names=["AutoAssign", "ManualAssign"])
-    rows = rows_of(nugget_report(conditions))
+    rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
     assert [row["Run ID"] for row in rows] == ["full", "half"]
     assert rows[0]["ManualAssign A"] == (0 + 2 / 3) / 2, "ann labelled the answer to q2 alone"
@@ -449,7 +453,7 @@ def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, t
 def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
-    assert rows_of(nugget_report([condition]))[0]["bounds"] == "[0.2500, 0.5000]"
+    assert rows_of(nugget_report(nugget_leaderboard([condition])))[0]["bounds"] == "[0.2500, 0.5000]"
     with pytest.raises(SelectionError, match="No run 'third'"):
         read_conditions([graded], [bank], runs=["third"])
 
@@ -458,7 +462,7 @@ def test_run_types_that_contradict(graded: Path, bank: Path, tmp_path: Path) -> 
     types = tmp_path / "types.tsv"
     types.write_text("full\tRAG\nfull\tAG\n")
     with pytest.raises(DataError, match="two types"):
-        nugget_report(read_conditions([graded], [bank]), run_types=types)
+        nugget_report(nugget_leaderboard(read_conditions([graded], [bank]), run_types=types))
 
 
 def test_the_scores_of_a_real_run_through_all_files(run: Run, shared_data: Path, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import leaderboard_report
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
-from exam_pp.reports.document import Table
+from exam_pp.rendering.document import Table
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from tests.conftest import passage, rubric
 
 
@@ -118,7 +119,7 @@ def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs
     found = uncertainty(three, Statistics()).systems
     assert found["partly", "RR(rel=4)"].order_open
     assert found["unseen", "RR(rel=4)"].order_open
-    table = leaderboard_report(three, "t", for_people=False).blocks[0]
+    table = leaderboard_report(leaderboard(three), "t", for_people=False).blocks[0]
     assert isinstance(table, Table)
     assert table.columns[3:] == ["RR(rel=4) worst case", "RR(rel=4) best case", "RR(rel=4) order open"]
     assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,13 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import (
-    leaderboard_report,
-    official_json,
-    per_query_report,
-    published_cover,
-)
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import returned_nothing
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.reports.document import Paragraph, Report, Table
-from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report
+from exam_pp.results import OVERALL_SYSTEM, Qrel
 from tests.conftest import passage, rubric
 
 WriteJsonl = Callable[[str, list[Any]], Path]
@@ -101,7 +96,7 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@20"] == pytest.approx(1 / 3)
     assert not any("Nothing returned" in note for note in evaluation.notes)
-    assert rows_of(leaderboard_report(evaluation, ""))[1]["queries"] == 1
+    assert rows_of(leaderboard_report(leaderboard(evaluation), ""))[1]["queries"] == 1
 
 
 def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
@@ -310,54 +305,6 @@ def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
         score_runs([Qrel("other", "p", 1)], runs, ["RR"])
 
 
-EVALUATION = Evaluation(
-    [Score(s, q, "RR", v) for s, q, v in [("a", "1", 0.5), ("a", "2", 1.0), ("b", "1", 1.0), ("b", "2", 0.5)]]
-    + [Score(OVERALL_SYSTEM, q, "RR", 1.0) for q in "12"],
-    ["A note."],
-)
-
-
-def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
-    report = leaderboard_report(EVALUATION, "Title", for_people=False)
-
-    assert [row["system"] for row in rows_of(report)] == ["a", "b", OVERALL_SYSTEM]
-    assert rows_of(report)[0] == {"system": "a", "RR": 0.75, "RR stderr": 0.25}
-    assert rows_of(leaderboard_report(EVALUATION, "Title"))[0] == {"system": "a", "RR": "0.750 ± 0.250"}
-    assert "A note." in notes_of(report)
-
-
-def test_tied_systems_are_in_the_order_of_their_names() -> None:
-    tied = Evaluation([Score(s, "q", "RR", 0.5) for s in ("b", "c", "a")])
-
-    assert [row["system"] for row in rows_of(leaderboard_report(tied, ""))] == ["a", "b", "c"]
-
-
-def test_per_query_rows_end_with_the_mean() -> None:
-    rows = rows_of(per_query_report(EVALUATION, ""))
-
-    assert [row["query"] for row in rows] == ["1", "2", "all"] * 3
-    assert rows[2] == {"system": "a", "query": "all", "measure": "RR", "value": 0.75}
-
-
-def test_the_published_cover_board() -> None:
-    """Three decimals, sorted by name, as the published implementation writes it."""
-    lines = published_cover(EVALUATION).splitlines()
-
-    assert lines[:2] == ["method\tExamCover\t+/-\tstd-err", f"{OVERALL_SYSTEM}\t1.000\t+/-\t0.000"]
-    assert lines[2] == "a\t0.750\t+/-\t0.250"
-
-
-def test_official_ranks_average_ties_and_leave_out_the_upper_bound() -> None:
-    assert json.loads(official_json(EVALUATION)) == {"a": 1.5, "b": 1.5}
-
-
-def test_official_ranks_need_one_measure() -> None:
-    two = Evaluation([*EVALUATION.scores, Score("a", "1", "AP", 1.0)])
-
-    with pytest.raises(SelectionError, match="one measure"):
-        official_json(two)
-
-
 @pytest.mark.parametrize(
     ("column", "spearman", "kendall"), [("question-5", 0.972, 0.872), ("question-4", 0.953, 0.818)]
 )
@@ -366,11 +313,11 @@ def test_published_leaderboard_of_dl20(
 ) -> None:
     """The published correlations of this leaderboard with the official ranks of TREC DL 2020."""
     folder = shared_data / "dl20"
-    report = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
-    (row,) = [row for row in rows_of(report) if row["measure"] == column]
+    found = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
+    (row,) = [row.correlation for row in found.measures if row.measure == column]
 
-    assert row["systems"] == 59
-    assert (row["Spearman"], row["Kendall tau-b"]) == pytest.approx((spearman, kendall), abs=0.0005)
+    assert row.systems == 59
+    assert (row.spearman, row.kendall) == pytest.approx((spearman, kendall), abs=0.0005)
 
 
 def test_gpt4_grades_of_dl19_order_systems_as_people_do(shared_data: Path, tmp_path: Path) -> None:

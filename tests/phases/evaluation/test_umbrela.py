@@ -22,7 +22,8 @@ from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import UMBRELA
-from exam_pp.reports.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.results import Qrel
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.journal import Journal
@@ -182,7 +183,8 @@ def test_labels_against_people(labelled: Path) -> None:
 
     criteria = GradeFilter(prompt_class="Umbrela")
     assert on_the_scale_of_judgments(labelled, criteria)
-    report = agreement(rated_passages(labelled, grade_filter=criteria), min_relevant=2, same_scale=True)
+    passages = rated_passages(labelled, grade_filter=criteria)
+    report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     tables = tables_of(report)
 
     assert tables["GRADED"].columns[:4] == ["label", "2", "1", "0"]
@@ -202,11 +204,8 @@ def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
             people.append(f"q{len(people) % 7} 0 d{len(people)} {judgment}\n")
     (tmp_path / "model.qrels").write_text("".join(model))
     (tmp_path / "people.qrels").write_text("".join(people))
-    report = agreement(
-        labelled_passages(tmp_path / "model.qrels", tmp_path / "people.qrels"),
-        min_relevant=2,
-        same_scale=True,
-    )
+    passages = labelled_passages(tmp_path / "model.qrels", tmp_path / "people.qrels")
+    report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     binary = tables_of(report)["BINARY"]
 
     assert [row[1:4] for row in binary.rows] == [[998, 2377, 3375], [668, 7343, 8011]]
@@ -256,7 +255,8 @@ def test_real_labels_of_a_model_against_people(shared_data: Path, tmp_path: Path
     model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
     for path, qrels in ((model, labels.qrels), (people, evaluate.judgments(source))):
         path.write_text("".join(f"{q.query_id} 0 {q.passage_id} {q.relevance}\n" for q in qrels))
-    report = agreement(labelled_passages(model, people), min_relevant=2, same_scale=True)
+    passages = labelled_passages(model, people)
+    report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     graded = tables_of(report)["GRADED"]
 
     assert sum(row[-3] for row in graded.rows if isinstance(row[-3], int)) == 7263

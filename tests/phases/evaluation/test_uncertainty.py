@@ -14,11 +14,12 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import leaderboard_report
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
-from exam_pp.reports.document import Paragraph, Table
-from exam_pp.reports.render import render
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.render import render
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage, rubric
@@ -54,7 +55,7 @@ def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
         "b",
     )
     assert found["good", "m"][2:4] == (1, 1)
-    shown = leaderboard_report(board(good=good, bad=bad), "", statistics=ALL).blocks[0]
+    shown = leaderboard_report(leaderboard(board(good=good, bad=bad), ALL), "").blocks[0]
     assert isinstance(shown, Table)
     assert [row[3] for row in shown.rows] == ["1", "2"]
     assert found["bad", "m"][2:4] == (3, 3)
@@ -187,7 +188,7 @@ def test_bounds_where_something_is_ungraded(incomplete: Path) -> None:
 
 
 def test_bounds_are_shown_without_asking(incomplete: Path) -> None:
-    report = leaderboard_report(evaluate.cover(incomplete), "t")
+    report = leaderboard_report(leaderboard(evaluate.cover(incomplete)), "t")
     table = report.blocks[0]
     assert isinstance(table, Table)
 
@@ -203,11 +204,10 @@ def test_without_anything_ungraded_there_are_no_bounds(tiny_passages: Path) -> N
 @pytest.mark.parametrize("form", ["tsv", "json"])
 def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: str, tmp_path: Path) -> None:
     evaluation = evaluate.cover(incomplete)
-    plain = leaderboard_report(evaluation, "t", for_people=False)
-    full = leaderboard_report(evaluation, "t", for_people=False, statistics=ALL)
-    nested = leaderboard_report(
-        evaluation, "t", for_people=False, statistics=Statistics("nested", samples=100)
-    )
+    plain = leaderboard_report(leaderboard(evaluation), "t", for_people=False)
+    full = leaderboard_report(leaderboard(evaluation, ALL), "t", for_people=False)
+    statistics = Statistics("nested", samples=100)
+    nested = leaderboard_report(leaderboard(evaluation, statistics), "t", for_people=False)
     found = []
     for name, report in (("plain", plain), ("full", full), ("nested", nested)):
         path = tmp_path / name

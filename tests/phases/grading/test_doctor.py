@@ -13,7 +13,8 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.doctor import doctor, probe_requests
-from exam_pp.reports.document import Paragraph, Table
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.reports.grading.doctor import doctor_report
 
 
 class Careless(FakeLLM):
@@ -30,7 +31,7 @@ class Careless(FakeLLM):
 
 def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    *_, probe, conclusion = doctor(ModelOptions("fake")).report.blocks
+    *_, probe, conclusion = doctor_report(doctor(ModelOptions("fake"))).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     return probe, conclusion.text
@@ -73,9 +74,9 @@ def test_a_change_in_float32_is_a_failure(
 def test_a_model_that_only_extracts_is_asked_to_extract(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = FakeLLM(lambda request: "no" if request.labels else "a span")
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    *_, probe, _ = doctor(ModelOptions("m", pipeline="question-answering")).report.blocks
-    assert isinstance(probe, Table)
-    assert [(row[1], row[2]) for row in probe.rows] == [(len(probe_requests()) // 2, 0)] * 2
+    found = doctor(ModelOptions("m", pipeline="question-answering")).examination
+    assert found is not None
+    assert [(one.replies, one.flips) for one in found.comparisons] == [(len(probe_requests()) // 2, 0)] * 2
 
 
 def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +90,7 @@ def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pyte
 
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", load)
     findings = doctor(ModelOptions("m"))
-    *_, probe, conclusion = findings.report.blocks
+    *_, probe, conclusion = doctor_report(findings).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     assert len(probe.rows) == 2
@@ -104,7 +105,7 @@ def test_the_memory_of_a_gpu_is_told_whoever_allocated_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
     monkeypatch.setattr("exam_pp.phases.grading.doctor._gpus", lambda: iter(()))
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: FakeLLM())
-    _, facts, *_ = doctor(ModelOptions("fake")).report.blocks
+    _, facts, *_ = doctor_report(doctor(ModelOptions("fake"))).blocks
     assert isinstance(facts, Table)
     assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
 

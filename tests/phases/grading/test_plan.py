@@ -15,6 +15,7 @@ from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.plan import plan_grading
 from exam_pp.prompts import PROMPTS
+from exam_pp.reports.grading.plan import length_histogram
 from exam_pp.store.passages.journal import Journal, journal_path
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -103,4 +104,4 @@ def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     found = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
     assert (found.summary.queries, found.summary.passages, found.summary.pairs) == (43, 9260, 92600)
-    assert sum(row[1] for row in found._histogram()) == found.requests
+    assert sum(row[1] for row in length_histogram(found)) == found.requests

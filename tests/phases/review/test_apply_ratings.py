@@ -17,7 +17,6 @@ from exam_pp.edits import FORMAT, Edits
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.analysis.agreement import graders
 from exam_pp.phases.review.apply_ratings import apply_ratings
-from exam_pp.reports.document import Table
 from exam_pp.store.banks.edits import file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import PASSAGES, passage, rubric
@@ -275,10 +274,14 @@ def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) 
     )  # fmt: skip
     output = tmp_path / "out.jsonl"
     apply_ratings(tiny_passages, [edits], output)
-    table = graders(output, per_entry=True).blocks[0]
-    assert isinstance(table, Table)
-    ((first, second, pairs, kappa, *_),) = table.rows
-    assert (first, second, pairs, kappa) == ("google/flan-t5-large", "human:ana", 3, 1.0)
+    (pair,) = graders(output, per_entry=True).pairs
+    found = (pair.first, pair.second, pair.common, pair.coefficients.kappa)
+    assert found == (
+        "google/flan-t5-large",
+        "human:ana",
+        3,
+        1.0,
+    )
 
 
 KEYS = ["q/a", "q/b", "q/c"]

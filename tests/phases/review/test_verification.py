@@ -12,19 +12,22 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.review.verification import Shown, verify
-from exam_pp.reports.document import Heading, Paragraph, Table
-from exam_pp.reports.render import RENDERERS, render
-from exam_pp.reports.verification.base import VerificationReport
-from exam_pp.reports.verification.disagreements import Disagreements
-from exam_pp.reports.verification.grading import Grading
-from exam_pp.reports.verification.grid import Grid
-from exam_pp.reports.verification.sample import Sample
-from exam_pp.reports.verification.spurious import Spurious
-from exam_pp.reports.verification.uncovered import Uncovered
-from exam_pp.reports.verification.unparsed import Unparsed
+from exam_pp.phases.review.verification.base import Selection
+from exam_pp.phases.review.verification.disagreements import Disagreements
+from exam_pp.phases.review.verification.grading import Grading
+from exam_pp.phases.review.verification.grid import Grid
+from exam_pp.phases.review.verification.sample import Sample
+from exam_pp.phases.review.verification.spurious import Spurious
+from exam_pp.phases.review.verification.uncovered import Uncovered
+from exam_pp.phases.review.verification.unparsed import Unparsed
+from exam_pp.phases.review.verification.verify import Shown, verify
+from exam_pp.rendering.document import Heading, Paragraph, Table
+from exam_pp.rendering.render import RENDERERS, render
+from exam_pp.reports.review.verification import grading
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from tests.conftest import passage, rubric
+from tests.reports.review.verification.material import summary
+from tests.reports.review.verification.material import table as table_of
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -39,7 +42,8 @@ def golden(repository: Path) -> tuple[Path, Path]:
 
 
 def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> None:
-    report = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
+    found = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
+    report = grading.REPORT.report(found)
     assert report.title == (
         "Verify grading: QuestionSelfRatedUnanswerablePromptWithChoices by google/flan-t5-large"
     )
@@ -57,12 +61,13 @@ def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> Non
 def flat(
     graded: Path,
     grade_filter: GradeFilter = EVERYTHING,
-    report: VerificationReport | None = None,
+    report: Selection | None = None,
     bank: Path | None = None,
     **shown: Any,
 ) -> list[dict[str, Any]]:
-    options = Shown(flat=True, **shown)
-    (table,) = verify(graded, report or Grading(), grade_filter, bank=bank, shown=options).blocks
+    selection = report or Grading()
+    verify(graded, selection, grade_filter, bank=bank, shown=Shown(**shown))
+    table = table_of(selection)
     assert isinstance(table, Table)
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
@@ -205,13 +210,13 @@ def test_the_grade_that_covers(write_jsonl: Write, grade: int | None) -> None:
 
 
 @pytest.mark.slow
-def test_real_grades_of_flan_t5(shared_data: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_real_grades_of_flan_t5(shared_data: Path) -> None:
     """612 of the 72,630 question ratings are not a digit from 0 to 5, as the data's description counts."""
-    caplog.set_level("INFO")
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    rows = flat(graded, GradeFilter(kind="question"))
+    selection = Grading()
+    rows = flat(graded, GradeFilter(kind="question"), selection)
     assert len(rows) == 72_630
-    assert "72630 pairs: 612 with a reply that is not just the rating" in caplog.text
+    assert "72630 pairs: 612 with a reply that is not just the rating" in summary(selection)
     assert sum(row["reply"] is not None for row in rows) == 612
     assert all(row["answer"] is not None for row in rows), "every rating has its extracted answer"
     assert {"6 months", "42"} <= {row["reply"] for row in rows}

@@ -10,6 +10,7 @@ import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,14 +25,17 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.sql.query import (
+    RowWriter,
     SqlSources,
     Statement,
     build_database,
     export_parquet,
     query_files,
     query_result,
+    query_to_parquet,
 )
 from exam_pp.phases.sql.query_examples import EXAMPLES
+from exam_pp.rendering.rows import write_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
 from exam_pp.store.passages.graded_file import read_passages
@@ -308,6 +312,10 @@ def test_only_named_tables_are_read(tmp_path: Path) -> None:
         ask(bank, "SELECT * FROM passages")
 
 
+def writer(form: str) -> RowWriter:
+    return partial(write_rows, form=form)
+
+
 FORMATS = {
     "tsv": "a\tb\n1\tx y\n\tz\n",
     "csv": "a,b\n1,x\ty\n,z\n",
@@ -321,35 +329,37 @@ FORMATS = {
 def test_formats(form: str, tmp_path: Path) -> None:
     output = tmp_path / "rows"
     sql = "SELECT * FROM (VALUES (1, E'x\\ty'), (NULL, 'z')) AS t(a, b)"
-    query_files(SqlSources(), Statement(sql), output, form, LIMITS)
+    query_files(SqlSources(), Statement(sql), output, writer(form), LIMITS)
     assert output.read_text(encoding="utf-8") == FORMATS[form]
 
 
 @pytest.mark.parametrize("sql", ["SELECT 'ü;' AS n", "SELECT 'ü;' AS n;", "SELECT 'ü;' AS n ; -- ;\n;/**/"])
 def test_parquet_of_a_statement_however_it_ends(tmp_path: Path, sql: str) -> None:
     output = tmp_path / "rows.parquet"
-    query_files(SqlSources(), Statement(sql), output, "parquet", LIMITS)
+    query_to_parquet(SqlSources(), Statement(sql), output, LIMITS)
     assert duckdb.read_parquet(str(output)).fetchall() == [("ü;",)]
 
 
 def test_parquet_and_empty_results(tmp_path: Path) -> None:
     output = tmp_path / "rows.parquet"
-    query_files(SqlSources(), Statement("SELECT range AS n FROM range(5)"), output, "parquet", LIMITS)
+    query_to_parquet(SqlSources(), Statement("SELECT range AS n FROM range(5)"), output, LIMITS)
     check = Statement(f"SELECT sum(n) AS s FROM '{output}'", unsafe=True)
     with query_result(SqlSources(), check, LIMITS) as result:
         assert list(result) == [(10,)]
-    query_files(SqlSources(), Statement("SELECT 1 AS a WHERE false"), tmp_path / "none.json", "json", LIMITS)
+    query_files(
+        SqlSources(), Statement("SELECT 1 AS a WHERE false"), tmp_path / "none.json", writer("json"), LIMITS
+    )
     assert json.loads((tmp_path / "none.json").read_text()) == []
 
 
 def test_nested_and_odd_values(tmp_path: Path) -> None:
     values = "[1, 2] AS a, {'x': 1.5} AS b, DATE '2024-01-02' AS c, 1.5::DECIMAL AS d"
     sql = f"SELECT {values}, 'nan'::DOUBLE AS e, 1 AS a, true AS f"
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.jsonl", "jsonl", LIMITS)
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.jsonl", writer("jsonl"), LIMITS)
     assert json.loads((tmp_path / "r.jsonl").read_text()) == {
         "a": [1, 2], "b": {"x": 1.5}, "c": "2024-01-02", "d": 1.5, "e": None, "a_2": 1, "f": True,
     }  # fmt: skip
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", "csv", LIMITS)
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
     (row,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
     assert row == {
         "a": "[1, 2]",
@@ -388,13 +398,15 @@ def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
 def test_outputs_are_safe(graded: Path, tmp_path: Path) -> None:
     before = graded.read_bytes()
     with pytest.raises(OutputError, match="is also an input"):
-        query_files(SqlSources([graded]), Statement("SELECT * FROM grades"), graded, "tsv", LIMITS)
+        query_files(SqlSources([graded]), Statement("SELECT * FROM grades"), graded, writer("tsv"), LIMITS)
     with pytest.raises(OutputError, match="is also an input"):
         build_database(SqlSources([graded]), graded, LIMITS)
     old = tmp_path / "old.tsv"
     old.write_text("old")
     with pytest.raises(QueryError):
-        query_files(SqlSources([graded]), Statement("SELECT error('stop') FROM grades"), old, "tsv", LIMITS)
+        query_files(
+            SqlSources([graded]), Statement("SELECT error('stop') FROM grades"), old, writer("tsv"), LIMITS
+        )
     assert old.read_text() == "old"
     assert graded.read_bytes() == before
 
@@ -544,6 +556,6 @@ def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
 
 def test_a_carriage_return_stays_inside_its_cell_of_csv(tmp_path: Path) -> None:
     sql = "SELECT 'one' || chr(13) || 'two' AS a, 1 AS b"
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", "csv", LIMITS)
+    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
     with (tmp_path / "r.csv").open(newline="") as stream:
         assert list(csv.reader(stream)) == [["a", "b"], ["one\rtwo", "1"]]

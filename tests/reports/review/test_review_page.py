@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
-from exam_pp.reports.review import QueryTable, render_page
-from exam_pp.reports.review.page import pack
-from exam_pp.reports.review.table import Cell, cells_of, texts_of_several
+from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, texts_of_several
+from exam_pp.reports.review.page import pack, render_page
 from exam_pp.test_bank import Question
 from tests.conftest import passage, rubric
 from tests.review_pages import blocks, ratings

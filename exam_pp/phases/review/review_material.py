@@ -1,0 +1,321 @@
+"""The data of a review page: grades, replies, judgments and ranks of a graded file, for a person to check."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.rubric import DEFAULT_MIN_GRADE, cover, some
+from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
+from exam_pp.phases.review.verification.checked import extracted_answers
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.banks.edits import file_sha256
+from exam_pp.store.files import is_stream
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+
+_SLOTS = {"question", "nugget", "context", "query"}
+"""The placeholders that the page can fill."""
+
+
+@dataclass(frozen=True)
+class ReviewOptions:
+    """What a review page shows, and how.
+
+    ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
+    ``queries`` restricts the page, ``limit`` the passages of each query (the first in the file).
+    ``blind`` hides what models and other people said, and the systems, until the reviewer has rated.
+    ``min_grade`` is the rating from which an entry is covered: by default 4, or the end of a shorter scale.
+    """
+
+    answers_class: str | None = None
+    queries: Collection[str] = ()
+    limit: int | None = None
+    blind: bool = False
+    reviewer: str = ""
+    min_grade: int | None = None
+    cutoff: int = 20
+
+
+@dataclass(frozen=True)
+class ReviewMaterial:
+    """What a review page holds.
+
+    ``head`` is JSON that the page shows at once: file names with SHA-256, graders, systems, prompt, scale,
+    counts of ratings for every query, leaderboards and notes. ``tables`` are the passages with their grades,
+    a table for every query of the head.
+    """
+
+    head: Mapping[str, Any]
+    tables: Sequence[QueryTable]
+
+
+@dataclass
+class _Reading:
+    """What was read of the graded file."""
+
+    tables: dict[str, QueryTable] = field(default_factory=dict)
+    graders: list[str] = field(default_factory=list)
+    best_seen: int | None = None
+    rated: bool = False
+    direct: bool = False
+    answers_classes: set[str] = field(default_factory=set)
+    unknown_queries: list[str] = field(default_factory=list)
+    beyond_limit: int = 0
+
+
+def review_material(
+    graded: str | Path,
+    grade_filter: GradeFilter,
+    *,
+    bank: str | Path | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
+    options: ReviewOptions | None = None,
+) -> ReviewMaterial:
+    """Everything that a person needs to check the grades of a file.
+
+    One prompt class is reviewed; all models (and people) that graded with it are graders of the page. A
+    file without grades of it gives a page to collect ratings, if the prompt is known, whose scale then
+    counts. ``prompts`` are those that no registry knows. The file is read more than once. Raises
+    :class:`SelectionError` where the grades of several prompt classes match, or none.
+    """
+    options = options or ReviewOptions()
+    if is_stream(graded):
+        raise SelectionError("GRADED is read several times for a review: name a file.")
+    test_bank = read_bank(bank) if bank is not None else None
+    selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
+    material = _read(graded, test_bank, selector, options)
+    _check(graded, bank, material, options)
+    prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank)
+    prompt = _known_prompt(prompt_class, prompts or {})
+    direct = material.direct or (prompt is not None and prompt.kind == "direct")
+    if direct:
+        for table in material.tables.values():
+            table.keep_only(DIRECT_ID)
+    if options.blind:
+        for table in material.tables.values():
+            table.shuffle()
+    scale = rating_scale(prompt, material.best_seen)
+    min_grade = options.min_grade
+    if min_grade is None:
+        min_grade = min(DEFAULT_MIN_GRADE, scale[-1].rating) if material.rated else 1
+    head = _head(graded, bank, test_bank, material, options)
+    head |= {
+        "prompt": _prompt(prompt_class, prompt, selector.hashes),
+        "scale": [list(step) for step in scale],
+    }
+    head |= {"min_grade": min_grade}
+    head["queries"] = [
+        table.head([] if options.blind else material.graders, scale[-1].rating, min_grade)
+        for table in material.tables.values()
+    ]
+    # The entries of a bank are not what direct grades cover.
+    of_bank = None if direct else bank
+    boards = [] if options.blind else _leaderboards(graded, of_bank, selector, head, options)
+    head["leaderboards"] = boards
+    head["notes"] = _notes(material, options)
+    _warn_of_other_scale(material, scale)
+    return ReviewMaterial(head, list(material.tables.values()))
+
+
+def _read(
+    graded: str | Path, bank: TestBank | None, selector: GradeSelector, options: ReviewOptions
+) -> _Reading:
+    material = _Reading()
+    for query in read_passages(graded):
+        if options.queries and query.query_id not in options.queries:
+            continue
+        if bank is not None and query.query_id not in bank.queries:
+            material.unknown_queries.append(query.query_id)
+            continue
+        table = material.tables.get(query.query_id)
+        if table is None:
+            words = bank.queries[query.query_id].query_text if bank else ""
+            entries = bank.entries(query.query_id) if bank else None
+            table = material.tables[query.query_id] = QueryTable(query.query_id, words, entries)
+        for passage in query.passages:
+            if options.limit is not None and len(table) >= options.limit and passage.passage_id not in table:
+                material.beyond_limit += 1
+            else:
+                table.add(passage, _graded(passage, selector, material, options))
+    return material
+
+
+def _graded(
+    passage: Passage, selector: GradeSelector, material: _Reading, options: ReviewOptions
+) -> list[tuple[str, dict[str, Cell]]]:
+    """Grader to cells, of the selected grades."""
+    found: list[tuple[str, dict[str, Cell]]] = []
+    material.answers_classes.update(
+        grades.prompt_class for grades in passage.rubric_grades or () if grades.prompt_class
+    )
+    for grades in selector.select(passage):
+        assert isinstance(grades, RubricGrades | DirectGrade)
+        grader = GradeKey.of(grades, selector.filter).model
+        if grader not in material.graders:
+            material.graders.append(grader)
+        answers = extracted_answers(passage, grades.model, options.answers_class)
+        cells = {key: cell._replace(answer=answers.get(key)) for key, cell in cells_of(grades).items()}
+        material.rated |= grades.is_rated
+        material.direct |= isinstance(grades, DirectGrade)
+        best = max((cell.rating for cell in cells.values() if cell.rating is not None), default=None)
+        if best is not None:
+            material.best_seen = max(best, material.best_seen or 0)
+        found.append((grader, cells))
+    return found
+
+
+def _prompt_class(
+    graded: str | Path,
+    selector: GradeSelector,
+    chosen: GradeFilter,
+    prompts: Mapping[str, Prompt],
+    bank: str | Path | None,
+) -> str:
+    """The one prompt class that is reviewed; a known one may have no grades yet."""
+    name = chosen.prompt_class
+    if not selector.selected and name is not None and chosen.model is None:
+        prompt = _known_prompt(name, prompts)
+        if prompt is not None and (bank is not None or prompt.kind == "direct"):
+            return name
+    if not selector.seen:
+        raise SelectionError(
+            f"{graded} holds no grades; grade it first, or name --prompt-class and --bank to collect the "
+            "ratings of people."
+        )
+    selector.check_prompt_class(str(graded))
+    return selector.key.prompt_class
+
+
+def _known_prompt(name: str, prompts: Mapping[str, Prompt]) -> Prompt | None:
+    return prompts.get(name) or PROMPTS.find(name)
+
+
+def _check(graded: str | Path, bank: str | Path | None, material: _Reading, options: ReviewOptions) -> None:
+    for query_id in options.queries:
+        if query_id not in material.tables and query_id not in material.unknown_queries:
+            raise SelectionError(f"{graded} has no query {query_id!r}.")
+    if not material.tables and bank is None:
+        raise SelectionError(f"{graded} holds no queries.")
+    if not material.tables:
+        raise SelectionError(f"The bank {bank} has no entries for the queries of {graded}.")
+    answers_class = options.answers_class
+    if answers_class is not None and answers_class not in material.answers_classes:
+        raise SelectionError(
+            f"No grades in {graded} have the prompt class {answers_class!r} of --answers-class; it holds: "
+            f"{', '.join(sorted(material.answers_classes)) or 'none'}."
+        )
+
+
+def _head(
+    graded: str | Path,
+    bank: str | Path | None,
+    test_bank: TestBank | None,
+    material: _Reading,
+    options: ReviewOptions,
+) -> dict[str, Any]:
+    systems = dict.fromkeys(system for table in material.tables.values() for system in table.systems)
+    return {
+        "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
+        "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
+        "kinds": sorted(test_bank.kinds) if test_bank else [],
+        "graders": _people_last(material.graders),
+        "systems": list(systems),
+        "blind": options.blind,
+        "reviewer": options.reviewer,
+        "cutoff": options.cutoff,
+    }
+
+
+def _people_last(graders: Sequence[str]) -> list[str]:
+    """The first grader is the one whose grades are shown first: a model, where there is one."""
+    return sorted(graders, key=is_human)
+
+
+def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
+    """The prompt as pieces to fill (words, or the name of a slot), where its words are known."""
+    found: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
+    if prompt is None:
+        return found | {"missing": "The words of this prompt are not known here (see --prompt-file)."}
+    if not set(prompt.slots) <= _SLOTS:
+        return found | {"missing": "This prompt asks about several entries at once."}
+    pieces = prompt.render(dict.fromkeys(prompt.slots, ""))
+    found["pieces"] = [[part.text + ("\n\n" if part.role == "system" else ""), part.slot] for part in pieces]
+    if hashes and prompt.hash not in hashes:
+        found["missing"] = "The grades were made with other words of this prompt; these are today's."
+    return found
+
+
+def _leaderboards(
+    graded: str | Path,
+    bank: str | Path | None,
+    selector: GradeSelector,
+    head: Mapping[str, Any],
+    options: ReviewOptions,
+) -> list[dict[str, Any]]:
+    """Rubric-Cover of every system on the page's queries, for every model.
+
+    People rarely rate enough for one.
+    """
+    if not head["systems"]:
+        return []
+    boards: list[dict[str, Any]] = []
+    # A query of the bank that the file lacks counts, unless the page is of some queries.
+    only_these = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
+    for place, grader in enumerate(head["graders"]):
+        counts = [query["graders"][place]["ratings"] for query in head["queries"]]
+        if is_human(grader) or not any(map(sum, counts)):
+            continue
+        only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])
+        evaluation = cover(
+            graded, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
+        )
+        rows = standings(
+            score for score in evaluation.scores if only_these is None or score.query_id in only_these
+        )
+        metric = rows[0].metric
+        boards.append(
+            {
+                "grader": grader,
+                "metric": metric,
+                "rows": [[row.system, row.mean, row.stderr] for row in rows if row.metric == metric],
+                "notes": evaluation.notes,
+            }
+        )
+    return boards
+
+
+def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
+    notes = []
+    if material.unknown_queries:
+        words = some(sorted(set(material.unknown_queries)), "query", "queries")
+        notes.append(f"Left out: {words} of the file not in the bank.")
+    foreign = sorted({entry for table in material.tables.values() for entry in table.foreign})
+    if foreign:
+        notes.append(f"Left out: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
+    if material.beyond_limit:
+        passages = counted(material.beyond_limit, "passage")
+        notes.append(f"Left out: {passages} beyond the first {options.limit} of a query.")
+    for note in notes:
+        log.info("%s", note)
+    return notes
+
+
+def _warn_of_other_scale(material: _Reading, scale: Sequence[Step]) -> None:
+    if material.best_seen is not None and material.best_seen > scale[-1].rating:
+        log.warning(
+            "The file has a rating of %d, but the prompt's scale ends at %d.",
+            material.best_seen, scale[-1].rating,
+        )  # fmt: skip

@@ -1,0 +1,271 @@
+"""The passages and grades of a query as columns: compact as JSON, and quick to look up in a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades
+from exam_pp.highlight import answer_spans
+from exam_pp.test_bank import Entry
+
+
+class Cell(NamedTuple):
+    """What one grader says of one passage and bank entry.
+
+    ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``reply`` is the model's raw
+    reply, ``answer`` what it extracted from the passage; ``cut`` counts tokens that it did not see.
+    """
+
+    rating: int | None = None
+    source: str | None = None
+    reply: str | None = None
+    answer: str | None = None
+    reason: str | None = None
+    comment: str | None = None
+    margin: float | None = None
+    expected: float | None = None
+    cut: int | None = None
+
+
+_STRINGS = ("source", "reply", "answer", "reason", "comment")
+"""Columns that hold the places of strings instead of the strings."""
+
+_MOST_SPANS = 100
+"""Places of an answer that are marked: one that stands everywhere explains nothing."""
+
+
+_Details = tuple[str | None, float | None, float | None]
+
+
+def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
+    """Entry id to cell, of everything that a set of grades says."""
+    if isinstance(grades, DirectGrade):
+        replies: Mapping[str, str] = {} if grades.answer is None else {DIRECT_ID: grades.answer}
+        errors: dict[str, Any] = {DIRECT_ID: grades.error} if grades.error else {}
+        details: dict[str, _Details] = {DIRECT_ID: (None, _finite(grades.margin), _finite(grades.expected))}
+    else:
+        replies = dict(grades.answers)
+        errors = grades.errors if isinstance(grades.errors, dict) else {}
+        details = {
+            r.entry_id: (r.source, _finite(r.margin), _finite(r.expected)) for r in grades.self_ratings or ()
+        }
+    comments, cut = grades.comments or {}, grades.tokens_cut or {}
+    ratings = grades.entry_ratings()
+    cells: dict[str, Cell] = {}
+    for key in [*ratings, *(key for key in errors if key not in ratings)]:
+        source, margin, expected = details.get(key, (None, None, None))
+        reply, reason = replies.get(key), None
+        if key not in ratings:
+            reply, reason = _failure(errors[key])
+        cells[key] = Cell(
+            ratings.get(key), source, reply, None, reason, comments.get(key), margin, expected, cut.get(key)
+        )
+    return cells
+
+
+def _finite(number: float | None) -> float | None:
+    """None for what JSON has no number for: no browser would read the page."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _failure(error: Any) -> tuple[str | None, str]:
+    """The reply that could not be read, if there was one, and the reason."""
+    known = error if isinstance(error, dict) else {}
+    reply = known.get("response")
+    return reply if isinstance(reply, str) and reply else None, str(
+        known.get("failure_reason") or "no reason recorded"
+    )
+
+
+@dataclass
+class _Row:
+    """A passage of the table."""
+
+    passage_id: str
+    text: str
+    judgments: set[int] = field(default_factory=set)
+    ranks: dict[str, int] = field(default_factory=dict)
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+
+
+class QueryTable:
+    """A query's passages × bank entries, graded by any number of graders.
+
+    ``entries`` are those of the bank; None means that the entries are the ids that the grades name, and
+    then ids stand for texts. Entries that the bank does not have are collected in ``foreign``.
+    """
+
+    def __init__(self, query_id: str, text: str, entries: Mapping[str, Entry] | None) -> None:
+        self.query_id, self.text = query_id, text
+        self._bank = entries
+        self.entries: list[str] = list(entries or ())
+        self.foreign: set[str] = set()
+        self._rows: dict[str, _Row] = {}
+
+    @property
+    def texts(self) -> set[str]:
+        """The texts of the passages."""
+        return {row.text for row in self._rows.values()}
+
+    @property
+    def systems(self) -> Iterator[str]:
+        """The systems that returned passages, in order of appearance, repeated."""
+        return (system for row in self._rows.values() for system in row.ranks)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, passage_id: object) -> bool:
+        return passage_id in self._rows
+
+    def add(self, passage: Passage, graded: Iterable[tuple[str, Mapping[str, Cell]]]) -> None:
+        """Take a passage, and what graders say of it; of several grades of a pair the later counts.
+
+        A passage id that was seen before is the same passage.
+        """
+        row = self._rows.setdefault(passage.passage_id, _Row(passage.passage_id, passage.text))
+        row.judgments.update(judgment.relevance for judgment in passage.judgments)
+        for ranking in passage.rankings:
+            row.ranks[ranking.method] = min(ranking.rank, row.ranks.get(ranking.method, ranking.rank))
+        for grader, cells in graded:
+            for entry_id, cell in cells.items():
+                if not self._knows(entry_id):
+                    continue
+                known = row.cells.get((grader, entry_id))
+                if known is None or known.rating is None or cell.rating is not None:
+                    row.cells[grader, entry_id] = cell
+
+    def _knows(self, entry_id: str) -> bool:
+        if entry_id in self.entries:
+            return True
+        if self._bank is not None and entry_id != DIRECT_ID:
+            self.foreign.add(entry_id)
+            return False
+        self.entries.append(entry_id)
+        return True
+
+    def keep_only(self, entry_id: str) -> None:
+        """Leave one entry: a direct grade has no bank entries, whatever the bank holds."""
+        self.entries = [entry_id]
+
+    def head(self, graders: Sequence[str], highest: int, min_grade: int) -> dict[str, Any]:
+        """What the page knows before the query is opened: its words, its entries, and counts."""
+        rows = self._rows.values()
+        return {
+            "id": self.query_id,
+            "text": self.text,
+            "entries": [self._entry(entry_id) for entry_id in self.entries],
+            "passages": len(self._rows),
+            "judged": sorted(Counter(max(row.judgments) for row in rows if row.judgments).items()),
+            "graders": [self._counts(grader, highest, min_grade) for grader in graders],
+        }
+
+    def _entry(self, entry_id: str) -> dict[str, Any]:
+        entry = (self._bank or {}).get(entry_id)
+        if entry is None:
+            return {"id": entry_id, "text": "the passage as a whole" if entry_id == DIRECT_ID else entry_id}
+        found: dict[str, Any] = {"id": entry_id, "text": entry.text, "kind": entry.kind}
+        optional = {
+            "facet": entry.facet_id,
+            "importance": entry.importance,
+            "weight": entry.weight if entry.weight != 1 else None,
+            "golds": entry.gold_answers,
+        }
+        return found | {key: value for key, value in optional.items() if value is not None}
+
+    def _counts(self, grader: str, highest: int, min_grade: int) -> dict[str, Any]:
+        """How often each rating was given, and the best rating of passages by their judgment."""
+        ratings = [0] * (highest + 1)
+        ungraded, covered = 0, set()
+        judged: dict[int, list[int]] = {}
+        for row in self._rows.values():
+            best = -1
+            for entry_id in self.entries:
+                cell = row.cells.get((grader, entry_id))
+                if cell is None or cell.rating is None:
+                    ungraded += cell is not None
+                    continue
+                level = min(max(cell.rating, 0), highest)
+                ratings[level] += 1
+                best = max(best, level)
+                if cell.rating >= min_grade:
+                    covered.add(entry_id)
+            if best >= 0 and row.judgments:
+                judged.setdefault(max(row.judgments), [0] * (highest + 1))[best] += 1
+        return {
+            "ratings": ratings,
+            "ungraded": ungraded,
+            "covered": len(covered),
+            "judged": sorted(judged.items()),
+        }
+
+    def shuffle(self) -> None:
+        """Order the passages by a hash of their ids, so that the order says nothing about them."""
+        ids = sorted(self._rows, key=lambda key: hashlib.sha256(key.encode("utf-8", "replace")).digest())
+        self._rows = {passage_id: self._rows[passage_id] for passage_id in ids}
+
+    def chunk(
+        self, graders: Sequence[str], systems: Sequence[str], shared_texts: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """Everything else, for when the query is opened.
+
+        ``texts`` are strings, or the places of texts that several queries have. Columns of grades go
+        passage by passage, entry by entry; a column that holds nothing is left out. ``spans`` are the
+        starts and ends of the extracted answer in the text, in UTF-16 units, as JavaScript counts.
+        """
+        texts = {text: place for place, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
+        system_places = {system: place for place, system in enumerate(systems)}
+        strings: dict[str, int] = {}
+        rows = list(self._rows.values())
+        return {
+            "texts": [shared_texts.get(text, text) for text in texts],
+            "ids": [row.passage_id for row in rows],
+            "text_of": [texts[row.text] for row in rows],
+            "judgments": [sorted(row.judgments) for row in rows],
+            "ranks": [
+                [number for system, rank in row.ranks.items() for number in (system_places[system], rank)]
+                for row in rows
+            ],
+            "grades": [self._columns(grader, strings) for grader in graders],
+            "strings": list(strings),
+        }
+
+    def _columns(self, grader: str, strings: dict[str, int]) -> dict[str, list[Any]]:
+        blank = Cell()
+        cells = [
+            (row, row.cells.get((grader, entry_id), blank))
+            for row in self._rows.values()
+            for entry_id in self.entries
+        ]
+        columns: dict[str, list[Any]] = {
+            name: [getattr(cell, name) for _, cell in cells] for name in Cell._fields
+        }
+        columns["spans"] = [_spans(row.text, cell.answer) for row, cell in cells]
+        for name in _STRINGS:
+            columns[name] = [
+                None if value is None else strings.setdefault(value, len(strings)) for value in columns[name]
+            ]
+        return {
+            name: values for name, values in columns.items() if any(value is not None for value in values)
+        }
+
+
+def _spans(text: str, answer: str | None) -> list[int] | None:
+    spans = answer_spans(text, answer)[:_MOST_SPANS] if answer else []
+    return [_utf16(text, place) for span in spans for place in span] or None
+
+
+def _utf16(text: str, place: int) -> int:
+    """A place in code points as a place in UTF-16 units."""
+    return place if text.isascii() else len(text[:place].encode("utf-16-le", "surrogatepass")) // 2
+
+
+def texts_of_several(tables: Iterable[QueryTable]) -> dict[str, int]:
+    """The texts that more than one query has, with their places: they are stored once for all."""
+    counts = Counter(text for table in tables for text in sorted(table.texts))
+    return {text: place for place, text in enumerate(text for text, count in counts.items() if count > 1)}

@@ -1,0 +1,117 @@
+"""Bank entries with their passages by rating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from exam_pp.packed import PackedMapping
+from exam_pp.phases.review.verification.base import Selection
+from exam_pp.phases.review.verification.checked import (
+    NOT_ASKED,
+    CheckedQuery,
+    GradedPair,
+    blank_pair,
+)
+
+
+@dataclass(frozen=True)
+class GradedEntry:
+    """A bank entry with its passages, best rating first; ``omitted`` counts those not shown."""
+
+    query_id: str
+    entry_id: str
+    text: str
+    pairs: Sequence[GradedPair]
+    omitted: int = 0
+
+    def only(self, min_grade: int | None, limit: int | None) -> GradedEntry:
+        """The first ``limit`` pairs that have at least the rating ``min_grade``."""
+        pairs = [
+            pair
+            for pair in self.pairs
+            if min_grade is None or (pair.rating is not None and pair.rating >= min_grade)
+        ][:limit]
+        return replace(self, pairs=pairs, omitted=self.omitted + len(self.pairs) - len(pairs))
+
+    def joined(self, other: GradedEntry) -> GradedEntry:
+        """Both parts of an entry whose query stands on two lines of the file."""
+        pairs = _by_rating([*self.pairs, *other.pairs])
+        return replace(self, pairs=pairs, omitted=self.omitted + other.omitted)
+
+
+def graded_entries(query: CheckedQuery) -> list[GradedEntry]:
+    """Every entry of a query with all its passages: rated ones by rating, then the ungraded."""
+    return [
+        GradedEntry(
+            query.query_id,
+            entry_id,
+            text,
+            _by_rating(passage.pairs.get(entry_id) or blank_pair(passage) for passage in query.passages),
+        )
+        for entry_id, text in query.entries.items()
+    ]
+
+
+def _by_rating(pairs: Iterable[GradedPair]) -> list[GradedPair]:
+    return sorted(pairs, key=lambda pair: -1 if pair.rating is None else pair.rating, reverse=True)
+
+
+@dataclass
+class PairCounts:
+    """Of all pairs, shown or not."""
+
+    pairs: int = 0
+    odd_replies: int = 0
+    by_default: int = 0
+    ungraded: int = 0
+    not_asked: int = 0
+
+    def add(self, entry: GradedEntry) -> None:
+        """Count the pairs of an entry."""
+        for pair in entry.pairs:
+            self.pairs += 1
+            self.odd_replies += pair.rating is not None and pair.reply is not None
+            self.by_default += pair.by_default
+            asked = pair.reason != NOT_ASKED
+            self.not_asked += not asked
+            self.ungraded += asked and pair.rating is None
+
+
+@dataclass(frozen=True)
+class ShownQuery:
+    """What is shown of a query."""
+
+    heading: str
+    entries: list[GradedEntry]
+
+
+_DECODER = msgspec.json.Decoder(ShownQuery)
+
+
+class Grading(Selection):
+    """Of every entry, the first ``limit`` passages with at least the rating ``min_grade``.
+
+    ``counts`` are of all pairs, shown or not. One query is in memory at a time, the others are in a temporary
+    file.
+    """
+
+    def __init__(self, min_grade: int | None = None, limit: int | None = None) -> None:
+        self._min_grade, self._limit = min_grade, limit
+        self.queries = PackedMapping[ShownQuery](msgspec.json.encode, _DECODER.decode)
+        self.entries = 0
+        self.counts = PairCounts()
+
+    def add(self, query: CheckedQuery) -> None:
+        """Keep the pairs that are shown."""
+        shown = self.queries.get(query.query_id) or ShownQuery(query.heading, [])
+        entries = {entry.entry_id: entry for entry in shown.entries}
+        for part in graded_entries(query):
+            self.counts.add(part)
+            known = entries.get(part.entry_id)
+            entry = known.joined(part) if known else part
+            entries[part.entry_id] = entry.only(self._min_grade, self._limit)
+        self.entries += len(entries) - len(shown.entries)
+        self.queries[query.query_id] = replace(shown, entries=list(entries.values()))

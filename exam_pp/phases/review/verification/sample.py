@@ -1,0 +1,89 @@
+"""A sample of pairs of passage and entry, stratified by rating and query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import islice, zip_longest
+from typing import NamedTuple, TypeVar
+
+from exam_pp.phases.review.verification.base import Selection, Smallest
+from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery
+
+T = TypeVar("T")
+
+
+class Stratum(NamedTuple):
+    """Pairs with one rating, of one query."""
+
+    rating: int
+    query_id: str
+
+
+class SampledPair(NamedTuple):
+    """A passage and a bank entry; the query holds no passages."""
+
+    query: CheckedQuery
+    entry_id: str
+    passage: CheckedPassage
+
+
+class Sample(Selection):
+    """``size`` pairs of passage and entry, as evenly over ratings as the file allows, then over queries.
+
+    Strata are a rating and a query. Ratings take turns, within a rating its queries do, and within a stratum
+    the pairs come in the order of a hash of seed, query, passage and entry: so a seed always gives the
+    same sample, whatever the order of the file, and a larger sample holds the smaller one. ``queries`` has
+    those of every rating.
+    """
+
+    def __init__(self, size: int, seed: int = 0, min_grade: int | None = None) -> None:
+        self._size, self.seed, self._min_grade = size, seed, min_grade
+        self.strata: dict[Stratum, Smallest[SampledPair]] = {}
+        self.queries: dict[int, set[str]] = {}
+
+    def add(self, query: CheckedQuery) -> None:
+        """Count the pairs; keep those that may be drawn."""
+        bare = query.without_passages()
+        for passage in query.passages:
+            for entry_id, pair in passage.pairs.items():
+                if pair.rating is None or (self._min_grade is not None and pair.rating < self._min_grade):
+                    continue
+                stratum = Stratum(pair.rating, query.query_id)
+                drawn_from = self.strata.setdefault(stratum, Smallest())
+                drawn_from.limit = self._most(stratum)
+                key = self._hash(query.query_id, passage.passage_id, entry_id)
+                drawn_from.add(key, SampledPair(bare, entry_id, passage))
+
+    def _most(self, stratum: Stratum) -> int:
+        """How many pairs may come from a stratum: other ratings, and queries of its own, have their turns."""
+        self.queries.setdefault(stratum.rating, set()).add(stratum.query_id)
+        others = len(self.queries) - 1 + len(self.queries[stratum.rating]) - 1
+        return max(1, self._size - others)
+
+    def _hash(self, *names: str) -> tuple[bytes, tuple[str, ...]]:
+        words = "\0".join((str(self.seed), *names)).encode("utf-8", "surrogatepass")
+        return blake2b(words, digest_size=8).digest(), names
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs the sample is drawn from."""
+        return sum(stratum.added for stratum in self.strata.values())
+
+    def drawn(self) -> list[tuple[Stratum, SampledPair]]:
+        """The sample, ratings in turns."""
+        by_rating: dict[int, list[Stratum]] = {}
+        for stratum in sorted(self.strata, key=lambda of: self._hash(str(of.rating), of.query_id)):
+            by_rating.setdefault(stratum.rating, []).append(stratum)
+        ratings = [
+            _in_turn([[(stratum, pair) for pair in self.strata[stratum].items()] for stratum in strata])
+            for _, strata in sorted(by_rating.items(), reverse=True)
+        ]
+        return list(islice(_in_turn(ratings), self._size))
+
+
+def _in_turn(groups: Iterable[Iterable[T]]) -> Iterator[T]:
+    """The first of every group, then the second of every group, as far as they go."""
+    nothing = object()
+    for turn in zip_longest(*groups, fillvalue=nothing):
+        yield from (item for item in turn if item is not nothing)  # type: ignore[misc]

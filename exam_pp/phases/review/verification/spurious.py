@@ -1,0 +1,119 @@
+"""Bank entries that non-relevant passages often cover, most frequent first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from exam_pp.packed import PackedMapping
+from exam_pp.phases.review.verification.base import Selection, Smallest
+from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, GradedPair
+
+
+class Place(NamedTuple):
+    """Where a spurious entry stands: most frequent first, then those that relevant passages cover least."""
+
+    minus_non_relevant: int
+    relevant: int
+    query_id: str
+    entry_id: str
+
+
+class Example(NamedTuple):
+    """A non-relevant passage that covers an entry: its highest rating first, then its judgment."""
+
+    minus_rating: int
+    relevance: int
+    pair: GradedPair
+
+
+@dataclass
+class Coverage:
+    """How often judged passages cover an entry, and the worst examples of non-relevant ones.
+
+    ``covered`` and ``graded`` count non-relevant passages, then relevant ones.
+    """
+
+    heading: str
+    text: str
+    examples: list[Example] = field(default_factory=list)
+    covered: list[int] = field(default_factory=lambda: [0, 0])
+    graded: list[int] = field(default_factory=lambda: [0, 0])
+
+    def share(self, relevant: bool) -> float | None:
+        """Per cent of the graded passages that cover the entry."""
+        graded = self.graded[relevant]
+        return 100 * self.covered[relevant] / graded if graded else None
+
+
+_DECODER = msgspec.json.Decoder(dict[str, Coverage])
+
+
+class Spurious(Selection):
+    """Entries that at least ``often`` passages judged below ``min_judgment`` cover; ``limit`` of them.
+
+    ``entries`` counts all of them, ``non_relevant`` the pairs with a non-relevant passage that are graded.
+    Counts are kept, and ``examples`` passages of each entry. Passages without a judgment do not count.
+    One query is in memory at a time, the others are in a temporary file.
+    """
+
+    needs_judgments = True
+
+    def __init__(
+        self, min_judgment: int = 1, often: int = 3, limit: int | None = None, examples: int = 3
+    ) -> None:
+        self.min_judgment, self.often = min_judgment, often
+        self._limit, self._examples = limit, examples
+        self.queries = PackedMapping[dict[str, Coverage]](msgspec.json.encode, _DECODER.decode)
+        self.entries = self.non_relevant = self.min_grade = 0
+
+    def add(self, query: CheckedQuery) -> None:
+        """Count, and keep the best examples."""
+        entries = self.queries.get(query.query_id, {})
+        self.entries -= len(entries)
+        for entry_id, text in query.entries.items():
+            entries.setdefault(entry_id, Coverage(query.heading, text))
+        for passage in query.passages:
+            if passage.judgments and passage.pairs:
+                self._count(query, passage, entries)
+        for coverage in entries.values():
+            coverage.examples = sorted(coverage.examples, key=_order)[: self._examples]
+        self.entries += len(entries)
+        self.queries[query.query_id] = entries
+
+    def _count(self, query: CheckedQuery, passage: CheckedPassage, entries: dict[str, Coverage]) -> None:
+        relevance = max(passage.judgments)
+        relevant = relevance >= self.min_judgment
+        for entry_id, pair in passage.pairs.items():
+            if pair.rating is None:
+                continue
+            self.min_grade = query.min_grade
+            coverage = entries[entry_id]
+            coverage.graded[relevant] += 1
+            self.non_relevant += not relevant
+            if pair.rating >= query.min_grade:
+                coverage.covered[relevant] += 1
+                if not relevant:
+                    coverage.examples.append(Example(-pair.rating, relevance, pair))
+
+    def found(self) -> Smallest[Place]:
+        """The spurious entries."""
+        found = Smallest[Place](self._limit)
+        for query_id, entries in self.queries.items():
+            for entry_id, entry in entries.items():
+                if entry.covered[False] >= self.often:
+                    place = Place(-entry.covered[False], entry.covered[True], query_id, entry_id)
+                    found.add(place, place)
+        return found
+
+    def at(self, places: list[Place]) -> Iterator[tuple[Place, Coverage]]:
+        """The entries at these places, one in memory at a time."""
+        for place in places:
+            yield place, self.queries[place.query_id][place.entry_id]
+
+
+def _order(example: Example) -> tuple[int, int, str]:
+    return example.minus_rating, example.relevance, example.pair.passage_id

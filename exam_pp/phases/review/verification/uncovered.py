@@ -1,0 +1,53 @@
+"""Relevant passages that cover no bank entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exam_pp.phases.review.verification.base import Selection, Smallest
+from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery
+
+
+class Uncovered(Selection):
+    """Passages judged ``min_judgment`` or higher without a grade that covers an entry.
+
+    Of every query the ``limit`` most relevant ones are shown, the lowest graded first; queries with the most
+    of them come first. Passages without any grade say nothing about the bank and are only counted.
+    """
+
+    needs_judgments = True
+
+    def __init__(self, min_judgment: int = 1, limit: int | None = None) -> None:
+        self.min_judgment, self._limit = min_judgment, limit
+        self.queries: dict[str, Gaps] = {}
+        self.min_grade = 0
+
+    def add(self, query: CheckedQuery) -> None:
+        """Keep the uncovered passages."""
+        gaps = self.queries.setdefault(query.query_id, Gaps(query.without_passages(), Smallest(self._limit)))
+        for passage in query.passages:
+            relevance, best = passage.relevance, passage.best_rating
+            if relevance is None or relevance < self.min_judgment:
+                continue
+            gaps.relevant += 1
+            if best is None:
+                gaps.ungraded += 1
+                continue
+            self.min_grade = query.min_grade
+            if best < query.min_grade:
+                gaps.found.add((-relevance, best, passage.passage_id), passage)
+
+    def gaps(self) -> list[Gaps]:
+        """The queries with uncovered passages, those with the most first."""
+        found = [gaps for gaps in self.queries.values() if gaps.found.added]
+        return sorted(found, key=lambda gaps: -gaps.found.added)
+
+
+@dataclass
+class Gaps:
+    """The relevant passages of a query: uncovered ones, and how many there are in all and without a grade."""
+
+    query: CheckedQuery
+    found: Smallest[CheckedPassage]
+    relevant: int = 0
+    ungraded: int = 0

@@ -1,0 +1,199 @@
+"""Selections for verification reports, from a graded file and its bank."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.evaluation.rubric import DEFAULT_MIN_GRADE
+from exam_pp.phases.passages.merge import unite_passages
+from exam_pp.phases.review.rating_scale import rating_scale
+from exam_pp.phases.review.verification.base import Selection
+from exam_pp.phases.review.verification.checked import (
+    UNGRADED,
+    CheckedQuery,
+    Reading,
+    checked_passages,
+    entries_of,
+    in_bank_order,
+)
+from exam_pp.prompts import PROMPTS
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.test_bank import TestBank
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+S = TypeVar("S", bound=Selection)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which passages a report looks at, and with what.
+
+    ``queries`` and ``systems`` (that returned a passage) restrict it where they are not empty; with
+    ``min_judgment``, passages whose highest judgment is lower, or that have none, are left out.
+    ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
+    ``min_grade`` is the grade from which an entry is covered (None: 4, or the top of a shorter scale; 1 for
+    prompts without a scale).
+    """
+
+    queries: Collection[str] = ()
+    systems: Collection[str] = ()
+    min_judgment: int | None = None
+    answers_class: str | None = None
+    min_grade: int | None = None
+
+
+@dataclass(frozen=True)
+class Verified(Generic[S]):
+    """What was selected of a file, and the grades that were looked at."""
+
+    prompt_class: str
+    model: str
+    selection: S
+
+
+def verify(
+    graded: str | Path,
+    selection: S,
+    grade_filter: GradeFilter,
+    *,
+    bank: str | Path | None = None,
+    shown: Shown | None = None,
+) -> Verified[S]:
+    """Show the queries of a file to a selection, one at a time.
+
+    Unless the filter names a prompt class, only grades on a scale count; a bank of one kind selects the
+    grades of that kind, and only its entries count. Raises :class:`SelectionError` when no grades or several
+    sets of grades match; when a query, a system, the bank or the answers' prompt class fits nothing in the
+    file; and when the selection needs judgments and there are none.
+    """
+    shown = shown or Shown()
+    test_bank = read_bank(bank, packed=True) if bank else None
+    selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
+    reading = _Reading(graded, selector, test_bank, shown)
+    for query in reading:
+        selection.add(query)
+    reading.check(bank)
+    selector.check(str(graded))
+    if selection.needs_judgments and not reading.judged:
+        raise SelectionError(
+            f"{graded} holds no judgments, which this report needs; `exam-pp import --qrels` puts them in."
+        )
+    reading.warn()
+    return Verified(selector.key.prompt_class, selector.key.model, selection)
+
+
+@dataclass
+class _Reading:
+    """The queries of a file as reports see them, and what was seen on the way."""
+
+    graded: str | Path
+    selector: GradeSelector
+    bank: TestBank | None
+    shown: Shown
+    judged: bool = False
+    lines: Counter[str] = field(default_factory=Counter)
+    systems: set[str] = field(default_factory=set)
+    classes: set[str] = field(default_factory=set)
+    foreign: int = 0
+
+    def __iter__(self) -> Iterator[CheckedQuery]:
+        for line in read_passages(self.graded):
+            if self.shown.queries and line.query_id not in self.shown.queries:
+                continue
+            self.lines[line.query_id] += 1
+            self._note(line)
+            if self.bank is None or line.query_id in self.bank.queries:
+                yield self._checked(line)
+
+    def _note(self, line: QueryPassages) -> None:
+        for passage in line.passages:
+            self.judged = self.judged or bool(passage.judgments)
+            self.classes |= {g.prompt_class or LEGACY_PROMPT_CLASS for g in passage.grade_sets()}
+            if self.shown.systems:
+                self.systems |= {ranking.method for ranking in passage.rankings}
+
+    def _checked(self, line: QueryPassages) -> CheckedQuery:
+        united = unite_passages(line.query_id, [(Path(self.graded), line)])
+        known = self.bank.entries(line.query_id) if self.bank else None
+        # The selector sees all grades, shown or not: what it refuses does not depend on what is shown.
+        passages = checked_passages(united, self.selector, self.shown.answers_class, _read_again)
+        entries, foreign = entries_of(passages, known)
+        chosen = {passage.passage_id for passage in united if self._is_shown(passage)}
+        self.foreign += len(foreign)
+        return CheckedQuery(
+            line.query_id,
+            self.bank.queries[line.query_id].query_text if self.bank else "",
+            entries,
+            [in_bank_order(passage, entries) for passage in passages if passage.passage_id in chosen],
+            self._min_grade(),
+        )
+
+    def _is_shown(self, passage: Passage) -> bool:
+        wanted, low = self.shown.systems, self.shown.min_judgment
+        if wanted and not any(ranking.method in wanted for ranking in passage.rankings):
+            return False
+        relevance = max((judgment.relevance for judgment in passage.judgments), default=None)
+        return low is None or (relevance is not None and relevance >= low)
+
+    def _min_grade(self) -> int:
+        """The selector knows who graded as soon as it has seen a grade; before, the value does not matter."""
+        if self.shown.min_grade is not None:
+            return self.shown.min_grade
+        if not self.selector.rated:
+            return 1
+        prompt = PROMPTS.find(self.selector.key.prompt_class)
+        top = DEFAULT_MIN_GRADE if prompt is None else rating_scale(prompt)[-1].rating
+        return min(DEFAULT_MIN_GRADE, top)
+
+    def check(self, bank_file: str | Path | None) -> None:
+        """Raise for a wish that nothing in the file fits."""
+        for query_id in self.shown.queries:
+            if query_id not in self.lines:
+                raise SelectionError(f"{self.graded} has no query {query_id!r}.")
+        if self.bank is not None and self.lines and not self.lines.keys() & self.bank.queries.keys():
+            raise SelectionError(f"The bank {bank_file} has no entries for the queries of {self.graded}.")
+        for system in self.shown.systems:
+            if system not in self.systems:
+                known = ", ".join(sorted(self.systems)) or "none"
+                raise SelectionError(f"{self.graded} has no system {system!r}; it has: {known}.")
+        wanted = self.shown.answers_class
+        if wanted is not None and wanted not in self.classes:
+            raise SelectionError(
+                f"No grades in {self.graded} have the prompt class {wanted!r} of --answers-class; it holds: "
+                f"{', '.join(sorted(self.classes))}."
+            )
+
+    def warn(self) -> None:
+        """Say what was left out, and what may count twice."""
+        if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
+            log.warning("Left out: %s without an entry in the bank.", counted(len(unknown), "query"))
+        if self.foreign:
+            log.warning("Left out: %s not in the bank.", counted(self.foreign, "graded id"))
+        if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
+            log.warning(
+                "%s on several lines of %s: a passage on two of them counts twice; "
+                "`exam-pp merge` unites them.",
+                counted(len(several), "query stands", "queries stand"),
+                self.graded,
+            )
+
+
+@lru_cache(maxsize=10_000)
+def _read_again(prompt_class: str | None, reply: str) -> Reading | None:
+    """How a known prompt reads the reply by its default rule."""
+    prompt = PROMPTS.find(prompt_class)
+    if prompt is None:
+        return None
+    verdict = prompt.parse(reply, None, "default")
+    return Reading(verdict.rating, UNGRADED if verdict.rating is None else verdict.source)

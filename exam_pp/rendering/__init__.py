@@ -1,0 +1,1 @@
+"""Reports are data (title and blocks); renderers turn them into text, TSV, Markdown or JSON."""

@@ -1,0 +1,70 @@
+"""Clouds of points: runs, and runs on single topics, told apart by colour and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from exam_pp.rendering.plots import COLOURS, Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "os^Dv"
+_RUN_COLOURS = (COLOURS[1], COLOURS[4], COLOURS[3], COLOURS[6], COLOURS[2])
+_TOPIC_COLOURS = (COLOURS[0], COLOURS[5], COLOURS[2], COLOURS[3], COLOURS[4])
+
+Points = Sequence[tuple[float, float]]
+
+
+class Cloud(NamedTuple):
+    """The points of one type of run, such as RAG: one for each run, and one for each topic and run."""
+
+    name: str
+    runs: Points
+    topics: Points = ()
+
+
+def scatter(clouds: Sequence[Cloud], x: str, y: str, *, box: str = "", front: Points = ()) -> Figure:
+    """Runs as large points over topics as small ones (figures 6 and 7 of the AutoNuggetizer paper).
+
+    ``box`` is text for the top left corner, ``front`` the points of a Pareto front.
+    """
+
+    def figure(axes: Axes) -> None:
+        for number, cloud in enumerate(clouds):
+            name = f"{cloud.name} " if cloud.name else ""
+            marker = _MARKERS[number % len(_MARKERS)]
+            small, large = (colours[number % len(colours)] for colours in (_TOPIC_COLOURS, _RUN_COLOURS))
+            _draw(axes, cloud.topics, _Style(f"{name}topic/run", marker, small, size=9, alpha=0.35, layer=1))
+            _draw(axes, cloud.runs, _Style(f"{name}run", marker, large, size=30, alpha=1, layer=3))
+        if front:
+            axes.plot(
+                *zip(*sorted(front), strict=True), "--", color=COLOURS[6], zorder=2, label="Pareto front"
+            )
+        if box:
+            frame = {"facecolor": "white", "edgecolor": "#888888", "boxstyle": "round"}
+            axes.text(0.02, 0.98, box, transform=axes.transAxes, va="top", fontsize=7, zorder=4, bbox=frame)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+    return figure
+
+
+class _Style(NamedTuple):
+    label: str
+    marker: str
+    colour: str
+    size: float
+    alpha: float
+    layer: int
+
+
+def _draw(axes: Axes, points: Points, style: _Style) -> None:
+    if points:
+        xs, ys = zip(*points, strict=True)
+        axes.scatter(
+            xs, ys, s=style.size, alpha=style.alpha, label=style.label, color=style.colour,
+            marker=style.marker, zorder=style.layer, linewidths=0.3, edgecolors="white",
+        )  # fmt: skip

@@ -1,0 +1,130 @@
+"""Rows of any length as text, TSV, CSV, JSON, JSON lines or Markdown, written as they come."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import IO, Any
+
+from exam_pp.rendering.cells import one_line
+from exam_pp.rendering.document import Cell, Report, Table
+from exam_pp.rendering.render import render
+
+DECIMALS = 3
+"""Of numbers that are shown to people."""
+_BATCH = 1000
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str) -> None:
+    """Write a table as text, tsv, json, jsonl, md or csv, in UTF-8.
+
+    ``text`` and ``md`` hold all rows in memory, as their columns are aligned; the others stream. Columns
+    of one name are told apart by numbers. NULL is an empty cell, and null in JSON; numbers keep all digits
+    except in ``text`` and ``md``.
+    """
+    columns = unique(columns)
+    match form:
+        case "tsv" | "csv":
+            _separated(columns, rows, "\t" if form == "tsv" else ",", stream)
+        case "jsonl":
+            for row in rows:
+                stream.write(_object(columns, row).encode() + b"\n")
+        case "json":
+            _json(columns, rows, stream)
+        case _:
+            stream.write(render(table(columns, rows), form).encode())
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Report:
+    """The rows as a report, for people."""
+    return Report("", [Table(columns, [[cell(value) for value in row] for row in rows], decimals=DECIMALS)])
+
+
+def unique(columns: Sequence[str]) -> list[str]:
+    """The names, with ``_2``, ``_3`` ... behind those that repeat."""
+    seen: Counter[str] = Counter()
+    names: list[str] = []
+    for name in columns:
+        seen[name] += 1
+        new = name if seen[name] == 1 else f"{name}_{seen[name]}"
+        while new in names or (new != name and new in columns):
+            seen[name] += 1
+            new = f"{name}_{seen[name]}"
+        names.append(new)
+    return names
+
+
+def cell(value: Any) -> Cell:
+    """A value of a database as one cell; what is nested becomes JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    plain = _plain(value)
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    if isinstance(plain, list | dict):
+        return json.dumps(plain, ensure_ascii=False)
+    return plain  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case bytes():
+            return value.hex()
+        case _:
+            return str(value)
+
+
+def _object(columns: Sequence[str], row: Sequence[Any]) -> str:
+    return json.dumps(dict(zip(columns, map(_plain, row), strict=True)), ensure_ascii=False)
+
+
+def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[bytes]) -> None:
+    start = "["
+    for row in rows:
+        stream.write(f"{start}\n {_object(columns, row)}".encode())
+        start = ","
+    stream.write(b"[]\n" if start == "[" else b"\n]\n")
+
+
+def _separated(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: str, stream: IO[bytes]
+) -> None:
+    def batches() -> Iterable[list[list[str]]]:
+        yield [list(columns)]
+        iterator = iter(rows)
+        while batch := [[_text(value) for value in row] for row in islice(iterator, _BATCH)]:
+            yield batch
+
+    for batch in batches():
+        if separator == "\t":
+            # As every TSV of ours: a tab or line end inside a cell becomes a space, nothing is quoted.
+            stream.write("".join("\t".join(map(one_line, row)) + "\n" for row in batch).encode())
+        else:
+            buffer = io.StringIO(newline="")
+            plain = csv.writer(buffer, lineterminator="\n")
+            quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            for row in batch:  # Python quotes a carriage return only where it ends lines
+                (quoted if any("\r" in text for text in row) else plain).writerow(row)
+            stream.write(buffer.getvalue().encode())
+
+
+def _text(value: Any) -> str:
+    shown = cell(value)
+    return "" if shown is None else str(shown)

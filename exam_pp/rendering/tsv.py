@@ -1,0 +1,26 @@
+"""The tables of reports, tab separated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exam_pp.rendering.cells import one_line, shown_rows
+from exam_pp.rendering.document import Report, Table
+
+
+def tsv(report: Report) -> Iterator[str]:
+    """The report's tables, tab separated, one header line each.
+
+    Several tables have a blank line between them, and their titles as lines that start with ``#``.
+    """
+    tables = [block for block in report.blocks if isinstance(block, Table)]
+    for number, table in enumerate(tables):
+        if number:
+            yield "\n"
+        if len(tables) > 1 and table.title:
+            yield f"# {table.title}\n"
+        yield from map(_tsv_row, shown_rows(table))
+
+
+def _tsv_row(row: list[str]) -> str:
+    return "\t".join(map(one_line, row)) + "\n"

@@ -1,0 +1,1 @@
+"""Reports, figures and published tables of correlations, agreement, sweeps and comparisons."""

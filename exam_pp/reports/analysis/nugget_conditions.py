@@ -1,0 +1,106 @@
+"""Two conditions of nugget evaluation: a table of Kendall's τ, and figures 6 and 7 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.phases.analysis.nugget_conditions import (
+    ConditionAgreement,
+    Points,
+    condition_points,
+    length_points,
+)
+from exam_pp.phases.evaluation.nugget_leaderboard import Condition
+from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.rendering.nugget_plots import Cloud, scatter
+from exam_pp.rendering.plots import Drawing
+
+_SIZE = (6.5, 4.5)
+
+
+def meta_report(found: ConditionAgreement, *, decimals: int = 3) -> Report:
+    """A row for every metric: Kendall's τ-b over runs, over topic/run pairs, and by topic."""
+    columns = [
+        "metric", "runs", "τ by run", "topic/run pairs", "τ of pairs", "topics", "τ by topic, averaged"
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            metric,
+            row.runs,
+            row.by_run,
+            row.pairs or None,
+            row.pooled,
+            row.topics_used or None,
+            row.by_topic,
+        ]
+        for metric, row in found.metrics.items()
+    ]
+    first, second = found.first, found.second
+    notes = [f"{first.name} against {second.name}; τ is Kendall's τ-b."]
+    left = max((row.topics - row.topics_used for row in found.metrics.values()), default=0)
+    if all(row.runs == 1 for row in found.metrics.values()):
+        notes.append("One run in common: only its topics can be compared, by τ of pairs.")
+    elif left:
+        notes.append(f"Topics on which one side ties all runs have no τ: {left} for one metric or more.")
+    if not any(row.pairs for row in found.metrics.values()):
+        notes.append("The scores are means: τ of topics needs the scores of single topics.")
+    notes += _one_sided(first, second)
+    notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
+    return Report(
+        "Agreement of two conditions", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
+    )
+
+
+def _one_sided(first: Condition, second: Condition) -> list[str]:
+    ours, theirs = first.evaluation.systems, second.evaluation.systems
+    return [
+        f"Only in {name}: {', '.join(only)}."
+        for only, name in (
+            ([s for s in ours if s not in theirs], first.name),
+            ([s for s in theirs if s not in ours], second.name),
+        )
+        if only
+    ]
+
+
+def conditions_figure(
+    found: ConditionAgreement, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]
+) -> Drawing:
+    """One condition against the other, with Kendall's τ in the corner (figure 6)."""
+    row = found.metrics[metric]
+    lines = [("run", row.by_run), ("all topic/run pairs", row.pooled), ("per topic, averaged", row.by_topic)]
+    box = "\n".join(f"τ {name}: {tau:.3f}" for name, tau in lines if tau is not None)
+    clouds = _clouds(condition_points(found.first, found.second, metric), types)
+    names = (f"{metric}, {condition.name}" for condition in (found.first, found.second))
+    return scatter(clouds, *names, box=box), _SIZE
+
+
+def length_figure(condition: Condition, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]) -> Drawing:
+    """Scores against the words of the answer, with the Pareto front of the runs (figure 7)."""
+    points = length_points(condition, metric)
+    front = [points.runs[run] for run in points.front]
+    figure = scatter(
+        _clouds(points, types),
+        f"{LENGTH}: words of the answer",
+        f"{metric}, {condition.name}",
+        front=front,
+    )
+    return figure, _SIZE
+
+
+def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
+    """One cloud for each type of run; RAG first, as in the paper."""
+    types = renamed(types, matched_names(list(points.runs), types))
+    kinds = sorted(
+        {types.get(run, "") for run in points.runs}, key=lambda kind: (kind != "RAG", kind == "", kind)
+    )
+    return [
+        Cloud(
+            kind,
+            [point for run, point in points.runs.items() if types.get(run, "") == kind],
+            [point for (run, _), point in points.topics.items() if types.get(run, "") == kind],
+        )
+        for kind in kinds
+    ]

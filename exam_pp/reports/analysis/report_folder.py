@@ -1,0 +1,241 @@
+"""The whole evaluation as a folder of tables, figures and an index page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
+from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, read_official
+from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
+from exam_pp.phases.analysis.sweep import sweep
+from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.leaderboards import leaderboard
+from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
+from exam_pp.phases.evaluation.score_runs import score_runs
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Report
+from exam_pp.rendering.plots import Drawing, png
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.agreement import agreement_report, graders_figure, graders_report
+from exam_pp.reports.analysis.correlation import correlation_report, rank_figure
+from exam_pp.reports.analysis.response_lengths import length_figure, length_report
+from exam_pp.reports.analysis.side_by_side import compared_figure
+from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
+from exam_pp.reports.evaluation.leaderboards import (
+    SCRIPT_DECIMALS,
+    leaderboard_figure,
+    leaderboard_report,
+    per_query_report,
+)
+from exam_pp.reports.evaluation.score_layouts import official_json
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
+from exam_pp.store.trec.runs import write_qrels
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What an evaluation is made from; only the graded file is needed."""
+
+    graded: PathLike
+    bank: PathLike | None = None
+    runs: PathLike | None = None
+    official: PathLike | None = None
+    qrels: PathLike | None = None
+    grade_filter: GradeFilter = field(default_factory=GradeFilter)
+    measures: Sequence[str] = ("nDCG@10", "RR")
+    min_grade: int | None = None
+    min_relevant: int = 1
+    cutoff: int = 20
+
+
+@dataclass
+class _Folder:
+    """Collects the index page while files are written."""
+
+    path: Path
+    blocks: list[Block] = field(default_factory=list)
+    boards: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def text(self, name: str, text: str, about: str) -> Path:
+        write_text(self.path / name, text)
+        self.blocks.append(Link(f"{name}: {about}", name))
+        return self.path / name
+
+    def figure(self, name: str, drawing: Drawing, caption: str) -> None:
+        data = png(drawing)
+        with atomic_output(self.path / name) as stream:
+            stream.write(data)
+        self.blocks += [Image(data, caption), Link(name, name)]
+
+    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
+        """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
+        self.blocks.append(Heading(title))
+        board = leaderboard(evaluation, statistics)
+        self.blocks += leaderboard_report(board, title).blocks
+        drawing = leaderboard_figure(leaderboard(evaluation, statistics.intervals_only))
+        self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
+        for_scripts = leaderboard_report(board, title, for_people=False)
+        self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
+        for row in board.standings.values():
+            if row.system != OVERALL_SYSTEM:
+                self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
+        per_query = render(per_query_report(evaluation, title), "tsv")
+        return self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
+
+
+def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
+    """Write leaderboards, correlations, agreement and figures; returns the path of the index page.
+
+    Sections that the sources do not allow are left out: Rubric-Qrels and manual judgments need runs,
+    agreement needs judgments, correlations need official ranks (given, or from judgments and runs by the
+    first measure). The folder is made if it is missing; files in it with the same names are replaced, all at
+    the end. Raises :class:`~exam_pp.errors.ExamError`.
+    """
+    inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
+    for source in filter(is_stream, inputs):
+        raise SelectionError(f"{source} is read several times: name a file that is no stream.")
+    with folder_output(folder, inputs) as work:
+        report = _evaluation(sources, _Folder(work), statistics)
+        write_text(work / "index.html", render(report, "html"))
+    return Path(folder) / "index.html"
+
+
+def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -> Report:
+    """Write everything but the index page, which is returned."""
+    asked = statistics or Statistics("nested", significance=True)
+    grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
+    queries = [_cover(out, sources, grades, asked)]
+    official = read_official(sources.official) if sources.official is not None else None
+    if sources.runs is not None:
+        over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
+        queries.append(_rubric_qrels(out, sources, grades, over_queries))
+        if official is None:
+            official = _judged(out, sources, over_queries)
+    if official is not None:
+        _correlations(out, sources, official, queries, asked)
+    _agreement(out, sources, asked)
+    return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
+
+
+def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+    evaluation = evaluate.cover_of(grades, cutoff=sources.cutoff)
+    per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
+    lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
+    if len(lengths) > 1:
+        found = compare_lengths(evaluation, lengths)
+        report = length_report(found)
+        out.blocks += [Heading(report.title, level=2), *report.blocks]
+        out.figure("length.png", length_figure(found), "Rubric-Cover against response length")
+        for_scripts = length_report(found, decimals=SCRIPT_DECIMALS)
+        out.text("length.tsv", render(for_scripts, "tsv"), "words and scores")
+    return per_query
+
+
+def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+    assert sources.runs is not None
+    labels = evaluate.qrels_of(grades)
+    evaluation = score_runs(
+        labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade, ungraded=labels.ungraded
+    )
+    evaluation.notes[:0] = labels.notes
+    per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
+    write_qrels(labels.qrels, out.path / "rubric.qrels")
+    out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
+    return per_query
+
+
+def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialRanks | None:
+    """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
+    assert sources.runs is not None
+    try:
+        judgments = evaluate.judgments(sources.qrels or sources.graded)
+    except SelectionError:
+        return None
+    evaluation = score_runs(judgments, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
+    first = evaluation.scores[0].metric
+    ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
+    path = out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+    return replace(read_official(path), source=path.name)
+
+
+def _correlations(
+    out: _Folder, sources: Sources, official: OfficialRanks, per_query: Iterable[Path], statistics: Statistics
+) -> None:
+    out.blocks.append(Heading("Correlation with the official leaderboard"))
+    ranks = official.ranks
+    for path in per_query:
+        try:
+            found = correlation(
+                path,
+                official,
+                name=path.name,
+                intervals="systems",
+                samples=statistics.samples,
+                seed=statistics.seed,
+            )
+        except SelectionError as error:
+            out.blocks.append(Paragraph(str(error)))
+            continue
+        out.blocks += correlation_report(found, decimals=3).blocks
+        for_scripts = correlation_report(found, decimals=SCRIPT_DECIMALS)
+        name = path.name.replace("-per-query.tsv", "-correlation.tsv")
+        out.text(name, render(for_scripts, "tsv"), "the same for scripts")
+    boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
+    ours = {name: board for name, board in boards.items() if board.keys() & ranks.keys()}
+    for name, board in ours.items():
+        short = name.replace(": ", "-").translate({ord(c): "_" for c in "()=@,/ "})
+        out.figure(
+            f"ranks-{short}.png", rank_figure(board, ranks, name), f"{name} against the official ranks"
+        )
+    if len(ours) > 1:
+        order = sorted(ranks, key=lambda system: (ranks[system], system))
+        out.figure("compared.png", compared_figure(ours, order), "Leaderboards, min–max scaled")
+    try:
+        swept = sweep(
+            sources.graded,
+            official,
+            runs=sources.runs,
+            bank=sources.bank,
+            grade_filter=sources.grade_filter,
+            measures=sources.measures,
+            cutoff=sources.cutoff,
+        )
+    except SelectionError:
+        return
+    report = sweep_report(swept)
+    out.blocks += [Heading(report.title, level=2), *report.blocks]
+    with suppress(SelectionError):  # nothing that depends on a threshold
+        out.figure("sweep.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
+    for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
+    out.text("sweep.tsv", render(for_scripts, "tsv"), "the same for scripts")
+
+
+def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
+    try:
+        passages = rated_passages(
+            sources.graded, qrels=sources.qrels, bank=sources.bank, grade_filter=sources.grade_filter
+        )
+    except SelectionError:
+        return
+    report = agreement_report(
+        agreement(passages, min_relevant=sources.min_relevant, min_answers=(1, 2, 5), seed=statistics.seed)
+    )
+    out.blocks += [Heading(report.title), *report.blocks]
+    out.text("agreement.tsv", render(report, "tsv"), "the tables")
+    out.text("agreement.tex", render(report, "latex"), "the tables for a paper")
+    try:
+        compared = graders(sources.graded, bank=sources.bank)
+    except SelectionError:
+        return
+    report = graders_report(compared)
+    out.blocks += [Heading(report.title), *report.blocks]
+    out.figure("graders.png", graders_figure(compared), "Weighted κ of every two graders")
+    out.text("graders.tsv", render(report, "tsv"), "the same for scripts")

@@ -1,0 +1,1 @@
+"""Reports on test banks: entries, statistics, problems, differences, and the clinic."""

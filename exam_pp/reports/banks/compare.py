@@ -1,0 +1,19 @@
+"""Differences between two banks as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from exam_pp.phases.banks.compare import EntryDifference
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
+
+
+def diff_report(old: Path, new: Path, found: Sequence[EntryDifference]) -> Report:
+    """What differs between the entries of two banks."""
+    if not found:
+        return Report("", [Paragraph(f"The entries of {old} and {new} are the same.")])
+    rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in found]
+    title = f"{counted(len(found), 'difference')} between {old} and {new}"
+    return Report(title, [Table(("query_id", "change", "before", "after", "entry_id"), rows)])

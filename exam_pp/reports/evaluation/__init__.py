@@ -1,0 +1,1 @@
+"""Reports, figures and text layouts of leaderboards."""

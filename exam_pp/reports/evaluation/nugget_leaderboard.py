@@ -1,0 +1,120 @@
+"""Nugget scores as tables in the layout of the AutoNuggetizer paper, conditions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exam_pp.metrics.nuggets import LENGTH
+from exam_pp.phases.evaluation.leaderboards import Leaderboard
+from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
+from exam_pp.phases.evaluation.result import some
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
+from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
+from exam_pp.wording import counted, listed
+
+TITLE = "Nugget scores"
+_DECIMALS = 4
+
+
+def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: bool = False) -> Report:
+    """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
+
+    Several conditions are groups of columns whose names start with the condition's. ``narrow`` sets only
+    their first metrics side by side, and gives every condition a table of its own below. Standard errors
+    are not shown to people.
+    """
+    narrow = narrow and len(found.boards) > 1
+    decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
+    columns = ["Run ID", *(["Task"] if found.types else [])]
+    for name, board in found.boards:
+        prefix = f"{name} " if len(found.boards) > 1 else ""
+        columns += [prefix + column for column in _columns(board, for_people)[: 1 if narrow else None]]
+    rows: list[list[Cell]] = []
+    for system in found.systems:
+        row: list[Cell] = [system, *([found.types.get(system)] if found.types else [])]
+        for _, board in found.boards:
+            row += _cells(board, system, for_people)[: 1 if narrow else None]
+        if found.lengths:
+            row.append(_length(found.lengths.get(system), for_people=for_people))
+        rows.append(row)
+    if found.lengths:
+        columns.append(LENGTH)
+    tables = [Table(columns, rows, decimals=decimals)]
+    if narrow:
+        tables += [
+            _table(name, board, for_people)
+            for name, board in found.boards
+            if len(_columns(board, for_people)) > 1
+        ]
+    notes = list(_notes(found))
+    if found.types and (untyped := [system for system in found.systems if system not in found.types]):
+        notes.append(f"No type for {some(untyped, 'run', 'runs')}.")
+    return Report(TITLE, [*tables, *map(Paragraph, notes)])
+
+
+def _columns(board: Leaderboard, for_people: bool) -> list[str]:
+    columns = []
+    for metric in board.metrics:
+        columns += [metric] if for_people else [metric, f"{metric} stderr"]
+        columns += uncertainty_columns(board.uncertainty, metric, for_people=for_people)
+    return columns
+
+
+def _cells(board: Leaderboard, system: str, for_people: bool) -> list[Cell]:
+    """The cells under :func:`_columns`, the mean of the first metric first."""
+    cells: list[Cell] = []
+    for metric in board.metrics:
+        row = board.standings.get((system, metric))
+        cells += [row and row.mean] if for_people else [row and row.mean, row and row.stderr]
+        cells += uncertainty_cells(
+            board.uncertainty, system, metric, for_people=for_people, decimals=_DECIMALS
+        )
+    return cells
+
+
+def _table(name: str, board: Leaderboard, for_people: bool) -> Table:
+    """A table of one condition alone, its best run first."""
+    rows = [[system, *_cells(board, system, for_people)] for system in board.systems]
+    decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
+    return Table(["Run ID", *_columns(board, for_people)], rows, name, decimals)
+
+
+def _length(value: float | None, *, for_people: bool) -> Cell:
+    """With two decimals, as in the paper."""
+    return f"{value:6.2f}" if for_people and value is not None else value
+
+
+def _notes(found: NuggetLeaderboard) -> Iterator[str]:
+    """The notes of all conditions, once each; what is not true of all of them says of which."""
+    names: dict[str, list[str]] = {}
+    for name, board in found.boards:
+        for note in [*_about(board), *board.uncertainty.notes, *board.notes]:
+            names.setdefault(note, []).append(name)
+    for note, of in names.items():
+        yield note if len(of) == len(found.boards) else f"{', '.join(of)}: {note}"
+
+
+def _about(board: Leaderboard) -> Iterator[str]:
+    """How many queries the means are over; scores of files may be of other queries for every run."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in board.standings.values():
+        if row.queries:
+            counts.setdefault(row.metric, {})[row.system] = row.queries
+    most = {metric: max(counts[metric].values()) for metric in board.metrics if metric in counts}
+    number = max(most.values(), default=0)
+    if not number:
+        yield f"Sorted by {board.metrics[0]}."
+        return
+    fewer = ", ".join(f"{metric} {count}" for metric, count in most.items() if count < number)
+    means = f"Means over {counted(number, 'query')}{f' ({fewer})' if fewer else ''}"
+    yield f"{means}, sorted by {board.metrics[0]}."
+    short = {
+        system: f"{system} has {metric} of {count} of {most[metric]}"
+        for metric in reversed(most)
+        for system, count in counts[metric].items()
+        if count < most[metric]
+    }
+    if short:
+        systems = listed(list(short.values()), "; ")
+        yield f"Not over the same queries: {systems}. Such a mean is over its own queries alone."

@@ -1,0 +1,1 @@
+"""Reports on machines, models and prompts, and on planned gradings."""

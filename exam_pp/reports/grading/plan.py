@@ -1,0 +1,78 @@
+"""The plan of a grading: counts of work, lengths of prompts, and how long it will take."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from exam_pp.phases.grading.plan import Plan, Probe
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+
+_BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
+"""Lengths of prompts, in tokens, at which the histogram is cut."""
+
+
+def plan_report(plan: Plan) -> Report:
+    """For people and, as JSON, for scripts."""
+    counts: list[tuple[str, Cell]] = [
+        ("queries", plan.summary.queries),
+        ("passages", plan.summary.passages),
+        ("pairs in all", plan.summary.pairs + plan.summary.reused),
+        ("pairs answered by grades in the file", plan.summary.reused),
+        ("pairs to grade", plan.summary.pairs),
+        ("distinct requests", plan.distinct),
+        ("requests answered by the journal", plan.journaled),
+        ("requests to ask", plan.requests),
+        ("prompts that will be shortened", plan.shortened),
+    ]
+    blocks: list[Block] = [Table(("what", "count"), counts, "Work")]
+    if plan.lengths:
+        about = " (estimated at 4 characters a token)" if plan.estimated else ""
+        title = f"Length of prompts{about}"
+        blocks.append(Table(("tokens", "prompts", "share"), length_histogram(plan), title))
+    if plan.probe:
+        blocks.extend(_timing(plan, plan.probe))
+    elif not plan.requests:
+        blocks.append(Paragraph("Nothing is to be asked."))
+    return Report(f"Plan of a grading with {plan.model}", blocks)
+
+
+def length_histogram(plan: Plan) -> list[tuple[str, int, str]]:
+    """Range of tokens, number of prompts, and their share as a number and a bar."""
+    rows, below = [], 0
+    for bound in (*_BOUNDS, sys.maxsize):
+        count = sum(n for length, n in plan.lengths.items() if below < length <= bound)
+        if count:
+            name = f"{below + 1}-{bound}" if bound < sys.maxsize else f"over {below}"
+            share = count / plan.lengths.total()
+            rows.append((name, count, f"{100 * share:5.1f} % {'#' * round(40 * share)}".rstrip()))
+        below = bound
+    return rows
+
+
+def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
+    whole = probe.loading + probe.eta
+    rows: list[tuple[str, Cell]] = [
+        ("requests in the probe", probe.requests),
+        ("requests a second", round(plan.requests / probe.eta, 1)),
+        ("pairs a second", round(plan.summary.pairs * plan.requests / plan.distinct / probe.eta, 1)),
+        ("seconds to load the model", round(probe.loading, 1)),
+        ("seconds for all", round(whole, 1)),
+        ("time for all", _duration(whole)),
+    ]
+    if probe.memory is not None:
+        rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))
+    if probe.gpu_memory is not None:
+        rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
+    yield Table(("what", "value"), rows, "Timed probe")
+    for reason, count in probe.failures.most_common(3):
+        yield Paragraph(f"{count} requests of the probe failed: {reason}.")
+
+
+def _duration(seconds: float) -> str:
+    """``"2 h 05 min"``, ``"3 min 20 s"``, ``"14 s"``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

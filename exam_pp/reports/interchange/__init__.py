@@ -1,0 +1,1 @@
+"""Reports on file formats and conversions."""

@@ -1,0 +1,34 @@
+"""The formats of ``exam-pp convert`` as a table."""
+
+from __future__ import annotations
+
+from exam_pp.phases.interchange.bridges import BRIDGES
+from exam_pp.phases.interchange.convert import FORMATS
+from exam_pp.rendering.document import Paragraph, Report, Table
+
+
+def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
+    """Of every format: content, name, whether convert (or what else) reads and writes it, description."""
+    formats = [FORMATS.get(name) for name in FORMATS]
+    contents = list(dict.fromkeys(form.content for form in formats))
+    return [
+        (
+            form.content,
+            form.name,
+            "yes" if form.read else form.read_by,
+            "yes" if form.write else form.written_by,
+            form.words,
+        )
+        for content in contents
+        for form in formats
+        if form.content == content
+    ]
+
+
+def conversion_report() -> Report:
+    """The formats, and which contents become which others."""
+    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
+    words = f"Formats of one content are converted into each other. Between contents: {ways}."
+    return Report(
+        "", [Table(("content", "format", "in", "out", "what it is"), conversion_rows()), Paragraph(words)]
+    )

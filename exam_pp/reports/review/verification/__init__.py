@@ -1,0 +1,1 @@
+"""Verification reports: tables and cards for people who check how the model graded."""

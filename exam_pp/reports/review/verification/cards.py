@@ -1,0 +1,71 @@
+"""A passage as a card: its whole text, and the entries that matter with rating and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from exam_pp.highlight import answer_spans, merged
+from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, shortened
+from exam_pp.rendering.document import Block, Cell, Quote, Table
+from exam_pp.reports.review.verification.base import without_empty_columns
+from exam_pp.reports.review.verification.pairs import CELL, note
+
+_LONGEST = 3000
+"""Characters of a passage that a card shows: a page of text."""
+
+
+def card(
+    passage: CheckedPassage, label: str, entry_ids: Iterable[str], entries: Mapping[str, str]
+) -> list[Block]:
+    """The passage under its label with the answers marked, and a table of the named entries."""
+    pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
+    text = page_of(passage.text)
+    marks = merged(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
+    rows = [
+        (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), words)
+        for words, pair in pairs
+    ]
+    blocks: list[Block] = [Quote(text, label, marks)]
+    if rows:
+        blocks.append(without_empty_columns(Table(("rating", "answer", "note", "entry"), rows)))
+    return blocks
+
+
+def page_of(text: str) -> str:
+    """A text as far as a card shows it."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} more characters)"
+
+
+def nearest(passage: CheckedPassage, count: int) -> list[str]:
+    """Ids of the best entries of a passage, as far as their rating says that they have to do with it."""
+    return passage.reaching(1)[:count]
+
+
+def judged(passage: CheckedPassage) -> str:
+    """The judgment in words."""
+    return "not judged" if passage.judgment is None else f"judged {passage.judgment}"
+
+
+ROW = (
+    "query_id", "query", "passage_id", "judgment", "best_grade", "covered", "entry_id", "entry", "answer",
+    "text",
+)  # fmt: skip
+
+
+def row(query: CheckedQuery, passage: CheckedPassage) -> list[Cell]:
+    """The columns :data:`ROW`: a passage with the number of entries it covers, and its best entry."""
+    key = next(iter(passage.best_entries()), None)
+    entry = [None, None, None] if key is None else [key, query.entries.get(key), passage.pairs[key].answer]
+    covered = len(passage.reaching(query.min_grade))
+    return [
+        query.query_id,
+        query.text or None,
+        passage.passage_id,
+        passage.judgment,
+        passage.best_rating,
+        covered,
+        *entry,
+        passage.text,
+    ]

@@ -1,0 +1,55 @@
+"""Where the judgment of people and the grades of the model contradict each other, worst first."""
+
+from __future__ import annotations
+
+from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
+from exam_pp.rendering.document import Block, Heading, Table
+from exam_pp.reports.review.verification.base import VerificationReport, omission
+from exam_pp.reports.review.verification.cards import ROW, card, judged, nearest, row
+
+_ENTRIES = 5
+"""Entries shown with a passage, best first."""
+
+
+def summary(found: Disagreements) -> str:
+    """How many passages disagree, in each direction."""
+    low, high = found.found[LOW].added, found.found[HIGH].added
+    if not found.both:
+        return "No passage has both a judgment and a grade."
+    words = (
+        f"Of {found.both} passages with a judgment and a grade, {low} are judged {found.min_judgment} or "
+        f"higher and have no grade of {found.min_grade} or higher; {high} are judged lower and have one"
+    )
+    return f"{words}." if low or high else f"{words}: judgments and grades agree."
+
+
+def blocks(found: Disagreements) -> list[Block]:
+    """A card for each passage, in two sections."""
+    shown: list[Block] = []
+    for direction, passages in found.found.items():
+        if not passages.added:
+            continue
+        shown.append(Heading(f"{direction[0].upper()}{direction[1:]} ({passages.added})"))
+        items = passages.items()
+        for number, (query, passage) in enumerate(items, 1):
+            covered = len(passage.reaching(query.min_grade))
+            label = (
+                f"{number}. {query.heading} — passage {passage.passage_id}: {judged(passage)}, "
+                f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
+            )
+            shown += card(passage, label, nearest(passage, _ENTRIES), query.entries)
+        shown += omission(passages.omitted, "passage", len(items))
+    return shown
+
+
+def table(found: Disagreements) -> Table:
+    """A row for each passage, with its best entry."""
+    rows = [
+        [direction, *row(query, passage)]
+        for direction, passages in found.found.items()
+        for query, passage in passages.items()
+    ]
+    return Table(("direction", *ROW), rows)
+
+
+REPORT = VerificationReport("Disagreements of judgments and grades", summary, blocks, table)

@@ -1,0 +1,39 @@
+"""Passages of one bank entry as a table, with a note on what is special about each rating."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exam_pp.phases.review.verification.checked import NOT_ASKED, UNGRADED, GradedPair, shortened
+from exam_pp.rendering.document import Cell, Table
+from exam_pp.reports.review.verification.base import without_empty_columns
+
+CELL = 56
+"""Characters of a text in a table for the terminal."""
+
+
+def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:
+    """Passages of one entry, for people; ``width`` is how much is shown of a passage's text."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            pair.rating,
+            pair.answer and shortened(pair.answer, CELL),
+            pair.judgment,
+            pair.passage_id,
+            note(pair),
+            shortened(pair.text, width),
+        )
+        for pair in pairs
+    ]
+    columns = ("rating", "answer", "judgment", "passage", "note", "text")
+    return without_empty_columns(Table(columns, rows, title))
+
+
+def note(pair: GradedPair) -> str:
+    """What is special about a pair: a rating by default, no rating and why, an odd reply."""
+    reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
+    if pair.rating is None:
+        mark = pair.reason if pair.reason == NOT_ASKED else f"{UNGRADED}: {pair.reason}"
+    else:
+        mark = pair.source if pair.source not in (None, "number") else ""
+    return " ".join(part for part in (mark, f"reply {reply}" if reply else "") if part)

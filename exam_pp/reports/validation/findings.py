@@ -1,0 +1,37 @@
+"""Findings of ``exam-pp validate``: files, checks with their counts, and problems with their lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from exam_pp.phases.validation.checks import CHECKS, Findings, Level
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
+
+
+def findings_report(found: Findings, *, flat: bool = False) -> Report:
+    """Files, checks with their counts, and findings; ``flat`` is the findings alone."""
+    rows: list[Sequence[Cell]] = [(f.level, f.check, f.file, f.line, f.where, f.words) for f in found.kept]
+    listed = Table(("level", "check", "file", "line", "where", "finding"), rows, "Findings")
+    if flat:
+        return Report("", [listed])
+    errors, warnings = found.number("error"), found.number("warning")
+    blocks: list[Block] = [
+        Table(("file", "kind", "contents"), found.files, "Files"),
+        Paragraph(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."),
+    ]
+    if found.counts:
+        order = {name: number for number, name in enumerate(CHECKS)}
+        totals: Counter[tuple[str, Level]] = Counter()
+        for (_, check, level), count in found.counts.items():
+            totals[check, level] += count
+        summary = [
+            (level, check, totals[check, level], CHECKS[check].words)
+            for check, level in sorted(totals, key=lambda key: (key[1], order[key[0]]))
+        ]
+        blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]
+        if left := errors + warnings - len(found.kept):
+            further = counted(left, "further finding is", "further findings are")
+            blocks.append(Paragraph(f"{further} not listed (--limit 0 lists all)."))
+    return Report("", blocks)

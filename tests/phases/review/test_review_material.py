@@ -1,0 +1,302 @@
+"""What the review page is made of: which grades, which scale, what a blind review leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.review.apply_ratings import apply_ratings
+from exam_pp.phases.review.rating_scale import rating_scale
+from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.prompts import PROMPTS
+from exam_pp.reports.review.page import render_page
+from exam_pp.store.banks.edits import file_sha256
+from tests.conftest import PASSAGES, passage, rubric
+from tests.review_pages import blocks, ratings
+
+WriteLines = Callable[[str, list[Any]], Path]
+EXTRACTION = {"prompt_class": "QuestionCompleteConciseUnanswerablePromptWithChoices"}
+
+
+def review(
+    graded: Path, bank: Path | None = None, criteria: GradeFilter | None = None, **options: Any
+) -> str:
+    material = review_material(graded, criteria or GradeFilter(), bank=bank, options=ReviewOptions(**options))
+    return render_page(material.head, material.tables)
+
+
+def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
+    page = review(tiny_passages, tiny_bank, reviewer="ana")
+    head = blocks(page)["head"]
+    assert head["graded"] == {"name": "graded.jsonl", "sha256": file_sha256(tiny_passages)}
+    assert head["bank"] == {"name": "bank.jsonl", "sha256": file_sha256(tiny_bank)}
+    assert (head["graders"], head["systems"], head["reviewer"]) == (["google/flan-t5-large"], ["bm25"], "ana")
+    assert [query["id"] for query in head["queries"]] == ["q1", "007"]
+    assert head["queries"][0]["entries"][1] == {
+        "id": "q1/b",
+        "text": "Who wrote the text?",
+        "kind": "question",
+    }
+    counts = head["queries"][0]["graders"][0]
+    assert counts == {
+        "ratings": [1, 1, 0, 0, 1, 1],
+        "ungraded": 0,
+        "covered": 2,
+        "judged": [[3, [0, 0, 0, 0, 0, 1]]],
+    }
+    assert ratings(page) == {"p1": [5, 0], "p2": [1, 4]}
+    assert ratings(page, 1) == {"p3": [2]}
+    (board,) = head["leaderboards"]
+    assert (board["metric"], board["rows"][0][:2]) == ("Cover(min_grade=4)@20", ["bm25", 0.25])
+    chunk = blocks(page)["query-0"]
+    assert (chunk["judgments"], chunk["ranks"]) == ([[3], []], [[0, 1], []])
+
+
+def test_the_leaderboard_is_of_the_queries_of_the_page(tiny_passages: Path, tiny_bank: Path) -> None:
+    (board,) = blocks(review(tiny_passages, tiny_bank, queries=["q1"]))["head"]["leaderboards"]
+    assert board["rows"][0] == ["bm25", 0.5, None]
+
+
+def test_the_prompt_as_pieces(tiny_passages: Path, tiny_bank: Path) -> None:
+    prompt = blocks(review(tiny_passages, tiny_bank))["head"]["prompt"]
+    slots = [slot for _, slot in prompt["pieces"] if slot]
+    assert slots == ["question", "context"]
+    words = "".join(f"{{{slot}}}" if slot else text for text, slot in prompt["pieces"])
+    assert words == PROMPTS.get(prompt["name"]).template
+
+
+def test_other_words_of_the_prompt_are_said(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    info = {"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices", "prompt_hash": "0" * 16}
+    graded = write_jsonl("g.jsonl", [["q1", [passage(exam_grades=[rubric({"q1/a": 1}, prompt_info=info)])]]])
+    assert "other words" in blocks(review(graded, tiny_bank))["head"]["prompt"]["missing"]
+
+
+def test_all_graders_of_a_prompt_people_last(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    sets = [
+        rubric({"q1/a": 1}, llm="human:bo"),
+        rubric({"q1/a": 2}, llm="one"),
+        rubric({"q1/a": 3}, llm="two"),
+    ]
+    answers = rubric({}, llm="two", prompt_info=EXTRACTION, self_ratings=None, answers=[["q1/a", "Text of"]])
+    ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
+    ranked = {"judgments": [], "rankings": [ranking]}
+    graded = write_jsonl(
+        "g.jsonl", [["q1", [passage("p", exam_grades=[*sets, answers], paragraph_data=ranked)]]]
+    )
+    page = review(graded, tiny_bank)
+    assert [board["grader"] for board in blocks(page)["head"]["leaderboards"]] == ["one", "two"]
+    assert blocks(page)["head"]["graders"] == ["one", "two", "human:bo"]
+    assert [ratings(page, grader=g)["p"] for g in range(3)] == [[2, None], [3, None], [1, None]]
+    chunk = blocks(page)["query-0"]
+    assert chunk["strings"][chunk["grades"][1]["answer"][0]] == "Text of"
+    assert chunk["grades"][1]["spans"][0] == [0, 7]
+    assert blocks(review(graded, tiny_bank, GradeFilter(model="two")))["head"]["graders"] == ["two"]
+    with pytest.raises(SelectionError, match="of --answers-class; it holds: QuestionComplete"):
+        review(graded, tiny_bank, answers_class="Other")
+
+
+def test_several_prompts_are_refused_and_listed(write_jsonl: WriteLines) -> None:
+    other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
+    graded = write_jsonl("g.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5}), other])]]])
+    with pytest.raises(SelectionError, match=r"2 sets of grades in .*--prompt-class 'Mine'"):
+        review(graded)
+    head = blocks(review(graded, criteria=GradeFilter(prompt_class="Mine")))["head"]
+    assert [step[:2] for step in head["scale"]] == [[0, "0"], [1, "1"]]
+    assert head["prompt"]["pieces"] is None
+    assert "--prompt-file" in head["prompt"]["missing"]
+    assert head["bank"] is None
+    assert head["queries"][0]["entries"] == [{"id": "q/a", "text": "q/a"}]
+
+
+def test_blind_pages_have_no_board_no_counts_and_another_order(
+    write_jsonl: WriteLines, tiny_bank: Path
+) -> None:
+    passages = [passage(f"p{i:02}", exam_grades=[rubric({"q1/a": 5})]) for i in range(30)]
+    graded = write_jsonl("g.jsonl", [["q1", passages]])
+    page = review(graded, tiny_bank, blind=True)
+    head = blocks(page)["head"]
+    assert (head["blind"], head["leaderboards"], head["queries"][0]["graders"]) == (True, [], [])
+    order = blocks(page)["query-0"]["ids"]
+    assert order != sorted(order)
+    assert sorted(order) == [f"p{i:02}" for i in range(30)]
+
+
+def test_from_scratch(write_jsonl: WriteLines) -> None:
+    """Manual assignment: answers without grades, a bank, and the scale of the named prompt."""
+    graded = write_jsonl("g.jsonl", [["q", [passage("run/q")]]])
+    item = {"query_id": "q", "nugget_id": "q/n", "nugget_text": "a fact"}
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "query_text": "why?", "items": [item]}])
+    page = review(graded, bank, GradeFilter(prompt_class="NuggetAssignment"), blind=True)
+    head = blocks(page)["head"]
+    assert [step[:3] for step in head["scale"]] == [
+        [0, "not_support", "n"], [1, "partial_support", "p"], [2, "support", "s"],
+    ]  # fmt: skip
+    assert (head["graders"], head["queries"][0]["entries"][0]["text"]) == ([], "a fact")
+    with pytest.raises(
+        SelectionError, match="holds no grades; grade it first, or name --prompt-class and --bank"
+    ):
+        review(graded, bank)
+    with pytest.raises(SelectionError, match="holds no grades"):
+        review(graded, bank, GradeFilter(prompt_class="NoSuchPrompt"))
+
+
+def test_assignments_of_models_are_reviewed(write_jsonl: WriteLines) -> None:
+    grades = rubric(
+        {}, prompt_info={"prompt_class": "NuggetAssignment"}, prompt_type="nugget", correctAnswered=["q/n"],
+        answers=[["q/n", "partial_support"]],
+        self_ratings=[{"nugget_id": "q/n", "self_rating": 1}],
+        assignments=[{"nugget_id": "q/n", "assignment": "partial_support"}],
+    )  # fmt: skip
+    graded = write_jsonl("g.jsonl", [["q", [passage("run/q", exam_grades=[grades])]]])
+    page = review(graded)
+    head = blocks(page)["head"]
+    assert ratings(page) == {"run/q": [1]}
+    assert [step[1] for step in head["scale"]] == ["not_support", "partial_support", "support"]
+    assert head["min_grade"] == 2
+    assert "several entries at once" in head["prompt"]["missing"]
+
+
+def test_the_scale_of_a_prompt_that_is_not_known() -> None:
+    """Up to the highest rating that was seen, and two steps at least: else there is nothing to choose."""
+    assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
+    for seen in (None, 0, 1):
+        assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
+
+
+def test_a_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
+    """Grades of a passage that is shown already are shown, on whatever line they stand."""
+    lines = [["q", [passage("p", exam_grades=[rubric({f"q/{key}": 2})])]] for key in "ab"]
+    page = review(write_jsonl("g.jsonl", lines), limit=1)
+    assert ratings(page) == {"p": [2, 2]}
+    assert blocks(page)["head"]["notes"] == []
+
+
+def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    grade = {
+        "correctAnswered": True, "answer": "Yes, it is.", "llm": "m", "llm_options": {},
+        "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    graded = write_jsonl("g.jsonl", [["q1", [passage("p", grades=[grade])]]])
+    page = review(graded, tiny_bank, GradeFilter(prompt_class="FagB"))
+    head = blocks(page)["head"]
+    assert [entry["id"] for entry in head["queries"][0]["entries"]] == ["direct"]
+    assert [step[:3] for step in head["scale"]] == [[0, "No", "n"], [1, "Yes", "y"]]
+    assert ratings(page) == {"p": [1]}
+    assert blocks(page)["query-0"]["strings"] == ["Yes, it is."]
+
+
+def test_direct_grades_with_a_bank_for_the_words_of_queries(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    """The leaderboard is that of the grades of the page, without the bank's entries and other queries."""
+    grade = {
+        "correctAnswered": True, "answer": "2", "llm": "m", "llm_options": {}, "self_ratings": 2,
+        "prompt_info": {"prompt_class": "Umbrela"}, "prompt_type": "direct_grading",
+    }  # fmt: skip
+    ranking = {"method": "bm25", "paragraphId": "p", "queryId": "q1", "rank": 1, "score": 1.0}
+    ranked = {"judgments": [], "rankings": [ranking]}
+    graded = write_jsonl(
+        "g.jsonl",
+        [[key, [passage("p", grades=[grade], paragraph_data=ranked)]] for key in ("q1", "other")],
+    )
+    head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="Umbrela"), min_grade=2))["head"]
+    assert [(query["id"], query["text"] != "") for query in head["queries"]] == [("q1", True)]
+    (board,) = head["leaderboards"]
+    assert board["rows"][0] == ["bm25", 1.0, None]
+
+
+def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    assert [query["id"] for query in blocks(review(tiny_passages, queries=["007"]))["head"]["queries"]] == [
+        "007"
+    ]
+    with pytest.raises(SelectionError, match="has no query 'q9'"):
+        review(tiny_passages, queries=["q9"])
+    page = review(tiny_passages, limit=1)
+    assert ratings(page) == {"p1": [5, 0]}
+    assert "1 passage beyond the first 1" in blocks(page)["head"]["notes"][0]
+    more = write_jsonl("more.jsonl", [*PASSAGES, ["q7", [passage("p", exam_grades=[rubric({"q7/a": 1})])]]])
+    assert blocks(review(more, tiny_bank))["head"]["notes"] == [
+        "Left out: 1 query (q7) of the file not in the bank."
+    ]
+    twice = write_jsonl("twice.jsonl", [PASSAGES[0], PASSAGES[0]])
+    assert ratings(review(twice)) == {"p1": [5, 0], "p2": [1, 4]}
+
+
+def test_standard_input_is_refused() -> None:
+    with pytest.raises(SelectionError, match="name a file"):
+        review(Path("-"))
+
+
+def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+    output = tmp_path / "review.html"
+    main(["-q", "review", str(tiny_passages), "--bank", str(tiny_bank), "-o", str(output), "--blind"])
+    assert blocks(output.read_text(encoding="utf-8"))["head"]["blind"] is True
+    before = tiny_passages.read_bytes()
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", "review", str(tiny_passages), "-o", str(tiny_passages)])
+    assert stop.value.code == 1
+    assert tiny_passages.read_bytes() == before
+
+
+def test_a_rating_that_is_no_step_of_a_scale() -> None:
+    """A score or a time in the place of a rating would be as many buttons."""
+    assert len(rating_scale(None, 100)) == 101
+    with pytest.raises(SelectionError, match="has a rating of 1700000000: that is no scale from 0 to 1000"):
+        rating_scale(None, 1_700_000_000)
+
+
+def test_scales() -> None:
+    steps = rating_scale(PROMPTS.get("NuggetSelfRatedPrompt"))
+    assert [(step.rating, step.label, step.key) for step in steps] == [(i, str(i), "") for i in range(6)]
+    assert steps[4].meaning == "Sufficient coverage, minor omissions."
+    assert [step.meaning[:15] for step in rating_scale(PROMPTS.get("Thomas"))] == [
+        "not relevant, s", "relevant, may b", "highly relevant",
+    ]  # fmt: skip
+    assert [step.label for step in rating_scale(PROMPTS.get("QuestionCompleteConcisePrompt"))] == [
+        "wrong",
+        "right",
+    ]
+    # Letters that mean something else on the page, or two things, are left to digits.
+    prompt = replace(PROMPTS.get("FagB"), choices=("hardly", "likely"))
+    assert [step.key for step in rating_scale(prompt)] == ["", ""]
+    assert [step.key for step in rating_scale(replace(prompt, choices=("poor", "perfect", "fine")))] == [
+        "",
+        "",
+        "f",
+    ]
+    assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_whole_collection(shared_data: Path) -> None:
+    """TREC DL 2019 with GPT-4's grades: everything is there, in a page far below 30 MB."""
+    folder = shared_data / "dl19-gpt4"
+    page = review(folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz")
+    found = blocks(page)
+    assert len(page) < 30_000_000
+    queries = found["head"]["queries"]
+    assert (len(queries), sum(query["passages"] for query in queries)) == (43, 9260)
+    given = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
+    assert (sum(given), given[4]) == (92_592, 19)
+    assert len(found["texts"]) == 60, "passages of several queries"
+
+
+def test_lone_surrogates_of_web_text(tmp_path: Path, tiny_bank: Path) -> None:
+    """What `exam-pp grade` reads and writes can be reviewed, and the review applied."""
+    graded = tmp_path / "graded.jsonl"
+    line = json.dumps(["q1", [passage("p1", text="half \ud83d an emoji", exam_grades=[rubric({"q1/a": 4})])]])
+    graded.write_text(line + "\n", encoding="ascii")
+    review_material(graded, GradeFilter(), bank=tiny_bank)
+    edits = {
+        "format": "exam_pp.edits.v1", "graded_sha256": file_sha256(graded), "reviewer": "ana",
+        "ratings": [{"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 2}],
+    }  # fmt: skip
+    (tmp_path / "edits.json").write_text(json.dumps(edits), encoding="utf-8")
+    apply_ratings(graded, [tmp_path / "edits.json"], tmp_path / "people.jsonl")
+    assert "human:ana" in (tmp_path / "people.jsonl").read_text(encoding="utf-8")

@@ -1,0 +1,178 @@
+"""One report, four renderers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.errors import UnknownNameError
+from exam_pp.packed import Remade
+from exam_pp.rendering.cells import show
+from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.render import RENDERERS, render, rendered
+
+BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
+REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])
+
+
+def test_columns_of_text_are_aligned_on_the_terminal() -> None:
+    """Wide characters take two columns, combining accents none."""
+    table = Table(["system", "RR"], [["\u7cfb\u7edf", 0.5], ["nai\u0308ve", 0.25], ["plain", 1.0]])
+    lines = render(Report("", [table]), "text").splitlines()
+
+    assert lines[2:] == ["\u7cfb\u7edf    0.500", "nai\u0308ve   0.250", "plain   1.000"]
+
+
+def test_text() -> None:
+    assert render(REPORT, "text") == (
+        "Title\n\nPart\n====\n\nSome words.\n\nBoard\n"
+        "system  score  queries\n------  -----  -------\na|b     0.123        3\n_c                  10\n"
+        "\np1\n    A <b>passage</b>.\n"
+    )
+
+
+def test_tsv_has_the_tables_alone() -> None:
+    assert render(REPORT, "tsv") == "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"
+    two = Report("", [BOARD, Table(["x"], [[1]])])
+    assert render(two, "tsv").endswith("_c\t\t10\n\nx\n1\n")
+
+
+def test_markdown() -> None:
+    assert "| a\\|b | 0.123 | 3 |" in render(REPORT, "md")
+    assert "| --- | ---: | ---: |" in render(REPORT, "md")
+    assert "## Part" in render(REPORT, "md")
+
+
+def test_markdown_holds_no_elements() -> None:
+    """Wikis run what Markdown lets through."""
+    bad = "<script>x</script>"
+    table = Table([bad], [[bad]], title=bad)
+    words: list[Block] = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
+    shown = render(Report(bad, [*words, table]), "md")
+    assert "<script" not in shown
+    assert shown.count("&lt;script>") == 9
+    assert "\n# more" not in shown
+
+
+def test_markdown_of_a_passage_loads_nothing() -> None:
+    bad = "![seen](https://example.org/x.png) [a](javascript:x) [b][c]\n\n[c]: https://example.org"
+    report = Report(bad, [Heading(bad), Paragraph(bad), Quote(bad, bad), Table([bad], [[bad]], title=bad)])
+    shown = render(report, "md")
+    assert not re.search(r"\](\(|\[|:)", shown)
+    assert shown.count("![seen]\\(https://example.org/x.png)") == 8
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_control_characters_do_not_reach_a_terminal(form: str) -> None:
+    hostile = "\x1b[2J\x9b31m\x07\x08\x7fred"
+    report = Report(
+        hostile, [Heading(hostile), Paragraph(hostile), Table(["x"], [[hostile]]), Quote(hostile)]
+    )
+    shown = render(report, form)
+    assert shown.count("\ufffd[2J\ufffd31m\ufffd\ufffd\ufffdred") == 5
+    assert not [c for c in shown if not c.isprintable() and c != "\n"]
+
+
+def test_json_is_not_rounded() -> None:
+    document = json.loads(render(REPORT, "json"))
+    assert document["notes"] == ["Some words."]
+    assert document["tables"][0]["rows"][0] == {"system": "a|b", "score": 0.12345, "queries": 3}
+
+
+def test_an_empty_cell_is_no_zero() -> None:
+    assert [show(None, 3), show(0.0, 3), show(0, 3), show(1.0, 1)] == ["", "0.000", "0", "1.0"]
+
+
+def test_a_table_without_rows() -> None:
+    empty = Report("", [Table(["system", "score"], [])])
+    assert render(empty, "text") == "system  score\n------  -----\n"
+    assert render(empty, "tsv") == "system\tscore\n"
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'json'"):
+        render(REPORT, "jsn")
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
+
+
+@given(st.lists(st.tuples(words, st.none() | st.floats(-10, 10) | st.integers(-10, 10), words), max_size=4))
+def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str]]) -> None:
+    report = Report("", [Table(["name", "value", "note"], rows)])
+    lines = render(report, "tsv").removesuffix("\n").split("\n")
+    read = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len(read) == 1 + len(rows)
+    assert all(len(row) == 3 for row in read)
+    for name in RENDERERS:
+        assert render(report, name).endswith("\n")
+    assert [row["name"] for row in json.loads(render(report, "json"))["tables"][0]["rows"]] if rows else True
+
+
+def test_a_cell_of_several_lines_is_one_row() -> None:
+    table = Table(("passage", "rating"), [("one\ntwo\tthree", 4)])
+    assert render(Report("", [table]), "text").splitlines()[2:] == ["one two three       4"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(max_size=5),
+            st.lists(
+                st.tuples(
+                    st.none() | st.text(max_size=8) | st.integers(),
+                    st.floats(allow_nan=False, allow_infinity=False),
+                ),
+                max_size=3,
+            ),
+        ),
+        max_size=3,
+    ),
+    st.lists(st.text(max_size=8), max_size=2),
+)
+def test_json_in_parts_is_the_json_of_the_whole(
+    tables: list[tuple[str, list[tuple[Cell, float]]]], notes: list[str]
+) -> None:
+    blocks: list[Block] = [
+        *map(Paragraph, notes),
+        *(Table(("a", "b"), rows, title) for title, rows in tables),
+    ]
+    document = {
+        "title": "t",
+        "notes": notes,
+        "tables": [
+            {"title": title, "rows": [dict(zip("ab", row, strict=True)) for row in rows]}
+            for title, rows in tables
+        ],
+    }
+    assert render(Report("t", blocks), "json") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def test_latex_runs_nothing_of_what_it_shows() -> None:
+    bad = "\\input{x}\n\n\\input{y}\x00"
+    table = Table(["[a]", "b"], [["[2em]", "x"], ["*best", bad]], title=bad)
+    shown = render(Report(bad, [Heading(bad, 5), table, Image(b"", bad)]), "latex")
+    assert "\\input" not in "\n".join(line for line in shown.splitlines() if not line.startswith("% "))
+    assert "\x00" not in shown
+    assert "\\subsubsection*{\\textbackslash{}input\\{x\\} \\textbackslash{}input" in shown
+    # A bracket or a star behind the end of a row would be taken for its option.
+    assert not re.search(r"\\\\\s*(\\hline)?\s*[\[*]", shown)
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "md", "json", "html"])
+def test_a_report_that_is_made_anew_is_written_in_parts(form: str) -> None:
+    def blocks() -> Iterator[Block]:
+        for number in range(50):
+            yield Heading(f"Section {number}")
+            yield Table(("n",), Remade(lambda: ([n] for n in range(3))))
+
+    parts = list(rendered(Report("t", Remade(blocks)), form))
+    assert "".join(parts) == render(Report("t", list(blocks())), form)
+    assert len(parts) > 50
+    assert max(map(len, parts)) < 2500  # the head of HTML, and its links to the sections

@@ -1,0 +1,32 @@
+"""Rows on a terminal: nothing is taken for markup, and what is not shown is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.rendering.terminal import draw_rows
+
+
+def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [("[bold]p1[/bold]", 0.25, None), ("[/]", 12, [1, "x"])]
+    assert not draw_rows(["passage", "value", "value"], rows)
+    out = capsys.readouterr().out
+    for words in ("passage", "value", "value_2", "[bold]p1[/bold]", "[/]", "0.250", '[1, "x"]'):
+        assert words in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
+def test_long_tables_are_cut_and_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert draw_rows(["n"], ((number,) for number in range(1000)), most=3)
+    out = capsys.readouterr().out
+    assert " 2 " in out
+    assert " 3 " not in out
+
+
+def test_a_passage_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    draw_rows(["text\x1b[2J"], [("red \x1b[31m words",)])
+    out = capsys.readouterr().out
+    assert "\x1b[31m" not in out
+    assert "\x1b[2J" not in out
+    assert "red \N{REPLACEMENT CHARACTER}[31m words" in out

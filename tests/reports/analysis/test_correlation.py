@@ -1,0 +1,252 @@
+"""Correlation of files: every way a leaderboard is written is read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.metrics.uncertainty import score_matrices
+from exam_pp.phases.analysis.correlation import (
+    correlation,
+    figure_intervals,
+    query_correlation,
+    read_official,
+    scores_by_measure,
+)
+from exam_pp.phases.evaluation.leaderboards import leaderboard, published_cover
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
+from exam_pp.reports.analysis.notes import one_sided
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+from exam_pp.results import OVERALL_SYSTEM, Score
+
+VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}
+BOARD = Evaluation(
+    [
+        Score(system, query_id, metric, value + noise)
+        for system, values in VALUES.items()
+        for metric, value in zip(("Cover(min_grade=4)@20", "RR"), values, strict=True)
+        for query_id, noise in (("1", 0.05), ("2", -0.05))
+    ]
+)
+
+
+def rows_of(report: Report) -> list[dict[str, Any]]:
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    path = tmp_path / "official.json"
+    path.write_text('{"a": 1, "b": 2, "c": 3, "absent": 4}')
+    return path
+
+
+@pytest.mark.parametrize("layout", ["tsv", "json", "per-query tsv", "per-query json"])
+def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Path) -> None:
+    *per_query, form = layout.split()
+    report = (
+        per_query_report(BOARD, "")
+        if per_query
+        else leaderboard_report(leaderboard(BOARD), "", for_people=False)
+    )
+    path = tmp_path / "board"
+    path.write_text(render(report, form))
+    rows = rows_of(correlation_report(correlation(path, official)))
+
+    assert [row["measure"] for row in rows] == ["Cover(min_grade=4)@20", "RR"]
+    assert [row["systems"] for row in rows] == [3, 3]
+    assert rows[0]["Kendall tau-b"] == pytest.approx(1)
+    assert rows[1]["Spearman"] == pytest.approx(-0.5)
+
+
+def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text(published_cover(BOARD))
+
+    assert [row["measure"] for row in rows_of(correlation_report(correlation(path, official)))] == [
+        "ExamCover"
+    ]
+
+
+def test_the_published_nine_column_board_is_read(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    header = (
+        "method exam +/- exam-std n-exam +/- n-exam-std orig_TREC_leaderboard_rank orig_EXAM_leaderboard_rank"
+    )
+    lines = [header, *(f"{s} 0.{9 - i} +/- 0.1 0.{i} +/- 0.1 {i} {i}" for i, s in enumerate("abc", 1))]
+    lines += ["spearman 1.0", "kendall 1.0"]
+    path.write_text("\n".join(lines).replace(" ", "\t"))
+    rows = rows_of(correlation_report(correlation(path, official)))
+
+    assert [(row["measure"], row["Spearman"]) for row in rows] == [("exam", 1.0), ("n-exam", -1.0)]
+
+
+def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text("system,RR\na,0.5\nb,0.4\nextra,0.1\n")
+    notes = [
+        block.text
+        for block in correlation_report(correlation(path, official)).blocks
+        if isinstance(block, Paragraph)
+    ]
+
+    assert notes == [f"Only in {path}: extra.", f"Only in {official}: absent, c."]
+    assert one_sided(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
+
+
+def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
+    """Scores are not mistaken for ranks, which would turn the correlation round."""
+    path = tmp_path / "board.tsv"
+    path.write_text("system\tRR\tRR stderr\na\t0.5\t0.1\nb\t0.4\t0.1\nc\t0.4\t0.1\n")
+
+    assert rows_of(correlation_report(correlation(path, path)))[0]["Kendall tau-b"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) -> None:
+    """As scores they would be ranked the other way round."""
+    path = tmp_path / "ranks"
+    path.write_text("".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1)))
+
+    found = read_official(path)
+    assert (found.ranks, found.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
+    with pytest.raises(DataError, match="holds official ranks, not a leaderboard of scores"):
+        scores_by_measure(path)
+
+
+def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
+    board, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
+    board.write_text("system\tRR\na\t0.5\nb\t0.4\n")
+    ranks.write_text("system\tofficial_rank\na\t1\nb\t2\n")
+
+    assert rows_of(correlation_report(correlation(board, ranks)))[0]["Spearman"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ('{"a": 1}', "holds official ranks"),
+        ("system\tRR\na\t0.5\nb\tx\n", "line 3, RR: 'x' is not a number"),
+        ("system\tRR\na\t0.5\nb\t0.4\t0.1\n", "line 3: has 3 columns"),
+        ("system\tRR\na\t0.5\na\t0.4\n", "'a' occurs twice"),
+        ("system\tofficial_rank\na\t1\n", "holds no scores"),
+        ("[1, 2", "not valid JSON"),
+    ],
+)
+def test_what_is_no_leaderboard_is_one_sentence(
+    text: str, words: str, official: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "board"
+    path.write_text(text)
+
+    with pytest.raises(DataError, match=words):
+        correlation(path, official)
+
+
+def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text("system\tRR\na\t0.5\nother\t0.4\n")
+
+    with pytest.raises(SelectionError, match="1 system"):
+        correlation(path, official)
+
+
+def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board.tsv"
+    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", for_people=False), "tsv"))
+    row = rows_of(correlation_report(correlation(board, official, intervals="systems", samples=200)))[0]
+
+    assert row["Spearman"] == 1.0
+    assert row["Spearman interval"] == "[1.0000, 1.0000]"
+
+
+def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text("system,m1,m2\na,1,\nb,2,\nother,,3\n")
+    first, second = rows_of(correlation_report(correlation(path, official, intervals="systems", samples=100)))
+
+    assert (first["systems"], first["Spearman interval"]) == (2, "[-1.0000, -1.0000]")
+    assert (second["systems"], second["Spearman"], second["Spearman interval"]) == (0, None, "")
+
+
+def test_the_upper_bound_is_no_system(tmp_path: Path) -> None:
+    """Neither among the scores that are ranked, nor among the official ones, also of single queries."""
+    board = tmp_path / "board.tsv"
+    board.write_text(render(per_query_report(BOARD, ""), "tsv"))
+
+    assert scores_by_measure(board)["RR"].keys() == read_official(board).ranks.keys() == {"a", "b", "c"}
+    assert {row["systems"] for row in rows_of(query_correlation_report(query_correlation(board, board)))} == {
+        3,
+        None,
+    }
+
+
+def test_what_is_not_defined_is_said_once(official: Path, tmp_path: Path) -> None:
+    """A blank overlap, of three systems among five, needs no words."""
+    path = tmp_path / "board.tsv"
+    said = "No correlation is shown where one side ties all systems."
+    for scores, expected in (("321", 0), ("111", 1)):
+        path.write_text("system\tm\n" + "".join(f"{s}\t{v}\n" for s, v in zip("abc", scores, strict=True)))
+        for intervals in (None, "systems"):
+            found = correlation(path, official, intervals=intervals, samples=100)  # type: ignore[arg-type]
+            assert list(correlation_report(found).blocks).count(Paragraph(said)) == expected
+
+
+def test_tied_means_of_resampled_queries_are_tied() -> None:
+    """The noise of adding floats does not order a and b."""
+    values = {"a": [0.1, 0.2, 0.3, 0.7] * 3, "b": [0.1, 0.2, 0.3, 0.7] * 3, "c": [0.0] * 12}
+    noisy = {**values, "b": [v + 1e-15 for v in values["b"]]}
+    matrices = [
+        score_matrices([Score(s, str(n), "m", v) for s, row in each.items() for n, v in enumerate(row)])["m"]
+        for each in (values, noisy)
+    ]
+    ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
+    exact, ours = (figure_intervals(matrix, ranks, samples=100) for matrix in matrices)
+
+    assert ours == exact
+    assert exact[1] == pytest.approx((2 / 6**0.5, 2 / 6**0.5))  # τ-b with one tie
+
+
+def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
+    board, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
+    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", for_people=False), "tsv"))
+    queries.write_text(render(per_query_report(BOARD, ""), "tsv"))
+
+    row = rows_of(correlation_report(correlation(queries, official, intervals="queries", samples=200)))[0]
+    assert row["Kendall tau-b interval"] == "[1.0000, 1.0000]"
+    with pytest.raises(SelectionError, match="--per-query"):
+        correlation(board, official, intervals="queries")
+
+
+def test_correlation_by_query(tmp_path: Path) -> None:
+    """Two queries, one in the same order as official and one reversed: the mean is 0."""
+
+    def write(name: str, first: list[float], second: list[float]) -> Path:
+        scores = [
+            Score(system, query, "m", values[i])
+            for query, values in (("1", first), ("2", second))
+            for i, system in enumerate("abc")
+        ]
+        path = tmp_path / name
+        path.write_text(render(per_query_report(Evaluation(scores), ""), "tsv"))
+        return path
+
+    ours = write("ours.tsv", [0.3, 0.2, 0.1], [0.3, 0.2, 0.1])
+    theirs = write("theirs.tsv", [0.9, 0.8, 0.7], [0.7, 0.8, 0.9])
+    rows = rows_of(query_correlation_report(query_correlation(ours, theirs)))
+
+    assert [(row["query"], row["Kendall tau-b"]) for row in rows] == [
+        ("1", pytest.approx(1)), ("2", pytest.approx(-1)), ("all", pytest.approx(0)),
+    ]  # fmt: skip
+    board = tmp_path / "means.tsv"
+    board.write_text("system\tm\na\t1\nb\t2\n")
+    with pytest.raises(SelectionError, match="--per-query"):
+        query_correlation(ours, board)

@@ -1,0 +1,253 @@
+"""Two gradings compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.passage_labels import LabelRule
+from exam_pp.phases.analysis.grading_diff import (
+    Grading,
+    GradingDifference,
+    LabelChange,
+    compare_systems,
+    diff,
+    entry_texts,
+)
+from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.reports.analysis import grading_diff
+from tests.conftest import passage, rubric
+
+WriteJsonl = Callable[[str, list[Any]], Path]
+
+
+def ranked(query_id: str, number: int, ratings: dict[str, int], systems: dict[str, int]) -> dict[str, Any]:
+    passage_id = f"{query_id}p{number}"
+    rankings = [
+        {"method": s, "paragraphId": passage_id, "queryId": query_id, "rank": rank, "score": 1 / rank}
+        for s, rank in systems.items()
+    ]
+    return passage(
+        passage_id,
+        paragraph_data={"judgments": [], "rankings": rankings},
+        exam_grades=[rubric({f"{query_id}/{e}": grade for e, grade in ratings.items()})],
+    )
+
+
+def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: dict[str, int]) -> Grading:
+    """Twelve queries; system one has the first passage, system two the second."""
+    lines = [
+        [q, [ranked(q, 1, first, {"one": 1}), ranked(q, 2, second, {"two": 1})]]
+        for q in (f"q{n}" for n in range(12))
+    ]
+    return Grading(write_jsonl(name, lines))
+
+
+def diff_report(before: Grading, after: Grading, found: GradingDifference, **options: int) -> Report:
+    systems = compare_systems(before, after, **options)
+    return grading_diff.diff_report(found, systems, entry_texts(before, after))
+
+
+def tables_of(report: Report) -> dict[str, Table]:
+    return {block.title: block for block in report.blocks if isinstance(block, Table)}
+
+
+@pytest.fixture
+def before(write_jsonl: WriteJsonl) -> Grading:
+    return grading(write_jsonl, "before.jsonl", {"a": 5, "b": 5}, {"a": 0, "b": 0})
+
+
+@pytest.fixture
+def after(write_jsonl: WriteJsonl) -> Grading:
+    return grading(write_jsonl, "after.jsonl", {"a": 1}, {"a": 4, "b": 0})
+
+
+def test_transitions_and_labels(before: Grading, after: Grading) -> None:
+    found = diff(before, after)
+
+    assert found.transitions == {(5, 1): 12, (5, None): 12, (0, 4): 12, (0, 0): 12}
+    assert found.entries["q0", "q0/a"] == (1, 1)
+    assert found.labels[:2] == [LabelChange("q0", "q0p1", 5, 1), LabelChange("q0", "q0p2", 0, 4)]
+
+
+def test_a_grading_equals_itself(before: Grading) -> None:
+    found = diff(before, before)
+    report = diff_report(before, before, found)
+
+    assert all(old == new for old, new in found.transitions)
+    assert found.labels == []
+    assert "No two systems change places." in [b.text for b in report.blocks if isinstance(b, Paragraph)]
+
+
+def test_systems_that_change_places_significantly(before: Grading, after: Grading) -> None:
+    report = diff_report(before, after, diff(before, after))
+    title = "Systems by Cover(min_grade=4)@20 on the 12 queries of both files"
+
+    assert [list(row) for row in tables_of(report)[title].rows] == [
+        ["two", 0.0, 0.5, 0.5, pytest.approx(2 * 2 / 2**12), 2.0, 1.0, "▲ 1"],
+        ["one", 1.0, 0.0, -1.0, pytest.approx(2 * 2 / 2**12), 1.0, 2.0, "▼ 1"],
+    ]
+    text = " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
+    assert "1 pair of systems changes places; 1 of them differ significantly" in text
+
+
+def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:
+    """Removing an entry: the same grades, other labels."""
+
+    def bank(name: str, entries: str) -> Path:
+        return write_jsonl(
+            name,
+            [
+                {
+                    "query_id": f"q{n}", "test_collection": "t", "query_text": "",
+                    "items": [
+                        {"query_id": f"q{n}", "question_id": f"q{n}/{e}", "question_text": e} for e in entries
+                    ],
+                }
+                for n in range(12)
+            ],
+        )  # fmt: skip
+
+    both, one = (
+        Grading(before.file, bank=bank("ab.jsonl", "ab")),
+        Grading(before.file, bank=bank("a.jsonl", "a")),
+    )
+    rule = LabelRule.parse("2nd>=5:3, 1st>=5:2, else 0")
+
+    assert diff(both, one).labels == []
+    changed = diff(both, one, labelling=rule).labels
+    assert len(changed) == 12
+    assert changed[0] == LabelChange("q0", "q0p1", 3, 2)
+
+
+def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
+    with pytest.raises(SelectionError, match="no graded passage in common"):
+        diff(before, Grading(tiny_passages))
+
+
+def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
+    """q1/b moved for two passages, q1/a for one; q0/a got a grade, which is no move."""
+
+    def side(name: str, *ratings: dict[str, int]) -> Grading:
+        passages = [passage(f"p{n}", exam_grades=[rubric(each)]) for n, each in enumerate(ratings)]
+        first = passage("p", exam_grades=[rubric({"q0/a": 3} if name == "two" else {"q0/x": 1})])
+        return Grading(write_jsonl(name, [["q0", [first]], ["q1", passages]]))
+
+    sides = side("one", {"q1/a": 1, "q1/b": 1}, {"q1/b": 5}), side("two", {"q1/a": 2, "q1/b": 2}, {"q1/b": 0})
+    found = diff(*sides)
+    (title, table) = list(tables_of(diff_report(*sides, found)).items())[1]
+
+    assert title == "Entries that moved most (of 2 that moved)"
+    assert [list(row) for row in table.rows] == [["q1", "q1/b", 1, 1], ["q1", "q1/a", 1, 0]]
+
+
+def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_jsonl: WriteJsonl) -> None:
+    lines = [json.loads(line) for line in Path(before.file).read_text().splitlines()]
+    fewer = Grading(write_jsonl("fewer.jsonl", lines[:3]))
+    for sides in ((before, fewer), (fewer, before)):
+        report = diff_report(*sides, diff(*sides))
+        assert "Systems by Cover(min_grade=4)@20 on the 3 queries of both files" in tables_of(report)
+        summary = report.blocks[0]
+        assert isinstance(summary, Paragraph)
+        assert "6 passages are graded in both files" in summary.text
+        assert "18 passages are graded in one file only" in summary.text
+
+
+def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
+    """Of ten entries 1, 2 and 3 are covered, or 3, 2 and 1: as floats, the sums differ by 1e-16."""
+
+    def covering(count: int) -> dict[str, int]:
+        return {f"e{n}": 5 if n < count else 0 for n in range(10)}
+
+    lines = [
+        [q, [ranked(q, 1, covering(one), {"one": 1}), ranked(q, 2, covering(4 - one), {"two": 1})]]
+        for q, one in (("q1", 1), ("q2", 2), ("q3", 3))
+    ]
+    side = Grading(write_jsonl("tied.jsonl", lines))
+    (table,) = [
+        t for t in tables_of(diff_report(side, side, diff(side, side))).values() if "Systems" in t.title
+    ]
+
+    assert [row[5:7] for row in table.rows] == [[1.5, 1.5], [1.5, 1.5]]
+
+
+def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:
+    sides = grading(write_jsonl, "1", {"a": 5}, {"a": 0}), grading(write_jsonl, "2", {"a": 5}, {"a": 5})
+
+    assert "No two systems change places." in [
+        block.text for block in diff_report(*sides, diff(*sides)).blocks if isinstance(block, Paragraph)
+    ]
+
+
+def test_systems_at_another_threshold(before: Grading, after: Grading) -> None:
+    """From grade 1 on, the first system covers one of two entries afterwards."""
+    report = diff_report(before, after, diff(before, after), min_grade=1, cutoff=3)
+    (table,) = [t for title, t in tables_of(report).items() if "Cover(min_grade=1)@3" in title]
+
+    assert {row[0]: tuple(row[1:3]) for row in table.rows} == {"one": (1.0, 0.5), "two": (0.0, 0.5)}
+
+
+def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diff", str(before.file), str(after.file), "--labels", "--format", "tsv"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[:2] == ["query_id\tpassage_id\tbefore\tafter", "q0\tq0p1\t5\t1"]
+    main(["diff", str(before.file), str(after.file)])
+    assert "[12]" in capsys.readouterr().out
+
+
+def test_a_bank_is_of_both_sides_unless_after_has_its_own(
+    before: Grading, write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bank(name: str, entry: str) -> str:
+        item = {"query_id": "q0", "question_id": f"q0/{entry}", "question_text": entry}
+        line = {"query_id": "q0", "query_text": "q", "test_collection": "t", "items": [item]}
+        return str(write_jsonl(name, [line]))
+
+    file = str(before.file)
+    for more, pairs in (([], 2), (["--bank-after", bank("b.jsonl", "b")], 4)):
+        main(["diff", file, file, "--bank", bank("a.jsonl", "a"), *more])
+        assert f"of {pairs} pairs of passage and entry" in " ".join(capsys.readouterr().out.split())
+
+
+def test_prompts_are_known_by_all_their_names(
+    write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each side takes the names of its own prompt, not those of the other side's."""
+
+    grades = [
+        rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
+        rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
+    ]
+    lines = [["q", [passage("p", exam_grades=grades)]]]
+    path = str(write_jsonl("names.jsonl", lines))
+    chosen = ["--prompt-class", "Umbrela", "--prompt-class-after", "FagB", "--labels", "--format", "tsv"]
+
+    main(["diff", path, path, *chosen])
+    assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]
+
+
+def test_two_prompts_in_one_file(shared_data: Path) -> None:
+    """FLAN-T5-large rated questions and nuggets of the same passages: other entries, so labels compare."""
+    file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
+    questions = Grading(file, GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"))
+    nuggets = Grading(file, GradeFilter(prompt_class="NuggetSelfRatedPrompt"))
+    found = diff(questions, nuggets)
+
+    assert found.passages == 7263
+    assert not found.entries
+    assert 0 < len(found.labels) <= 7263
+
+
+def test_a_pipe_is_not_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(SelectionError, match=r"read several times: name a file, not '.*pipe'\."):
+        diff(Grading(tmp_path / "file"), Grading(pipe))

@@ -1,0 +1,233 @@
+"""Tables 6 and 7 of the AutoNuggetizer paper as leaderboards, and how two conditions agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.phases.analysis.correlation import correlation
+from exam_pp.phases.analysis.nugget_conditions import (
+    compare_conditions,
+    length_points,
+    two_conditions,
+)
+from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.system_names import matched_names
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.plots import draw
+from exam_pp.reports.analysis.correlation import correlation_report
+from exam_pp.reports.analysis.nugget_conditions import conditions_figure, length_figure, meta_report
+from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
+from tests.phases.nugget_material import answer, bank_line
+
+PUBLISHED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "metrics" / "cases" / "autonuggetizer_tables.json").read_text("utf-8")
+)
+COLUMNS = ["V_strict", "V", "W_strict", "W", "A_strict", "A", "L"]
+CUT_6 = "TREMA-UNH.Ranked_Iterative_Fact_Extraction…"
+CUT_7 = "TREMA-UNH.Ranked_Iterative_Fact_Extraction_and…"
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    """Table 7 (automatic) and Table 6 (manual) as TSV files."""
+    for number in (6, 7):
+        rows = ["\t".join(map(str, row)) for row in PUBLISHED[f"table_{number}"]]
+        lines = ["Run ID\tTask\tV_strict\tL", *rows]
+        (tmp_path / f"table{number}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "table7.tsv", tmp_path / "table6.tsv"
+
+
+def test_tau_of_tables_6_and_7(tables: tuple[Path, Path]) -> None:
+    """Section 4 and figure 6: Kendall's τ of .783 over 45 runs, one of which the tables cut differently."""
+    found = compare_conditions(*two_conditions(read_conditions(tables))).metrics["V_strict"]
+
+    assert found.runs == 45
+    assert found.by_run == pytest.approx(PUBLISHED["tau"], abs=5e-4)
+    assert found.by_run is not None
+    assert f"{found.by_run:.3f}" == "0.783"
+
+
+def test_the_same_tau_by_analyze_correlation(tables: tuple[Path, Path]) -> None:
+    report = correlation_report(correlation(*tables))
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+
+    assert table.rows[0][:2] == ["V_strict", 45]
+    assert table.rows[0][3] == pytest.approx(0.783, abs=5e-4)
+    assert any(CUT_6 in block.text for block in report.blocks if isinstance(block, Paragraph))
+
+
+def test_the_numbers_are_those_of_the_paper(shared_data: Path) -> None:
+    paper = shared_data.parent / "papers" / "autonuggetizer-trec-rag-2024.txt"
+    tables: dict[str, list[list[Any]]] = {}
+    rows: list[list[Any]] = []
+    for line in paper.read_text("utf-8").splitlines():
+        if match := re.fullmatch(r"(\S+) (A?G|RAG)((?: \d+\.\d+){7})", line):
+            numbers = [float(number) for number in match[3].split()]
+            rows.append([match[1], match[2], numbers[0], numbers[6]])
+        elif match := re.match(r"Table (\d): Scores", line):
+            tables[match[1]], rows = rows, []
+
+    assert tables["6"] == PUBLISHED["table_6"]
+    assert tables["7"] == PUBLISHED["table_7"]
+
+
+def test_all_metrics_of_the_paper_agree_at_least_as_well(shared_data: Path, tmp_path: Path) -> None:
+    """The other columns of Tables 6 and 7; their Min, Median and Max rows are no runs."""
+    paper = (shared_data.parent / "papers" / "autonuggetizer-trec-rag-2024.txt").read_text("utf-8")
+    ends = {6: ("Table 5:", "Table 6: Scores"), 7: ("Table 6: Scores", "Table 7: Scores")}
+    for number, (start, end) in ends.items():
+        part = paper[paper.index(start) : paper.index(end)]
+        rows = re.findall(r"^(\S+) (A?G|RAG)((?: \d+\.\d+){7})$", part, flags=re.MULTILINE)
+        lines = ["\t".join([run, *values.split()]) for run, _, values in rows]
+        board = tmp_path / f"table{number}.tsv"
+        board.write_text("\n".join(["\t".join(["Run ID", *COLUMNS]), *lines]) + "\n", encoding="utf-8")
+    found = compare_conditions(
+        *two_conditions(read_conditions([tmp_path / "table7.tsv", tmp_path / "table6.tsv"]))
+    ).metrics
+
+    assert list(found) == COLUMNS[:-1]
+    assert all(row.runs == 45 and row.by_run is not None and row.by_run > 0.779 for row in found.values())
+
+
+def test_tables_as_a_leaderboard_of_two_conditions(tables: tuple[Path, Path], tmp_path: Path) -> None:
+    types = tmp_path / "types.tsv"
+    types.write_text("\n".join(f"{row[0]}\t{row[1]}" for row in PUBLISHED["table_6"]), encoding="utf-8")
+    (automatic, manual) = two_conditions(read_conditions(tables, names=["AutoAssign", "ManualAssign"]))
+    report = nugget_report(nugget_leaderboard([automatic, manual], run_types=types))
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+
+    assert table.columns == ["Run ID", "Task", "AutoAssign V_strict", "ManualAssign V_strict", "L"]
+    assert table.rows[0] == ["h2oloo.listgalore_gpt4o_ragnarokv4_top20", "RAG", 0.4772, 0.6411, "287.71"]
+    assert {row[1] for row in table.rows} == {"AG", "RAG"}, "the cut name has its type too"
+    assert len(table.rows) == 45
+
+
+@pytest.fixture
+def both_graders(write_jsonl: Callable[[str, list[Any]], Path]) -> tuple[Path, Path]:
+    bank = write_jsonl("bank.jsonl", [bank_line("q1", "vv"), bank_line("q2", "vv")])
+    lines = [
+        [
+            query_id,
+            [
+                answer(system, query_id, auto, "word " * length, human_ann=manual)
+                for system, auto, manual, length in cells
+            ],
+        ]
+        for query_id, cells in {
+            "q1": [("a", "SS", "SS", 5), ("b", "SN", "SN", 3), ("c", "NN", "NN", 4)],
+            "q2": [("a", "SS", "NN", 5), ("b", "SN", "SN", 3), ("c", "NN", "SN", 4)],
+        }.items()
+    ]
+    return write_jsonl("graded.jsonl", lines), bank
+
+
+def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
+    graded, bank = both_graders
+    first, second = two_conditions(read_conditions([graded], [bank]))
+    found = compare_conditions(first, second).metrics["V_strict"]
+
+    assert (first.name, second.name) == ("judge", "human:ann")
+    assert (found.runs, found.pairs, found.topics) == (3, 6, 2)
+    assert found.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), "τ-b with a tie on topic q2"
+    text = [
+        block.text
+        for block in meta_report(compare_conditions(first, second)).blocks
+        if isinstance(block, Paragraph)
+    ]
+    assert text[0] == "judge against human:ann; τ is Kendall's τ-b."
+
+
+def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
+    """Figures 6 and 7, drawn by the command: the same bytes for the same data."""
+    graded, bank = both_graders
+    types = tmp_path / "types.tsv"
+    types.write_text("a\tRAG\nb\tAG\nc\tRAG\n")
+    scatter, length = tmp_path / "6.svg", tmp_path / "7.svg"
+    main(
+        ["analyze", "nuggets", str(graded), "--bank", str(bank), "--run-types", str(types),
+         "--plot", str(scatter), "--plot-length", str(length), "-o", str(tmp_path / "out.txt")]
+    )  # fmt: skip
+    svg = scatter.read_text()
+    assert "τ run:" in svg
+    assert "AG topic/run" in svg
+    assert "V_strict, human:ann" in svg
+    assert "Pareto front" in length.read_text()
+    first, second = two_conditions(read_conditions([graded], [bank]))
+    kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
+    again = draw(conditions_figure(compare_conditions(first, second), kinds)[0], "svg", size=(6.5, 4.5))
+    assert again == scatter.read_bytes()
+    assert draw(length_figure(second, kinds)[0], "svg", size=(6.5, 4.5)) == length.read_bytes()
+
+
+def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
+    """AutoNuggetizer's metrics files name no run: a file a run, a folder a condition."""
+    graded, bank = both_graders
+    for name, model in (("auto", "judge"), ("manual", "human:ann")):
+        (tmp_path / name).mkdir()
+        for system in "abc":
+            main(
+                ["evaluate", "nuggets", str(graded), "--bank", str(bank),
+                 "--model", model, "--system", system,
+                 "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
+            )  # fmt: skip
+    folders = [tmp_path / "auto", tmp_path / "manual"]
+    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank]))).metrics
+    found = read_conditions(folders)
+
+    assert [condition.name for condition in found] == ["auto", "manual"]
+    assert compare_conditions(*two_conditions(found)).metrics == direct
+    with pytest.raises(SystemExit):
+        main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
+    (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
+    with pytest.raises(DataError, match=r"has scores of 'a', as a\.json has"):
+        read_conditions(folders)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds no files of scores"):
+        read_conditions([tmp_path / "empty"])
+
+
+def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) -> None:
+    graded, bank = both_graders
+    alone = read_conditions([graded], [bank], runs=["c"])
+    report = meta_report(compare_conditions(*two_conditions(alone)))
+    (table,) = [block for block in report.blocks if isinstance(block, Table)]
+
+    assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
+    notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
+    assert "One run in common: only its topics can be compared, by τ of pairs." in notes
+
+
+def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(SelectionError, match="there are 1"):
+        two_conditions(read_conditions(tables[:1]))
+    other = tmp_path / "other.tsv"
+    other.write_text("Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
+    with pytest.raises(SelectionError, match="fewer than two runs in common"):
+        two_conditions(read_conditions([tables[0], other]))
+    with pytest.raises(SelectionError, match="no lengths"):
+        length_points(read_conditions([other])[0], "V_strict")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "matched"),
+    [
+        ([CUT_7], [CUT_6], {CUT_6: CUT_7}),
+        (["team.run_one"], ["team.ru…"], {"team.ru…": "team.run_one"}),
+        (["team.run_o..."], ["team.run_one"], {"team.run_one": "team.run_o..."}),
+        (["t.Ranked_Fact_x_RIFER_y"], ["t.Ra…RIFER…"], {"t.Ra…RIFER…": "t.Ranked_Fact_x_RIFER_y"}),
+        (["team.run_one", "team.run_two"], ["team.ru…"], {}),
+        (["team.ru…"], ["team.run_one", "team.run_two"], {}),
+        (["a", "a.b"], ["a", "a…"], {"a…": "a.b"}),
+        (["one"], ["two"], {}),
+    ],
+)  # fmt: skip
+def test_names_that_were_cut(ours: list[str], theirs: list[str], matched: dict[str, str]) -> None:
+    assert matched_names(ours, theirs) == matched

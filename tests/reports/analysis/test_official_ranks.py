@@ -1,0 +1,130 @@
+"""Leaderboards beside official ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, query_correlation
+from exam_pp.phases.analysis.official_ranks import ranked, with_ranks
+from exam_pp.phases.evaluation.leaderboards import leaderboard
+from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.legacy_tsv import (
+    published_correlations,
+    published_leaderboard,
+    published_query_correlations,
+)
+from exam_pp.reports.analysis.official_ranks import rank_column, rank_notes
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+from exam_pp.results import OVERALL_SYSTEM, Score
+
+RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})
+VALUES = {"a": 0.9, "b": 0.5, "c": 0.4, "new": 0.7, OVERALL_SYSTEM: 1.0}
+
+
+def board(*metrics: str) -> Evaluation:
+    return Evaluation(
+        [
+            Score(s, q, m, v + d)
+            for m in metrics
+            for s, v in VALUES.items()
+            for q, d in (("1", 0.1), ("2", -0.1))
+        ]
+    )
+
+
+def test_nine_columns_and_the_correlations() -> None:
+    """The layout of the published board of cover with correlations."""
+    evaluation = board("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
+    text = published_leaderboard(with_ranks(evaluation, RANKS))
+    lines = [line.split("\t") for line in text.splitlines()]
+
+    assert lines[0] == [
+        "method", "exam", "+/-", "exam-std", "n-exam", "+/-", "n-exam-std",
+        "orig_TREC_leaderboard_rank", "orig_EXAM_leaderboard_rank",
+    ]  # fmt: skip
+    assert lines[2] == ["a", "0.900", "+/-", "0.100", "0.900", "+/-", "0.100", "1", "1"]
+    assert [line[0] for line in lines[1:]] == ["_overall_", "a", "b", "c", "new", "spearman", "kendall"]
+    assert lines[-1] == ["kendall", "1.000", "", "", "1.000", "", "", "", ""]
+
+
+def test_the_rank_of_the_board_is_by_its_first_measure() -> None:
+    names = ("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
+    values = {"a": (0.5, 0.9), "b": (0.7, 0.8)}
+    scores = [
+        Score(s, "1", name, v) for s, both in values.items() for name, v in zip(names, both, strict=True)
+    ]
+    lines = published_leaderboard(with_ranks(Evaluation(scores), RANKS)).splitlines()
+
+    assert [line.split("\t")[-1] for line in lines[1:3]] == ["2", "1"]
+
+
+def test_approximate_ranks_are_in_the_published_board_too() -> None:
+    lines = published_leaderboard(with_ranks(board("RR"), RANKS)).splitlines()
+
+    assert "new\t0.700\t+/-\t0.100\t≈1" in lines
+
+
+def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> None:
+    """Its scores are no ranks: the best would come last."""
+    official = tmp_path / "judgments.tsv"
+    official.write_text("system\tnDCG@10\tnDCG@10 stderr\na\t0.8\t0.1\nb\t0.5\t0.1\nelsewhere\t0.4\t0.1\n")
+    found = ranked(board("RR"), official)
+
+    assert found.official.ranks == {"a": 1, "b": 2, "elsewhere": 3}
+    assert [note.replace(str(official), "official") for note in rank_notes(found)] == [
+        "official holds scores: its systems are ranked by nDCG@10.",
+        "Only in the leaderboard: c, new.",
+        "Only in official: elsewhere.",
+    ]
+
+
+def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
+    """Their columns, for all queries and for single ones; measures are named without their threshold."""
+    ours = tmp_path / "question-4.tsv"
+    ours.write_text(render(per_query_report(board("RR(rel=4)", "nDCG@10"), ""), "tsv"))
+    official = tmp_path / "official.json"
+    official.write_text('{"a": 1, "b": 3, "c": 2}')
+
+    assert published_correlations(correlation(ours, official)).splitlines() == [
+        "# rank correlation with official.json",
+        "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall",
+        "question-4\t4\tRR\t0.500\t0.333",
+        "question-4\t\tnDCG@10\t0.500\t0.333",
+    ]
+    lines = published_query_correlations(query_correlation(ours, ours)).splitlines()
+    assert lines[:2] == [
+        "qrels\tquery\tmin_rating\ttrec_eval_metric\tspearman\tkendall", "question-4\t1\t4\tRR\t1.000\t1.000",
+    ]  # fmt: skip
+
+
+def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
+    official = tmp_path / "official.json"
+    official.write_text('{"x": 1, "y": 2}')
+    with pytest.raises(SelectionError, match="ranks none of the systems"):
+        ranked(board("RR"), official)
+
+
+def test_measures_on_runs() -> None:
+    lines = published_leaderboard(with_ranks(board("RR"), RANKS)).splitlines()
+
+    assert lines[0] == "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank"
+    assert lines[4] == "c\t0.400\t+/-\t0.100\t3.5"
+
+
+def test_systems_without_official_rank_are_placed_approximately() -> None:
+    evaluation = board("RR")
+    extra = rank_column(with_ranks(evaluation, RANKS))
+    report = leaderboard_report(leaderboard(evaluation), "t", extra=extra)
+    table, note = report.blocks[:2]
+    assert isinstance(table, Table)
+    assert isinstance(note, Paragraph)
+
+    assert [(row[0], row[-1]) for row in table.rows] == [
+        ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
+    ]  # fmt: skip
+    assert note.text == "With the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."

@@ -1,0 +1,129 @@
+"""Leaderboards side by side: scaled, in the official order, with standard errors where they are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.analysis.side_by_side import compare_boards
+from exam_pp.rendering.document import Table
+from exam_pp.rendering.plots import png
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
+
+
+@pytest.fixture
+def boards(tmp_path: Path) -> list[Path]:
+    """Means of one measure; and scores of single queries of the same one."""
+    means = tmp_path / "means.tsv"
+    means.write_text(
+        "system\tRR\tRR stderr\none\t0.9\t0.1\ntwo\t0.5\t0.1\nthree\t0.1\t0.1\n_overall_\t1\t0\n"
+    )
+    rows = ["system\tquery\tmeasure\tvalue"]
+    for system, values in {"one": (0.2, 0.4), "two": (1.0, 0.8)}.items():
+        rows += [f"{system}\tq{n}\tRR\t{value}" for n, value in enumerate(values)]
+        rows.append(f"{system}\tall\tRR\t{sum(values) / 2}")
+    single = tmp_path / "single.tsv"
+    single.write_text("\n".join(rows) + "\n")
+    return [means, single]
+
+
+def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_path: Path) -> None:
+    official = tmp_path / "official.json"
+    official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
+    found = compare_boards(boards, official)
+    table = compared_report(found).blocks[0]
+    assert isinstance(table, Table)
+
+    assert table.columns == ["system", "official rank", "means: RR", "single: RR"]
+    assert "Only in the official ranks: elsewhere." in render(compared_report(found), "text")
+    assert "two                 1      0.500       1.000" in render(compared_report(found), "text")
+    assert [list(row) for row in table.rows] == [
+        ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
+    ]  # fmt: skip
+    assert found.errors == {
+        "means: RR": {},
+        "single: RR": {"one": pytest.approx(0.1), "two": pytest.approx(0.1)},
+    }
+
+
+def test_without_ranks_the_first_board_gives_the_order(boards: list[Path], tmp_path: Path) -> None:
+    """Systems that it lacks come last; a single measure needs no name of its file."""
+    other = tmp_path / "other.tsv"
+    other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
+    found = compare_boards([boards[0], other])
+
+    assert found.order == ["one", "two", "three", "zero"]
+    assert list(found.boards) == ["RR", "AP"]
+
+
+def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None:
+    found = compare_boards(boards[:1], boards[1])
+
+    assert list(found.boards) == ["means: RR", "single: RR"]
+    assert found.ranks == {"two": 1.0, "one": 2.0}
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    files = [tmp_path / folder / "board.tsv" for folder in ("one", "two")]
+    for file, scores in zip(files, ((0.1, 0.2), (0.4, 0.3)), strict=True):
+        file.parent.mkdir()
+        file.write_text(f"system\tRR\na\t{scores[0]}\nb\t{scores[1]}\n")
+
+    assert compare_boards([*files, files[0]]).boards == {
+        f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
+    }  # fmt: skip
+
+
+def test_errors_are_drawn_on_the_scale_of_their_board() -> None:
+    """Scores from 0.2 to 0.6 are stretched by 2.5, and so are their errors."""
+    seen: list[Any] = []
+
+    class Axes:
+        def errorbar(self, _places: Any, scores: Any, *, yerr: Any, **_style: Any) -> None:
+            seen.extend([scores, yerr])
+
+        def __getattr__(self, _name: str) -> Any:
+            return lambda *_values, **_style: None
+
+    boards = {"RR": {"a": 0.6, "b": 0.2, "c": 0.4}}
+    figure, _ = compared_figure(boards, ["a", "b", "c"], {"RR": {"a": 0.1, "b": 0.2}})
+    figure(Axes())  # type: ignore[arg-type]
+
+    assert seen == [pytest.approx([1.0, 0.0, 0.5]), pytest.approx([0.25, 0.5, 0.0])]
+
+
+def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_text("system\tRR\nx\t0.9\n")
+    with pytest.raises(SelectionError, match="named alike"):
+        compare_boards([boards[0], other])
+    ranks = tmp_path / "ranks.json"
+    ranks.write_text('{"x": 1, "y": 2}')
+    two_measures = tmp_path / "two.tsv"
+    two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
+    with pytest.raises(SelectionError, match="named alike"):
+        compare_boards([two_measures], ranks)
+
+
+def test_figure(boards: list[Path]) -> None:
+    pytest.importorskip("matplotlib")
+    found = compare_boards(boards)
+
+    assert png(compared_figure(found.boards, found.order, found.errors)).startswith(b"\x89PNG")
+
+
+def test_published_board_of_dl20(shared_data: Path) -> None:
+    """Both ends of every column, and 59 systems by their official rank."""
+    folder = shared_data / "dl20"
+    found = compare_boards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
+    table = compared_report(found).blocks[0]
+    assert isinstance(table, Table)
+
+    assert len(table.rows) == 59
+    assert [row[1] for row in table.rows] == sorted(found.ranks.values())
+    columns = list(zip(*table.rows, strict=True))[2:]
+    assert {(min(column), max(column)) for column in columns} == {(0.0, 1.0)}

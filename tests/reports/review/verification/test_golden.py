@@ -1,0 +1,37 @@
+"""Every report of a small file, character by character; `scripts/golden_reports.py` writes the files."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[4]
+GOLDEN = ROOT / "tests" / "golden" / "reports"
+SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "golden_reports.py"), run_name="golden")
+COMMAND: Callable[[str, str], list[str]] = SCRIPT["command"]
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("html", "html")])
+@pytest.mark.parametrize("report", SCRIPT["REPORTS"])
+def test_golden_report(report: str, form: str, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(COMMAND(report, form))
+    assert capsys.readouterr().out == (GOLDEN / f"{report}.{suffix}").read_text(encoding="utf-8")
+
+
+def test_hostile_passage_is_text() -> None:
+    for page in GOLDEN.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "<script" not in text, page.name
+        assert "default-src 'none'" in text
+    assert "&lt;script&gt;alert" in (GOLDEN / "uncovered.html").read_text(encoding="utf-8")
+
+
+def test_extracted_answers_are_marked() -> None:
+    page = (GOLDEN / "disagreements.html").read_text(encoding="utf-8")
+    assert "<mark>took funk and soul records</mark>" in page

@@ -1,0 +1,209 @@
+"""*Verify grading*: what people see of a passage and an entry."""
+
+from __future__ import annotations
+
+import pytest
+
+from exam_pp.data_model import Passage
+from exam_pp.phases.review.verification.checked import GradedPair
+from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
+from exam_pp.rendering.document import Block, Heading, Paragraph, Table
+from exam_pp.test_bank import Entry
+from tests.reports.review.verification.material import (
+    BANK,
+    EXTRACTION,
+    PIONEERS,
+    grades,
+    pages,
+    passage,
+    query,
+    rated,
+    summary,
+    table,
+)  # fmt: skip
+
+
+def listed(
+    *passages: Passage, bank: dict[str, Entry] | None = BANK, answers_class: str | None = None
+) -> dict[str, GradedEntry]:
+    found = graded_entries(query(*passages, bank=bank, answers_class=answers_class))
+    return {entry.entry_id: entry for entry in found}
+
+
+def test_passages_by_rating_with_extracted_answers() -> None:
+    """The example of the workbench paper, section 6."""
+    passages = [
+        passage("p1", grades(EXTRACTION, {"q/a": "rhythm and blues"}), rated({"q/a": 0}), relevance=(0,)),
+        passage(
+            "p2",
+            rated({"q/a": 5}),
+            grades(EXTRACTION, {"q/a": "Elvis Presley—the King of Rock and Roll"}),
+            relevance=(3,),
+        ),
+        passage("p3", rated({"q/a": 0}), grades(EXTRACTION, {"q/a": "the 1930s"}), relevance=(2, 1, 2)),
+    ]
+    entry = listed(*passages)["q/a"]
+    assert entry.text == PIONEERS
+    assert [(pair.rating, pair.answer, pair.judgment) for pair in entry.pairs] == [
+        (5, "Elvis Presley—the King of Rock and Roll", 3),
+        (0, "rhythm and blues", 0),
+        (0, "the 1930s", "1, 2"),
+    ]
+
+
+def test_answers_are_those_of_the_same_model_and_the_wanted_prompt() -> None:
+    subject = passage(
+        "p",
+        rated({"q/a": 5}),
+        grades(EXTRACTION, {"q/a": "another model's"}, model="other"),
+        grades(EXTRACTION, {"q/a": "the first"}),
+        grades("Custom", {"q/a": "the second"}),
+        grades(EXTRACTION, {"q/a": "the first, asked again"}),
+    )
+    assert listed(subject)["q/a"].pairs[0].answer == "the first, asked again"
+    assert listed(subject, answers_class="Custom")["q/a"].pairs[0].answer == "the second"
+
+
+def test_replies_that_are_not_the_number() -> None:
+    subject = passage(
+        "p",
+        rated(
+            {"q/a": 1, "q/b": 4},
+            {"q/a": "6 months", "q/b": " 4 "},
+            sources={"q/a": "default-1", "q/b": "number"},
+        ),
+    )
+    entries = listed(subject)
+    pair = entries["q/a"].pairs[0]
+    assert (pair.reply, pair.source, pair.by_default) == ("6 months", "default-1", True)
+    assert (entries["q/b"].pairs[0].reply, entries["q/b"].pairs[0].by_default) == (None, False)
+
+
+def test_answers_that_are_right_or_wrong_are_no_odd_replies() -> None:
+    subject = passage("p", grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1950s"}))
+    report = Grading()
+    report.add(query(subject, prompt_class=EXTRACTION))
+    assert summary(report).startswith("1 query, 2 entries, 2 pairs: 0 with a reply that is not just the")
+    assert [row[8] for row in table(report).rows] == [None, None]
+
+
+def test_ungraded_pairs_come_last_with_their_reason() -> None:
+    failed = rated(
+        {}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "", "prompt": "..."}}
+    )
+    entry = listed(passage("p1", failed), passage("p2"), passage("p3", rated({"q/a": 0})))["q/a"]
+    assert [(pair.passage_id, pair.rating, pair.reason) for pair in entry.pairs] == [
+        ("p3", 0, None),
+        ("p1", None, "timed out"),
+        ("p2", None, "not asked"),
+    ]
+
+
+def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
+    failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out"}})
+    assert listed(passage("p", rated({"q/a": 3}), failed))["q/a"].pairs[0].rating == 3
+    assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))["q/a"].pairs[0].rating == 1
+
+
+def test_without_a_bank_ids_stand_for_texts() -> None:
+    entries = listed(passage("p", rated({"q/x": 2})), bank=None)
+    assert [(entry.entry_id, entry.text) for entry in entries.values()] == [("q/x", "q/x")]
+
+
+def test_direct_grades_are_one_entry() -> None:
+    subject = Passage.model_validate(
+        {
+            "paragraph_id": "p",
+            "text": "x",
+            "grades": [
+                {"correctAnswered": True, "answer": "2, because", "llm": "m", "self_ratings": 2,
+                 "prompt_info": {"prompt_class": "Thomas"}}
+            ],
+        }
+    )  # fmt: skip
+    (entry,) = graded_entries(query(subject, prompt_class="Thomas"))
+    assert entry.entry_id == "direct"
+    assert (entry.pairs[0].rating, entry.pairs[0].reply) == (2, "2, because")
+
+
+def test_only_the_best() -> None:
+    pairs = [GradedPair(f"p{r}", "x", None, r, None, reason=None) for r in (5, 3, 1)]
+    entry = GradedEntry("q", "e", "E", [*pairs, GradedPair("p", "x", None)])
+    assert [pair.rating for pair in entry.only(None, 2).pairs] == [5, 3]
+    assert entry.only(None, 2).omitted == 2
+    assert [pair.rating for pair in entry.only(1, None).pairs] == [5, 3, 1]
+    assert entry.only(1, 1).omitted == 3
+
+
+def reported(*passages: Passage, min_grade: int | None = None, limit: int | None = None) -> Grading:
+    report = Grading(min_grade, limit)
+    report.add(query(*passages, bank={"q/a": BANK["q/a"]}))
+    return report
+
+
+MIXED = (
+    passage("p1", rated({"q/a": 5}), grades(EXTRACTION, {"q/a": "Elvis"}), relevance=[3]),
+    passage("p2", rated({"q/a": 1}, {"q/a": "6 months"}, sources={"q/a": "default-1"})),
+    passage("p3", rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "hm"}})),
+    passage("p4"),
+)
+
+
+def test_pages_for_people() -> None:
+    heading, entry, pairs = pages(reported(*MIXED))
+    assert [heading, entry] == [Heading("q: rock"), Heading(PIONEERS, level=2)]
+    assert isinstance(pairs, Table)
+    assert pairs.columns == ["rating", "answer", "judgment", "passage", "note", "text"]
+    assert [list(row) for row in pairs.rows] == [
+        [5, "Elvis", 3, "p1", "", "Text of p1."],
+        [1, None, None, "p2", 'default-1 reply "6 months"', "Text of p2."],
+        [None, None, None, "p3", 'ungraded: timed out reply "hm"', "Text of p3."],
+        [None, None, None, "p4", "not asked", "Text of p4."],
+    ]
+
+
+def test_columns_without_anything_are_left_out() -> None:
+    pairs = pages(reported(passage("p1", rated({"q/a": 5}))))[2]
+    assert isinstance(pairs, Table)
+    assert pairs.columns == ["rating", "passage", "text"]
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    report = reported(*MIXED, min_grade=1, limit=1)
+    assert pages(report)[3] == Paragraph("3 more passages are not shown.")
+    assert summary(report) == (
+        "1 query, 1 entry, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
+        "by the default rule), 1 ungraded, 1 not asked."
+    )
+    nothing: list[Block] = pages(reported(passage("p4"), min_grade=1))[2:]
+    assert nothing == [Paragraph("1 passage is not shown.")]
+
+
+def test_a_query_in_two_parts_is_one() -> None:
+    report = Grading(limit=2)
+    for part in (MIXED[1:], MIXED[:1]):
+        report.add(query(*part, bank={"q/a": BANK["q/a"]}))
+    assert [row[7] for row in table(report).rows] == ["p1", "p2"]
+    assert len([block for block in pages(report) if isinstance(block, Heading)]) == 2
+    assert pages(report)[-1] == Paragraph("2 more passages are not shown.")
+
+
+def test_one_table_for_scripts() -> None:
+    flat = table(reported(MIXED[0]))
+    assert [dict(zip(flat.columns, row, strict=True)) for row in flat.rows] == [
+        {
+            "query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "rating": 5, "source": None,
+            "answer": "Elvis", "judgment": 3, "passage_id": "p1", "reply": None, "reason": None,
+            "text": "Text of p1.",
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["word " * 100, "x" * 1000, "two\nlines\tand a tab", "", "日本語" * 200])
+def test_long_texts_are_shortened_to_one_line(text: str) -> None:
+    subject = passage("p", rated({"q/a": 1}), text=text)
+    shown = listed(subject)["q/a"].pairs[0].text
+    assert len(shown) <= 200
+    assert "\n" not in shown
+    assert bool(shown) == bool(text.strip())
+    assert shown.split()[:3] == text.split()[:3] or shown.endswith("…")

@@ -1,0 +1,516 @@
+"""What the verification reports list, and in which order."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import Passage
+from exam_pp.packed import Remade
+from exam_pp.phases.review.verification.base import Selection, Smallest
+from exam_pp.phases.review.verification.checked import CheckedQuery, Reading, checked_passages
+from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
+from exam_pp.phases.review.verification.grading import Grading
+from exam_pp.phases.review.verification.grid import Grid
+from exam_pp.phases.review.verification.sample import Sample
+from exam_pp.phases.review.verification.spurious import Spurious
+from exam_pp.phases.review.verification.uncovered import Uncovered
+from exam_pp.phases.review.verification.unparsed import Unparsed
+from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
+from exam_pp.rendering.render import rendered
+from exam_pp.reports.review.verification.grid import grid_report
+from tests.reports.review.verification.material import (
+    BANK,
+    EXTRACTION,
+    PIONEERS,
+    RATED,
+    REPORTS,
+    grades,
+    pages,
+    passage,
+    query,
+    rated,
+    summary,
+    table,
+)
+
+
+def shown(report: Selection, *queries: CheckedQuery) -> list[dict[str, Any]]:
+    for one in queries:
+        report.add(one)
+    listed = table(report)
+    return [dict(zip(listed.columns, row, strict=True)) for row in listed.rows]
+
+
+def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
+    return [row[name] for row in rows]
+
+
+def tables(report: Selection) -> list[Table]:
+    return [block for block in pages(report) if isinstance(block, Table)]
+
+
+def texts(blocks: list[Block], kind: type[Heading | Paragraph | Quote]) -> list[str]:
+    return [
+        block.label if isinstance(block, Quote) else block.text for block in blocks if isinstance(block, kind)
+    ]
+
+
+def both(a: int, b: int = 0) -> dict[str, Any]:
+    return rated({"q/a": a, "q/b": b})
+
+
+class TestUncovered:
+    """Workbench paper, section 4.4: relevant passages that do not address any of the questions."""
+
+    PASSAGES = (
+        passage("covered", both(4), relevance=[3]),
+        passage("near", both(3), relevance=[3]),
+        passage("far", both(0), relevance=[3]),
+        passage("less", both(0), relevance=[1]),
+        passage("other", both(0), relevance=[0]),
+        passage("unjudged", both(0)),
+        passage("failed", relevance=[3]),
+    )
+
+    def test_which_and_in_which_order(self) -> None:
+        report = Uncovered()
+        assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["far", "near", "less"]
+        assert summary(report) == (
+            "3 of 5 relevant passages (judged 1 or higher) have no grade of 4 or higher; 1 more are not "
+            "graded."
+        )
+
+    def test_thresholds(self) -> None:
+        assert column(shown(Uncovered(2), query(*self.PASSAGES)), "passage_id") == ["far", "near"]
+        assert column(shown(Uncovered(), query(*self.PASSAGES, min_grade=3)), "passage_id") == ["far", "less"]
+
+    def test_limit_is_for_each_query(self) -> None:
+        report = Uncovered(limit=1)
+        others = query(*self.PASSAGES[1:2], query_id="p", text="")
+        rows = shown(report, others, query(*self.PASSAGES))
+        assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "far"), ("p", "near")]
+        overview, *_ = tables(report)
+        assert overview.rows == [[3, 5, "q", "rock"], [1, 1, "p", None]]
+        assert "2 more passages are not shown." in texts(pages(report), Paragraph)
+
+    def test_the_entries_that_it_comes_near_to(self) -> None:
+        report = Uncovered()
+        report.add(query(self.PASSAGES[1], self.PASSAGES[2]))
+        label = texts(pages(report), Quote)
+        assert label == ["far: judged 3, best grade 0", "near: judged 3, best grade 3"]
+        _, near = tables(report)
+        assert near.rows == [[3, PIONEERS]]
+
+    def test_nothing_is_missing(self) -> None:
+        report = Uncovered()
+        assert shown(report, query(self.PASSAGES[0])) == []
+        assert pages(report) == []
+        assert summary(report).endswith("the bank misses none of them.")
+        nothing = Uncovered(4)
+        nothing.add(query(*self.PASSAGES))
+        assert summary(nothing) == "No passage is judged 4 or higher: there is nothing to cover."
+        ungraded = Uncovered()
+        ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
+        assert summary(ungraded) == (
+            "None of 1 relevant passages (judged 1 or higher) is graded: that says nothing of the bank."
+        )
+        ungraded.add(query(self.PASSAGES[0]))
+        assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more are not graded.")
+
+
+class TestSpurious:
+    """Workbench paper, section 4.4: entries that non-relevant passages frequently cover."""
+
+    PASSAGES = (
+        passage("n1", both(4, 5), relevance=[0]),
+        passage("n2", both(5, 4), relevance=[-2, 0]),
+        passage("n3", both(5, 0), relevance=[0]),
+        passage("r1", both(5, 0), relevance=[0, 1]),
+        passage("unjudged", both(5, 5)),
+        passage("failed", relevance=[0]),
+    )
+
+    def test_counts_and_order(self) -> None:
+        rows = shown(Spurious(often=1), query(*self.PASSAGES))
+        assert rows == [
+            {"query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "covered_by_non_relevant": 3,
+             "non_relevant": 3, "covered_by_relevant": 1, "relevant": 1, "examples": "n2 n3 n1"},
+            {"query_id": "q", "entry_id": "q/b", "entry": "When did it begin?", "covered_by_non_relevant": 2,
+             "non_relevant": 3, "covered_by_relevant": 0, "relevant": 1, "examples": "n1 n2"},
+        ]  # fmt: skip
+
+    def test_ties(self) -> None:
+        """Entries that fewer relevant passages cover come first; among examples, the less relevant ones."""
+        rows = shown(
+            Spurious(often=1),
+            query(
+                passage("n1", both(5, 5), relevance=[0]),
+                passage("n2", both(5, 5), relevance=[-2]),
+                passage("r", both(5, 0), relevance=[1]),
+            ),
+        )
+        assert column(rows, "entry_id") == ["q/b", "q/a"]
+        assert column(rows, "examples") == ["n2 n1", "n2 n1"]
+
+    def test_often_limit_and_examples(self) -> None:
+        report = Spurious(examples=1)
+        assert column(shown(report, query(*self.PASSAGES)), "examples") == ["n2"]
+        assert summary(report) == (
+            "1 of 2 entries of 1 query are covered (grade 4 or higher) by 3 or more non-relevant passages "
+            "(judged below 1)."
+        )
+        limited = Spurious(often=1, limit=1)
+        assert len(shown(limited, query(*self.PASSAGES))) == 1
+        assert "1 more entry is not shown." in texts(pages(limited), Paragraph)
+
+    def test_judgment_from_which_a_passage_is_relevant(self) -> None:
+        rows = shown(Spurious(2, often=1), query(*self.PASSAGES))
+        assert column(rows, "covered_by_non_relevant") == [4, 2]
+
+    def test_the_page_names_the_frequency_as_the_paper_does(self) -> None:
+        report = Spurious()
+        report.add(query(*self.PASSAGES))
+        assert texts(pages(report), Heading) == [f"(3) {PIONEERS}"]
+
+    def test_nothing_non_relevant(self) -> None:
+        report = Spurious()
+        assert shown(report, query(self.PASSAGES[3])) == []
+        assert summary(report) == "No graded passage is judged below 1: no entry can look spurious."
+
+    def test_parts_of_a_query_add_up(self) -> None:
+        whole, parts = Spurious(often=1), Spurious(often=1)
+        pieces = [query(one) for one in self.PASSAGES]
+        assert shown(whole, query(*self.PASSAGES)) == shown(parts, *pieces)
+
+
+class TestDisagreements:
+    PASSAGES = (
+        passage("low3", both(0), relevance=[3]),
+        passage("low1", both(0), relevance=[1]),
+        passage("low3-near", both(3), relevance=[3]),
+        passage("high-once", both(5), relevance=[0]),
+        passage("high-twice", both(5, 4), relevance=[0]),
+        passage("spam", both(4), relevance=[-2]),
+        passage("agreed", both(5), relevance=[3]),
+        passage("agreed-low", both(0), relevance=[0]),
+        passage("unjudged", both(5)),
+        passage("failed", relevance=[3]),
+    )
+
+    def test_both_directions_worst_first(self) -> None:
+        """Steps from the thresholds 1 and 4: 2 + 4, 0 + 4, 2 + 1; 3 + 0, 1 + 1 with two entries, 1 + 1."""
+        report = Disagreements()
+        rows = shown(report, query(*self.PASSAGES))
+        assert [(row["direction"], row["passage_id"]) for row in rows] == [
+            (LOW, "low3"), (LOW, "low1"), (LOW, "low3-near"),
+            (HIGH, "spam"), (HIGH, "high-twice"), (HIGH, "high-once"),
+        ]  # fmt: skip
+        assert summary(report) == (
+            "Of 8 passages with a judgment and a grade, 3 are judged 1 or higher and have no grade of 4 or "
+            "higher; 3 are judged lower and have one."
+        )
+
+    def test_limit_is_for_each_direction(self) -> None:
+        report = Disagreements(limit=1)
+        assert column(shown(report, query(*self.PASSAGES)), "passage_id") == ["low3", "spam"]
+        assert texts(pages(report), Paragraph) == ["2 more passages are not shown."] * 2
+
+    def test_queries_take_turns(self) -> None:
+        equal = [passage(name, both(0), relevance=[3]) for name in "abc"]
+        rows = shown(Disagreements(limit=3), query(*equal), query(*equal, query_id="z"))
+        assert [(row["query_id"], row["passage_id"]) for row in rows] == [("q", "a"), ("z", "a"), ("q", "b")]
+
+    def test_agreement(self) -> None:
+        report = Disagreements()
+        assert shown(report, query(*self.PASSAGES[6:8])) == []
+        assert summary(report).endswith("judgments and grades agree.")
+        empty = Disagreements()
+        empty.add(query(*self.PASSAGES[8:]))
+        assert summary(empty) == "No passage has both a judgment and a grade."
+
+
+class TestGrid:
+    PASSAGES = (
+        passage("zero", both(5), relevance=[0]),
+        passage("one", both(4), relevance=[2]),
+        passage("two", both(4, 4), relevance=[2]),
+        passage("best", both(5), relevance=[2]),
+        passage("unjudged", both(5, 5)),
+        passage("failed", relevance=[2]),
+    )
+
+    def test_by_judgment_and_grade(self) -> None:
+        report = Grid()
+        report.add(query(*self.PASSAGES))
+        _, grid = tables(report)
+        assert grid.columns == ("judgment", "best", "≥4", "passage", "1", "2", "text")
+        assert [row[3] for row in grid.rows] == ["best", "two", "one", "failed", "zero", "unjudged"]
+        assert grid.rows[1][:6] == [2, 4, 2, "two", 4, 4]
+        assert grid.rows[3][:6] == [2, None, 0, "failed", None, None]
+        assert {(1, 4), (1, 5)} == {place for place in grid.boxed if place[0] == 1}
+
+    def test_ties_by_the_sum_of_grades(self) -> None:
+        report = Grid()
+        report.add(query(passage("a", both(5, 1)), passage("b", both(5, 3))))
+        assert [row[3] for row in tables(report)[1].rows] == ["b", "a"]
+
+    def test_legend(self) -> None:
+        report = Grid()
+        report.add(query(*self.PASSAGES))
+        legend, _ = tables(report)
+        assert legend.rows == [[1, 5, PIONEERS, "q/a"], [2, 2, "When did it begin?", "q/b"]]
+
+    def test_answers_are_in_the_cells_or_below(self) -> None:
+        subject = query(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
+        plain = Grid()
+        plain.add(subject)
+        in_cells = grid_report(answers_in_cells=True).blocks(plain)
+        wide = [block for block in in_cells if isinstance(block, Table)]
+        assert wide[1].rows[0][4:6] == ["4 · Elvis", "0 · the 1930s"]
+        assert tables(plain)[1].rows[0][4:6] == [4, 0]
+        assert tables(plain)[2].rows == [["p", 1, 4, "Elvis"]]
+
+    def test_limit_and_number_of_answers(self) -> None:
+        report = Grid(2, limit=1)
+        rows = shown(report, query(*self.PASSAGES))
+        assert set(column(rows, "passage_id")) == {"two"}
+        assert "1 more passage is not shown." in texts(pages(report), Paragraph)
+        assert summary(report) == "1 query, 6 passages. 2 of them cover 2 or more entries."
+
+    def test_all_pairs_for_scripts(self) -> None:
+        rows = shown(Grid(), query(*self.PASSAGES))
+        assert len(rows) == 12
+        assert [(row["entry_id"], row["rating"]) for row in rows[:2]] == [("q/a", 5), ("q/b", 0)]
+        assert column([row for row in rows if row["passage_id"] == "failed"], "reason") == ["not asked"] * 2
+
+
+class TestUnparsed:
+    PASSAGES = (
+        passage("fine", both(4), text="Fine."),
+        passage(
+            "odd",
+            rated({"q/a": 1, "q/b": 0}, {"q/a": "6 months", "q/b": "3: good"}, sources={"q/a": "default-1"}),
+        ),
+        passage(
+            "cut",
+            rated(
+                {"q/a": 5},
+                llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}},
+                tokens_cut={"q/a": 7, "q/b": 9},
+            ),
+        ),
+        passage("half", rated({"q/a": 2})),
+    )
+
+    def rows(self, limit: int | None = None) -> tuple[Unparsed, list[dict[str, Any]]]:
+        report = Unparsed(limit)
+        return report, shown(report, query(*self.PASSAGES))
+
+    def test_kinds(self) -> None:
+        report, rows = self.rows()
+        assert [(row["kind"], row["passage_id"], row["entry_id"]) for row in rows] == [
+            ("not a number", "odd", "q/a"), ("not a number", "odd", "q/b"),
+            ("ungraded", "cut", "q/b"), ("shortened", "cut", None),
+        ]  # fmt: skip
+        assert column(rows, "source") == ["default-1", "not recorded", None, None]
+        assert column(rows, "reply") == ["6 months", "3: good", None, None]
+        assert column(rows, "reason") == [None, None, "timed out", None]
+        assert rows[3]["tokens_cut"] == 9
+        assert summary(report) == (
+            "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
+            "prompts of 1 passage were shortened."
+        )
+
+    def test_a_default_rating_without_its_reply(self) -> None:
+        said_nothing = rated({"q/a": 1, "q/b": 5}, sources={"q/a": "default-1"}) | {"answers": []}
+        rows = shown(Unparsed(), query(passage("p", said_nothing)))
+        assert [(row["kind"], row["entry_id"], row["reply"]) for row in rows] == [
+            ("not a number", "q/a", None)
+        ]
+
+    def test_the_most_shortened_first(self) -> None:
+        subjects = [passage(f"p{n}", rated({"q/a": 5}, tokens_cut={"q/a": n})) for n in (2, 9, 4)]
+        rows = shown(Unparsed(2), query(*subjects))
+        assert [(row["passage_id"], row["tokens_cut"]) for row in rows if row["kind"] == "shortened"] == [
+            ("p9", 9), ("p4", 4),
+        ]  # fmt: skip
+
+    def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
+        asked: list[str | None] = []
+
+        def read(prompt_class: str | None, reply: str) -> Reading:
+            asked.append(prompt_class)
+            return Reading(3, "number") if reply == "3: good" else Reading(1, "default-1")
+
+        known = query(self.PASSAGES[1])
+        report = Unparsed()
+        report.add(with_reader(known, self.PASSAGES[1], read))
+        assert [row[7] for row in table(report).rows] == [None, "3 (number)"]
+        assert asked == [RATED, RATED]
+
+    def test_a_number_in_words_is_a_number(self) -> None:
+        subject = passage("p", rated({"q/a": 3, "q/b": 0}, {"q/a": "3: good"}))
+        report = Unparsed()
+        report.add(with_reader(query(subject), subject, lambda *_: Reading(3, "number")))
+        assert summary(report).startswith("Nothing to show: all 2 pairs are graded")
+        assert pages(report) == []
+
+    def test_pages(self) -> None:
+        report, _ = self.rows()
+        assert texts(pages(report), Heading) == [
+            "Replies that were not numbers (2)", "Ungraded pairs (1)",
+            "Pairs that the model was not asked about (1)",
+            "Passages of which the model did not see the end (1)",
+        ]  # fmt: skip
+        assert ["6 months" in str(table.rows) for table in tables(report)[:2]] == [True, True]
+
+    def test_limit(self) -> None:
+        report, rows = self.rows(limit=1)
+        assert len(rows) == 3
+        assert texts(pages(report), Paragraph).count("1 more pair is not shown.") == 1
+
+    def test_most_frequent_replies_first(self) -> None:
+        subjects = [
+            passage(f"p{n}", rated({"q/a": 0}, {"q/a": reply})) for n, reply in enumerate(["x", "y", "y"])
+        ]
+        report = Unparsed()
+        report.add(query(*subjects, bank={"q/a": BANK["q/a"]}))
+        assert [list(row) for row in tables(report)[0].rows] == [
+            [2, 0, "not recorded", "y"], [1, 0, "not recorded", "x"],
+        ]  # fmt: skip
+
+
+def with_reader(subject: CheckedQuery, source: Passage, read: Any) -> CheckedQuery:
+    from dataclasses import replace
+
+    from exam_pp.grade_filter import GradeFilter, GradeSelector
+
+    selector = GradeSelector(GradeFilter(prompt_class=RATED))
+    return replace(subject, passages=checked_passages([source], selector, read_again=read))
+
+
+class TestSample:
+    @staticmethod
+    def lines(sizes: dict[tuple[str, int], int]) -> list[CheckedQuery]:
+        """Query and rating to the number of passages that have the rating."""
+        lines: dict[str, list[Passage]] = {}
+        for (query_id, rating), size in sizes.items():
+            for n in range(size):
+                lines.setdefault(query_id, []).append(
+                    passage(f"{query_id}{rating}-{n}", rated({"q/a": rating}))
+                )
+        only = {"q/a": BANK["q/a"]}
+        return [query(*found, query_id=query_id, bank=only) for query_id, found in lines.items()]
+
+    def test_ratings_take_turns_then_queries(self) -> None:
+        many = self.lines({("x", 0): 50, ("y", 0): 5, ("x", 4): 2, ("y", 4): 1, ("y", 5): 1})
+        rows = shown(Sample(8), *many)
+        assert column(rows, "rating") == [5, 4, 0, 4, 0, 4, 0, 0]
+        assert sorted(column(rows[1:4:2], "query_id")) == ["x", "y"]
+        assert {(row["query_id"], row["rating"], row["stratum_pairs"]) for row in rows} == {
+            ("y", 5, 1), ("x", 4, 2), ("y", 4, 1), ("x", 0, 50), ("y", 0, 5),
+        }  # fmt: skip
+
+    @given(
+        st.dictionaries(
+            st.tuples(st.sampled_from("abc"), st.integers(0, 5)), st.integers(1, 6), min_size=1, max_size=8
+        ),
+        st.integers(1, 30),
+        st.integers(0, 5),
+        st.randoms(use_true_random=False),
+    )
+    def test_order_of_the_file_does_not_matter(
+        self, sizes: dict[tuple[str, int], int], size: int, seed: int, order: random.Random
+    ) -> None:
+        lines = self.lines(sizes)
+        first = shown(Sample(size, seed), *lines)
+        assert len(first) == min(size, sum(sizes.values()))
+        shuffled = []
+        for line in order.sample(lines, len(lines)):
+            mixed = order.sample(line.passages, len(line.passages))
+            half = len(mixed) // 2
+            shuffled += [_with(line, mixed[:half]), _with(line, mixed[half:])]
+        assert shown(Sample(size, seed), *shuffled) == first
+        assert shown(Sample(size + 1, seed), *lines)[:size] == first
+
+    def test_another_seed_draws_others(self) -> None:
+        lines = self.lines({("x", 0): 50})
+        samples = {tuple(column(shown(Sample(5, seed), *lines), "passage_id")) for seed in range(5)}
+        assert len(samples) == 5
+
+    def test_summary_and_strata(self) -> None:
+        report = Sample(3, seed=7)
+        shown(report, *self.lines({("x", 0): 5, ("y", 3): 2}))
+        assert summary(report) == (
+            "3 of 7 graded pairs (seed 7), as evenly over ratings as the file allows, then over queries."
+        )
+        assert tables(report)[0].rows == [[3, 2, 1, 2], [0, 5, 1, 1]]
+
+    def test_lowest_rating(self) -> None:
+        rows = shown(Sample(9, min_grade=3), *self.lines({("x", 0): 5, ("x", 3): 2}))
+        assert column(rows, "rating") == [3, 3]
+        report = Sample(9, min_grade=5)
+        assert shown(report, *self.lines({("x", 0): 5})) == []
+        assert pages(report) == []
+
+    def test_what_is_kept_does_not_grow_with_the_file(self) -> None:
+        """Strata keep what may still be drawn: with more of them, less of each."""
+        report = Sample(4)
+        for number in range(30):
+            for line in self.lines({(f"q{number}", 0): 40, (f"q{number}", 5): 40}):
+                report.add(line)
+        kept = [len(stratum.items()) for stratum in report.strata.values()]
+        assert max(kept[8:]) == 1
+
+
+def _with(line: CheckedQuery, passages: Any) -> CheckedQuery:
+    from dataclasses import replace
+
+    return replace(line, passages=passages)
+
+
+@pytest.mark.parametrize("limit", [None, 1, 3, 100])
+def test_the_smallest_of_many(limit: int | None) -> None:
+    numbers = random.Random(1).sample(range(1000), 50)
+    kept = Smallest[int](limit)
+    for number in numbers:
+        kept.add(number, number)
+        assert limit is None or len(kept._items) <= 2 * limit + 8, "memory is bounded"
+    assert kept.items() == sorted(numbers)[:limit]
+    assert kept.omitted == 50 - len(kept.items())
+
+
+def _seen(queries: int, kind: Callable[[], Selection]) -> int:
+    """The most memory that a report of so many queries takes, until it is written."""
+    tracemalloc.start()
+    report = kind()
+    for number in range(queries):
+        passages = [passage(f"p{n}", rated({"q/a": 5}), relevance=[0], text="word " * 100) for n in range(20)]
+        seen = query(*passages, bank=BANK)
+        report.add(replace(seen, query_id=f"q{number}", text=f"query {number}"))
+    assert summary(report)
+    shown = REPORTS[type(report)]
+    for _ in rendered(Report("t", Remade(lambda: shown.blocks(report))), "text"):
+        pass
+    for _ in rendered(Report("t", [table(report)]), "json"):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("kind", [Grading, lambda: Spurious(limit=5)], ids=["grading", "spurious"])
+def test_memory_does_not_grow_with_the_queries(
+    kind: Callable[[], Selection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.packed._IN_MEMORY", 1)
+    _seen(2, kind)  # what is imported and remembered once
+    assert _seen(80, kind) < 1.3 * _seen(20, kind)

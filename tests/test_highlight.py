@@ -1,0 +1,72 @@
+"""Where an extracted answer stands in its passage."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.highlight import answer_spans, pieces
+
+
+def found(text: str, answer: str) -> list[str]:
+    return [text[start:end] for start, end in answer_spans(text, answer)]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "places"),
+    [
+        ("Elvis Presley—the King—sang.", "Elvis Presley, the king", ["Elvis Presley—the King"]),
+        ("two\n  lines, two lines", "two lines.", ["two\n  lines", "two lines"]),
+        ("nobody knows; no answer", "no", ["no"]),
+        ("a 3.5 km walk", "3.5 km", ["3.5 km"]),
+        ("Der Mond ZIEHT das Wasser", "mond zieht", ["Mond ZIEHT"]),
+        ("潮汐は月の引力で起こる", "月の引力", ["月の引力"]),
+        ("One thing. Another thing. A third.", "One thing. A third.", ["One thing", "A third"]),
+        ("The Moon pulls.", "gravitation of the Moon", []),
+        ("The Moon pulls.", "…!?", []),
+        ("The Moon pulls.", "", []),
+        ("a (b) [c] .* d", "(b) [c] .*", ["b) [c"]),
+    ],
+)
+def test_places(text: str, answer: str, places: list[str]) -> None:
+    assert found(text, answer) == places
+
+
+def test_an_answer_that_nearly_matches_everywhere() -> None:
+    assert answer_spans("word " * 3000, "word " * 300 + "end.") == []
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@given(words, words, words)
+def test_spans_are_inside_and_in_order(before: str, answer: str, after: str) -> None:
+    text = before + answer + after
+    spans = answer_spans(text, answer)
+    assert spans == sorted(spans)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert "".join(piece for piece, _ in pieces(text, spans)) == text
+
+
+@given(words, st.lists(st.from_regex("[a-z0-9]{1,8}", fullmatch=True), min_size=1), words)
+def test_an_answer_that_is_there_is_found(before: str, tokens: list[str], after: str) -> None:
+    text = f"{before} {', '.join(tokens).upper()} {after}"
+    assert any(
+        text[start:end].lower().split(", ") == tokens for start, end in answer_spans(text, " ".join(tokens))
+    )
+
+
+def test_spans_that_touch_are_one() -> None:
+    assert pieces("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
+        ("a", False), ("bcd", True), ("e", False), ("f", True),
+    ]  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda s: (s[0], s[0] + s[1]))))
+def test_pieces_lose_nothing(spans: list[tuple[int, int]]) -> None:
+    text = "abcdefghijklmnopqrstuvwxyz"
+    cut = pieces(text, spans)
+    assert "".join(piece for piece, _ in cut) == text
+    inside = {i for start, end in spans for i in range(start, min(end, len(text)))}
+    assert sum(len(piece) for piece, marked in cut if marked) == len(inside)
