@@ -4,6 +4,7 @@
     ├── UnknownNameError      no prompt, model, report ... of that name ("did you mean ...?")
     ├── MissingExtraError     an optional package is not installed
     ├── DataError             a file says something we cannot use (file, line, field)
+    │   └── CorruptFileError  its compressed data is cut off or damaged
     ├── OutputError           an output cannot be written, or is also an input
     ├── SelectionError        a filter matches no grades, or several sets of them
     ├── QueryError            SQL that cannot be run, or may not
@@ -47,6 +48,10 @@ class DataError(ExamError):
         self.words = message
         where = [part for part in (file, f"line {line}" if line is not None else None, field) if part]
         super().__init__(f"{', '.join(where)}: {message}" if where else message)
+
+
+class CorruptFileError(DataError):
+    """The compressed data of a file is cut off or damaged."""
 
 
 class OutputError(ExamError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.metadata import entry_points
+from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from exam_pp.errors import ExamError, UnknownNameError
@@ -18,11 +20,13 @@ class Registry(Generic[T]):
     Values may be registered at once (:meth:`add`) or as a function that is called on the first
     :meth:`get` (:meth:`add_lazy`), so that naming a thing never imports what it needs. Installed
     packages add entries through the entry-point group ``exam_pp.<group>``, read when a name is not
-    found or all names are listed.
+    found or all names are listed. The modules of ``package``, which register values when they are
+    imported, are imported before the first look-up.
     """
 
-    def __init__(self, kind: str, group: str) -> None:
+    def __init__(self, kind: str, group: str, package: str | None = None) -> None:
         self.kind = kind
+        self._package = package
         self._group = f"exam_pp.{group}"
         self._values: dict[str, T] = {}
         self._lazy: dict[str, Callable[[], T]] = {}
@@ -57,6 +61,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """All names, sorted, without aliases."""
+        self._import_package()
         self._read_plugins()
         return sorted({*self._values, *self._lazy})
 
@@ -66,6 +71,7 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         """Whether we, or an installed package, have the name."""
+        self._import_package()
         if not self._is_taken(name):
             self._read_plugins()
         return self._is_taken(name)
@@ -85,6 +91,12 @@ class Registry(Generic[T]):
         close = get_close_matches(name, [*self.names(), *self._aliases], n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(self.names())}."
         return f"No {self.kind} named {name!r}. {hint}"
+
+    def _import_package(self) -> None:
+        if self._package is not None:
+            package, self._package = import_module(self._package), None
+            for module in iter_modules(package.__path__, f"{package.__name__}."):
+                import_module(module.name)
 
     def _read_plugins(self) -> None:
         if self._plugins_read:

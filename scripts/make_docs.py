@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.main import cli
-from exam_pp.phases.interchange.schemas import SCHEMAS
+from exam_pp.phases.interchange.schemas import schemas
 from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.interchange.formats import conversion_rows
@@ -98,8 +98,9 @@ def querying_page() -> str:
 
 def validation_page() -> str:
     checks = [f"| `{c.name}` | {c.level} | {c.words} |" for c in CHECKS.values()]
-    schemas = [f"| `{name}` | {SCHEMAS.get(name).words} |" for name in SCHEMAS]
-    return prose("validation.md", checks=checks, schemas=schemas)
+    known = schemas()
+    rows = [f"| `{name}` | {known.get(name).about} |" for name in known]
+    return prose("validation.md", checks=checks, schemas=rows)
 
 
 def _code(cell: object) -> str:

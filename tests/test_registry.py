@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
+from importlib import import_module
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +80,23 @@ def test_names_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "other" not in things
     assert (things.get("theirs"), things.get("ours")) == (math.pi, 1.0)
     assert things.names() == ["ours", "theirs"]
+
+
+def test_the_modules_of_a_package_are_imported_before_the_first_look_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "things_of_a_test"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "base.py").write_text(
+        "from exam_pp.registry import Registry\n"
+        'THINGS: Registry[int] = Registry("thing", "test", "things_of_a_test")\n'
+    )
+    for number, name in enumerate(("one", "two"), 1):
+        code = f"from things_of_a_test.base import THINGS\nTHINGS.add({name!r}, {number})\n"
+        (package / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    things = import_module("things_of_a_test.base").THINGS
+    assert "things_of_a_test.one" not in sys.modules
+    assert things.names() == ["one", "two"]
+    assert things.get("two") == 2

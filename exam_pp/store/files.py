@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from zlib_ng import gzip_ng, zlib_ng
 
-from exam_pp.errors import DataError, OutputError
+from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_of, unzipped
 
 STDIO = "-"
@@ -45,18 +45,33 @@ def read_lines(path: str | Path, *, keep_tabs: bool = False) -> Iterator[tuple[i
             yield number, line.strip(_NO_TAB) if keep_tabs else stripped
 
 
+_left_out: dict[str, Collection[int]] = {}
+
+
+@contextmanager
+def without_lines(path: str | Path, numbers: Collection[int]) -> Iterator[None]:
+    """Inside the block these lines of a file read as blank, so that a reader goes on behind bad lines."""
+    _left_out[str(path)] = numbers
+    try:
+        yield
+    finally:
+        del _left_out[str(path)]
+
+
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Lines without their ends."""
+    left_out = _left_out.get(str(path), ())
     number, limit = 0, limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
             for line in _split(stream, limit):
                 number += 1
                 _check_length(len(line), limit, path, number)
-                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                text = b"" if number in left_out else line
+                yield number, text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
     except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         last = f"the last line that could be read is line {number}" if number else "no line could be read"
-        raise DataError(
+        raise CorruptFileError(
             f"the gzip data is cut off or corrupt ({error}); {last}. Copy or make the file again.",
             file=str(path),
         ) from error
@@ -104,6 +119,8 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def read_bytes(path: str | Path) -> bytearray:
     """A text file as a whole, without a byte order mark; gzip and errors as in :func:`read_lines`."""
     limit = limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
+    if _left_out.get(str(path)):
+        return bytearray(b"\n").join(line for _, line in _raw_lines(path))
     data = bytearray()
     try:
         with _open_input(path) as stream:
@@ -111,7 +128,9 @@ def read_bytes(path: str | Path) -> bytearray:
                 data += block
     except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         if str(path) == STDIO:  # which cannot be read twice
-            raise DataError(f"the data is cut off or corrupt ({error}).", file="standard input") from error
+            raise CorruptFileError(
+                f"the data is cut off or corrupt ({error}).", file="standard input"
+            ) from error
         data = bytearray(b"\n").join(line for _, line in _raw_lines(path))  # says where
     _check_length(len(data), limit, path)
     if data.startswith(b"\xef\xbb\xbf"):

@@ -74,7 +74,7 @@ def import_command(
 @required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
-    from exam_pp.phases.interchange.export_bank import export_bank
+    from exam_pp.phases.interchange.bank_formats import export_bank
 
     tell(export_bank(bank, form, output))
 

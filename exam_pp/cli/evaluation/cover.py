@@ -58,8 +58,8 @@ def command(
     Systems are those whose rankings GRADED holds. `_overall_` is what all graded passages together
     cover, the upper bound; nCover is the share of that.
     """
+    from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.phases.evaluation.leaderboards import published_cover
 
     if board.form == "published" and board.per_query:
         raise click.UsageError("--format published has no layout for --per-query.")
@@ -76,6 +76,6 @@ def command(
     inputs = [graded, bank, queries]
     board.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
     if board.form == "published" and board.official is None:
-        board.write_text(published_cover(evaluation), evaluation, inputs)
+        board.write_text(published_cover(evaluation.scores), evaluation, inputs)
     else:
         board.write(evaluation, "Rubric-Cover", inputs)

@@ -123,11 +123,8 @@ def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) 
 
         lines = import_candidates(foreign["candidates"], output, queries_output=foreign["queries_output"])
     elif foreign["assignments"]:
-        from exam_pp.phases.interchange.import_assignments import (
-            DEFAULT_GRADER,
-            AssignmentSources,
-            import_assignments,
-        )
+        from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
+        from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 
         sources = AssignmentSources(
             foreign["assignments"],

@@ -17,11 +17,12 @@ def command(name: str | None, output: Path) -> None:
 
     Of JSON lines the schema describes one line, of other files the whole document.
     """
-    from exam_pp.phases.interchange.schemas import SCHEMAS, schema_text
+    from exam_pp.phases.interchange.schemas import schema_text, schemas
 
     if name is None:
-        width = max(map(len, SCHEMAS.names()))
-        listing = (f"{known:<{width}}  {SCHEMAS.get(known).words}\n" for known in SCHEMAS)
+        known = schemas()
+        width = max(map(len, known.names()))
+        listing = (f"{key:<{width}}  {known.get(key).about}\n" for key in known)
         emit("".join(listing), output)
     else:
         emit(schema_text(name), output)

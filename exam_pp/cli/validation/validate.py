@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from exam_pp.cli.options import FILE, emit, format_option, output_option
-from exam_pp.store.interchange.kinds import FileKind
 
 _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
 """One that cannot be read is a finding."""
+
+
+class _Kind(click.ParamType[str]):
+    """A choice of the formats that can be checked; they are imported when the option is used or explained."""
+
+    name = "choice"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the format."""
+        return self._choice().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """The names of the formats, for ``--help``."""
+        return self._choice().get_metavar(param, ctx)
+
+    def _choice(self) -> click.Choice[str]:
+        from exam_pp.phases.validation.validate import kinds
+
+        return click.Choice(kinds())
 
 
 @click.command("validate")
 @click.argument("files", nargs=-1, required=True, type=_ANY_FILE)
 @click.option(
     "--kind",
-    type=click.Choice(get_args(FileKind)),
+    type=_Kind(),
     help="What the FILES are.  [default: told by the content]",
 )
 @click.option(
@@ -37,7 +55,7 @@ _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
 @output_option()
 def command(
     files: tuple[Path, ...],
-    kind: Any,
+    kind: str | None,
     banks: tuple[Path, ...],
     limit: int,
     strict: bool,

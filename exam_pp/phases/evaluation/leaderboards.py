@@ -10,9 +10,6 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.results import OVERALL_SYSTEM
 
-PUBLISHED_COVER = "ExamCover"
-"""What the published implementation calls Rubric-Cover."""
-
 
 @dataclass(frozen=True)
 class Leaderboard:
@@ -58,14 +55,3 @@ def _best_first(rows: list[Standing], metric: str) -> list[str]:
     means = {row.system: row.mean for row in rows if row.metric == metric}
     systems = dict.fromkeys(row.system for row in rows)
     return sorted(systems, key=lambda s: (s == OVERALL_SYSTEM, -means.get(s, 0.0), s))
-
-
-def published_cover(evaluation: Evaluation) -> str:
-    """The Cover board of the published implementation: three decimals, sorted by name."""
-    rows = standings(evaluation.scores)
-    metric = rows[0].metric if rows else ""
-    lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
-    for row in sorted(row for row in rows if row.metric == metric):
-        error = "" if row.stderr is None else f"{row.stderr:.3f}"
-        lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")
-    return "\n".join(lines) + "\n"

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.nuggetizer import nugget_metrics
+from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.leaderboards import Leaderboard
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages
-from exam_pp.phases.evaluation.score_files import read_all_scores
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.interchange.nugget_metrics import nugget_metrics
 from exam_pp.store.trec.run_types import read_run_types
 from exam_pp.wording import counted
 

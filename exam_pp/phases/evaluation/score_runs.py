@@ -177,14 +177,14 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
 def read_matrix(
     runs: Runs, passages: Collection[tuple[str, str]], *, method: MethodName = "stem"
 ) -> RunMatrix:
-    """Every system of run files (or of lines of runs), with its results for the queries of passages.
+    """Every system of a folder of run files (or of one file), with its results for the queries of passages.
 
     ``passages`` are the (query id, passage id) that may get a label. Raises
     :class:`~exam_pp.errors.DataError` for files that cannot be used.
     """
     wanted = {query_id for query_id, _ in passages}
     if not isinstance(runs, PathLike):
-        return _matrix_of(runs, passages, wanted)
+        return _matrix_of(runs, wanted, passages)
     origin: dict[str, Path] = {}
     matrix = RunMatrix(passages)
     warn_of_left_out_runs(runs)
@@ -203,7 +203,7 @@ def read_matrix(
 
 
 def _matrix_of(
-    lines: Iterable[RunLine], passages: Collection[tuple[str, str]], wanted: Collection[str]
+    lines: Iterable[RunLine], wanted: Collection[str], passages: Collection[tuple[str, str]]
 ) -> RunMatrix:
     systems: dict[str, Run] = {}
     for line in lines:

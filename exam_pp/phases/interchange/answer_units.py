@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from exam_pp.data_model import RankingEntry
-from exam_pp.phases.interchange.dropped_fields import answer_losses, unused_keys, used
-from exam_pp.phases.interchange.losses import Losses
+from exam_pp.formats.losses import Losses, answer_losses, unused_keys, used
 from exam_pp.results import RunLine
+from exam_pp.sentences import sentences
 from exam_pp.store.trec.answers import Answer, AnswerPart
-
-if TYPE_CHECKING:
-    from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 Unit = Literal["paragraph", "sentence", "whole"]
 
 MAX_WORDS = 400
 """White-space separated words of a paragraph; only a single longer sentence exceeds it."""
-
-# Punkt learns abbreviations from text; ours are fixed, so that units depend on nothing but the answer.
-_ABBREVIATIONS = {
-    "a.m", "al", "approx", "ave", "ca", "cf", "co", "col", "corp", "dept", "dr", "e.g", "ed", "eds", "etc",
-    "fig", "gov", "i.e", "inc", "jr", "ltd", "mr", "mrs", "ms", "p.m", "pp", "prof", "rev", "sgt", "sr",
-    "st", "u.k", "u.s", "univ", "vol", "vs",
-}  # fmt: skip
-_LINE_STARTS = re.compile(r"\n[^\S\n]*\n\s*|\n\s*(?=[-*•]\s|\d{1,3}[.)]\s|#)")
-"""A blank line, or the start of a list item or heading, ends a sentence without a full stop."""
 
 
 def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list[AnswerPart]:
@@ -110,31 +95,6 @@ def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]
     if answer.by_sentence:
         return [[part] for part in answer.parts]
     return [[sentence] for part in answer.parts for sentence in _sentence_parts(part)]
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, with the white space between them: joined they are the text again.
-
-    Boundaries are those of NLTK's Punkt algorithm (Kiss and Strunk, 2006) with a fixed list of
-    English abbreviations, and blank lines and list items.
-    """
-    starts = [0, *(match.end() for match in _LINE_STARTS.finditer(text)), len(text)]
-    cuts = [
-        start + offset
-        for start, end in pairwise(starts)
-        for offset, _ in _punkt().span_tokenize(text[start:end])
-    ]
-    # White space before the first sentence belongs to it.
-    return [piece for start, end in pairwise([0, *cuts[1:], len(text)]) if (piece := text[start:end])]
-
-
-@lru_cache(maxsize=1)
-def _punkt() -> PunktSentenceTokenizer:
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # noqa: PLC0415 - takes a second
-
-    parameters = PunktParameters()
-    parameters.abbrev_types = _ABBREVIATIONS
-    return PunktSentenceTokenizer(parameters)
 
 
 def _packed(answer: Answer, max_words: int) -> Iterator[list[AnswerPart]]:

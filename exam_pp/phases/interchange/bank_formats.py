@@ -1,40 +1,46 @@
-"""Banks from the formats of other tools, and spreadsheets that were edited."""
+"""Test banks from and to the formats of other tools, and spreadsheets that were edited."""
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.errors import DataError
+from exam_pp.formats.bank_csv import (
+    Row,
+    bank_of_rows,
+    entry_fields,
+    is_stale,
+    new_entry,
+    new_line,
+    note_unused_cells,
+    read_bank_csv,
+    row_of,
+)
+from exam_pp.formats.base import FORMATS, Format, Target
+from exam_pp.formats.losses import Losses
 from exam_pp.phases.banks.edit import add_history
-from exam_pp.phases.interchange.losses import Losses
-from exam_pp.store.banks.bank_csv import Row, read_bank_csv, row_of, unused_cells
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.files import check_output, is_stream
-from exam_pp.store.interchange.autojudge import read_autojudge
-from exam_pp.store.interchange.genq import read_genq
-from exam_pp.store.interchange.nuggetizer import read_nuggetizer
-from exam_pp.test_bank import BankLine, Entry, Nugget, Question, TestBank, entry_id
+from exam_pp.store.files import check_output
+from exam_pp.test_bank import BankLine, Entry, TestBank, entry_id
 from exam_pp.wording import counted
 
 log = logging.getLogger(__name__)
 
 TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
+ExportFormat = Literal["csv", "nuggetizer", "autojudge"]
 
-_READERS: Mapping[str, Callable[[Path], Iterator[BankLine]]] = {
-    "genq": read_genq,
-    "nuggetizer": read_nuggetizer,
-    "autojudge": read_autojudge,
-}
-_MD5 = re.compile(r"[0-9a-f]{32}")
+_NAMES = {"csv": "bank-csv", "autojudge": "autojudge-bank"}
+"""Formats that `exam-pp bank` calls by shorter names."""
 _SPREADSHEET = "spreadsheet"
+
+
+def _format(name: str) -> Format:
+    return FORMATS.get(_NAMES.get(name, name))
 
 
 @dataclass
@@ -80,13 +86,11 @@ def import_texts(
     check_output(output, inputs)
     counts = ConvertedBank()
     if form == "csv":
-        for file in files:
-            note_unused(file, counts.losses)
-        rows = [(file, row) for file in files for row in read_bank_csv(file)]
-        original = read_bank(base).lines if base is not None else None
-        lines = bank_of_rows(rows, original, counts)
+        lines = _bank_of_spreadsheets(files, base, counts)
     else:
-        lines = [line for file in files for line in _READERS[form](file)]
+        read = _format(form).records
+        assert read is not None, "every such format is read"
+        lines = [line for file in files for line in read(file)]
     bank = TestBank.from_lines(lines)
     counts.queries = len(bank.queries)
     counts.entries = sum(len(query.entries) for query in bank)
@@ -101,50 +105,63 @@ def import_texts(
     return counts
 
 
-def note_unused(path: Path, losses: Losses) -> None:
-    """Count what stands in columns of a spreadsheet that a bank does not have; a pipe is read only once."""
-    for name, count in () if is_stream(path) else unused_cells(path).items():
-        losses.add(f"values of {name!r}" if name else "cells without a column", count)
+def export_bank(bank: Path, form: ExportFormat, output: Path) -> list[str]:
+    """Write a bank in another tool's format; returns what to tell people, with what the format leaves out.
+
+    Raises :class:`~exam_pp.errors.ExamError`, also for questions in nuggetizer's format.
+    """
+    check_output(output, [bank])
+    read = read_bank(bank)
+    if form == "nuggetizer":
+        read.require_kind("nugget", "The format of AutoNuggetizer")
+    losses = Losses()
+    write = _format(form).write
+    assert write is not None, "every format of banks is written"
+    write(read.lines, Target(output, losses, [bank]))
+    done = ConvertedBank(len(read.queries), sum(len(line.items) for line in read.lines))
+    return [*done.lines(), *losses.lines()]
 
 
-def bank_of_csv(path: Path) -> list[BankLine]:
-    """The bank that a spreadsheet holds; raises :class:`DataError`."""
-    return bank_of_rows([(path, row) for row in read_bank_csv(path)], None, ConvertedBank())
+def _bank_of_spreadsheets(files: Sequence[Path], base: Path | None, counts: ConvertedBank) -> list[BankLine]:
+    for file in files:
+        note_unused_cells(file, counts.losses)
+    rows = [(file, row) for file in files for row in read_bank_csv(file)]
+    if base is not None:
+        return _edited_bank(rows, read_bank(base).lines, counts)
+    counts.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)
+    return bank_of_rows(rows)
 
 
-def bank_of_rows(
-    rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine] | None, counts: ConvertedBank
+def _edited_bank(
+    rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine], counts: ConvertedBank
 ) -> list[BankLine]:
     """The bank that the rows describe; lines and entries of ``base`` keep what the rows do not show."""
-    lines: dict[tuple[str, str], BankLine] = {}
+    lines: dict[tuple[str, str], int] = {}
     found: list[tuple[BankLine, list[Entry]]] = []
     waiting: dict[tuple[str, str], deque[tuple[int, Entry]]] = defaultdict(deque)
-    for line in base or ():
-        lines.setdefault((line.query_id, line.facet_id or ""), line)
+    for line in base:
+        lines.setdefault((line.query_id, line.facet_id or ""), len(found))
         for item in line.items:
             waiting[line.query_id, item.entry_id].append((len(found), item))
         found.append((line, []))
-    position = {id(line): number for number, (line, _) in enumerate(found)}
-    kinds = {item.kind for line in base or () for item in line.items}
+    kinds = list({item.kind for line in base for item in line.items})
     history: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for file, row in rows:
-        key = (row.query_id, row.facet_id)
-        if row.entry_id and base is not None:
+        if row.entry_id:
             queue = waiting[row.query_id, row.entry_id]
             if not queue:
                 raise _unknown(file, row)
             number, old = queue.popleft()
             item = _edited(file, found[number][0], old, row, counts, history[number])
         else:
+            key = (row.query_id, row.facet_id)
             if key not in lines:
-                lines[key] = _new_line(row)
-                position[id(lines[key])] = len(found)
-                found.append((lines[key], []))
-            number = position[id(lines[key])]
-            item = _new_item(file, row, kinds, counts)
-            if base is not None:
-                counts.added += 1
-                history[number].append({"op": "add", "id": item.entry_id, "by": _SPREADSHEET})
+                lines[key] = len(found)
+                found.append((new_line(row), []))
+            number = lines[key]
+            item = new_entry(file, row, kinds)
+            counts.added += 1
+            history[number].append({"op": "add", "id": item.entry_id, "by": _SPREADSHEET})
         found[number][1].append(item)
     for number, old in (pair for queue in waiting.values() for pair in queue):
         counts.removed += 1
@@ -164,69 +181,6 @@ def _unknown(file: Path, row: Row) -> DataError:
     )  # fmt: skip
 
 
-def _new_line(row: Row) -> BankLine:
-    facet = {"facet_id": row.facet_id, "facet_text": row.facet_text} if row.facet_id else {}
-    return BankLine(
-        query_id=row.query_id,
-        **facet,
-        test_collection=row.test_collection,
-        query_text=row.query_text,
-        items=[],
-    )
-
-
-def _new_item(file: Path, row: Row, kinds: set[Any], counts: ConvertedBank) -> Entry:
-    kind = row.kind or (next(iter(kinds)) if len(kinds) == 1 else "")
-    if kind not in ("question", "nugget"):
-        raise DataError("is neither question nor nugget.", file=str(file), line=row.line, field="kind")
-    key = row.entry_id or entry_id(row.query_id, row.text, row.facet_id or None)
-    if is_stale(key, row.text):
-        counts.reidentified += 1
-        key = entry_id(row.query_id, row.text, row.facet_id or None)
-    where = {"query_id": row.query_id} | ({"facet_id": row.facet_id} if row.facet_id else {})
-    shared = {**where, **_fields(file, row)}
-    if kind == "question":
-        return Question(**shared, question_id=key, question_text=row.text)
-    return Nugget(**shared, nugget_id=key, nugget_text=row.text)
-
-
-def is_stale(key: str, text: str) -> bool:
-    """Whether an id is the digest of another text."""
-    last = key.rpartition("/")[2]
-    return bool(_MD5.fullmatch(last)) and last != entry_id("", text).removeprefix("/")
-
-
-def _fields(file: Path, row: Row) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    if row.importance:
-        values["importance"] = row.importance
-    if row.weight:
-        try:
-            values["weight"] = float(row.weight.replace(",", "."))
-        except ValueError as error:
-            raise DataError("is not a number.", file=str(file), line=row.line, field="weight") from error
-        if not 0 <= values["weight"] < inf:
-            raise DataError("is not a number from 0.", file=str(file), line=row.line, field="weight")
-    if row.gold_answers:
-        values["gold_answers"] = _golds(file, row)
-    return values
-
-
-def _golds(file: Path, row: Row) -> list[str]:
-    """A JSON list, or the one answer that a person wrote into the cell."""
-    cell = row.gold_answers.strip()
-    if not cell.startswith("["):
-        return [cell]
-    try:
-        answers = json.loads(cell)
-    except (ValueError, RecursionError):
-        answers = [None]
-    if any(isinstance(answer, bool) or not isinstance(answer, str | int | float) for answer in answers):
-        words = 'is no JSON list of texts, such as ["Paris", "the capital"].'
-        raise DataError(words, file=str(file), line=row.line, field="gold_answers")
-    return [str(answer) for answer in answers]
-
-
 def _edited(
     file: Path, line: BankLine, old: Entry, row: Row, counts: ConvertedBank, history: list[dict[str, Any]]
 ) -> Entry:
@@ -234,7 +188,7 @@ def _edited(
     before = row_of(line, old)
     update: dict[str, Any] = {}
     record: dict[str, Any] = {"op": "edit", "id": old.entry_id, "by": _SPREADSHEET}
-    new = _fields(file, row)
+    new = entry_fields(file, row)
     for name, default in (("importance", None), ("weight", 1.0), ("gold_answers", None)):
         if name not in row.missing and getattr(row, name) != getattr(before, name):
             update[name] = new.get(name, default)

@@ -10,13 +10,12 @@ from typing import Any
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Content
+from exam_pp.formats.losses import Losses, bank_losses, passage_losses, ranking_losses
+from exam_pp.formats.trec import Runs
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
-from exam_pp.phases.interchange.dropped_fields import bank_losses, passage_losses, ranking_losses
 from exam_pp.phases.interchange.export_answers import answers_of
-from exam_pp.phases.interchange.export_runs import rankings_of
-from exam_pp.phases.interchange.formats.base import Content
-from exam_pp.phases.interchange.formats.trec import Runs
-from exam_pp.phases.interchange.losses import Losses
+from exam_pp.phases.interchange.export_runs import runs_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Facet, Query
@@ -72,17 +71,10 @@ def _passages_to_runs(queries: Iterable[QueryPassages], losses: Losses, options:
                 ranking_losses(query.query_id, passage, losses)
             yield query
 
-    runs = rankings_of(noted(), options.path)
+    runs = runs_of(noted(), options.path)
     changed = sum(system.split() != [system] for system in runs)
     losses.add("white space in names of systems", changed)
-    return {
-        system: [
-            line
-            for ranked in runs[system].values()
-            for line in sorted(ranked.values(), key=lambda line: (line.rank, -line.score))
-        ]
-        for system in sorted(runs)
-    }
+    return dict(sorted(runs.items()))
 
 
 def _passages_to_answers(

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.interchange.losses import Losses
+from exam_pp.data_model import Passage
+from exam_pp.errors import SelectionError
+from exam_pp.formats.losses import Losses
+from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
 from exam_pp.store.files import check_output
-from exam_pp.store.interchange.candidates import (
-    Candidate,
-    CandidateLine,
-    CandidateQuery,
-    read_candidates,
-)
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries, write_queries
-from exam_pp.store.trec.runs import method_of
 from exam_pp.wording import counted
 
 
@@ -44,63 +38,6 @@ def import_candidates(
     count = sum(len(query.passages) for query in queries)
     imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
     return [imported, *losses.lines()]
-
-
-def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
-    """The segments of the files as passages, and the texts of the queries."""
-    pool: dict[str, dict[str, Passage]] = {}
-    texts: dict[str, str] = {}
-    for file in files:
-        system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
-        lines: dict[str, int] = {}
-        for number, line in read_candidates(file):
-            if (first := lines.setdefault(line.query.qid, number)) != number:
-                words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
-                raise DataError(words, file=str(file), line=number, field="query")
-            losses.keys(line.model_extra)
-            losses.keys(line.query.model_extra)
-            texts.setdefault(line.query.qid, line.query.text)
-            passages = pool.setdefault(line.query.qid, {})
-            for rank, candidate in enumerate(line.candidates, 1):
-                _add(passages, candidate, system, line.query.qid, rank, file, number)
-                losses.keys(candidate.model_extra)
-                losses.keys(candidate.doc, ("segment", "contents", "text", "passage"))
-    return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
-
-
-def _add(
-    passages: dict[str, Passage],
-    candidate: Candidate,
-    system: str,
-    query_id: str,
-    rank: int,
-    file: Path,
-    number: int,
-) -> None:
-    text = candidate.text or ""
-    new = Passage(passage_id=candidate.docid, text=text, data=PassageData(judgments=[], rankings=[]))
-    passage = passages.setdefault(candidate.docid, new)
-    problem = None
-    if passage.text != text:
-        problem = f"the segment {candidate.docid!r} has another text elsewhere."
-    elif any(entry.method == system for entry in passage.rankings):
-        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
-    if problem:
-        raise DataError(problem, file=str(file), line=number, field="candidates")
-    score = float(-rank) if candidate.score is None else candidate.score
-    passage.rankings.append(
-        RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)
-    )
-    if candidate.judgment is not None and not any(
-        judgment.relevance == candidate.judgment for judgment in passage.judgments
-    ):
-        judgment = Judgment(
-            passage_id=candidate.docid,
-            query_id=query_id,
-            relevance=candidate.judgment,
-            title_query=query_id,
-        )
-        passage.judgments.append(judgment)
 
 
 def export_candidates(passages: Path, queries: Path, system: str, output: Path) -> list[str]:

@@ -8,30 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import SelectionError
+from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
+from exam_pp.formats.losses import Losses
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
-
-# Importing a module of formats registers them.
-from exam_pp.phases.interchange.formats import (
-    answers,
-    banks,
-    nuggets,
-    open_rag_eval,
-    passages,
-    ragelo,
-    scores,
-    trec,
-)
-from exam_pp.phases.interchange.formats.base import FORMATS, FileFormat, Source, Target
-from exam_pp.phases.interchange.losses import Losses
 from exam_pp.store.files import check_output, write_text
-from exam_pp.store.interchange.kinds import kind_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, run_files
-
-__all__ = ["FORMATS", "Conversion", "convert"]
-_REGISTERED = (answers, banks, nuggets, open_rag_eval, passages, ragelo, scores, trec)
 
 
 @dataclass(frozen=True)
@@ -66,7 +50,8 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
     Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
     each other, and what reading raises.
     """
-    source_format = FORMATS.get(conversion.source_format or kind_of(conversion.source, "--from"))
+    named = conversion.source_format
+    source_format = FORMATS.get(named) if named else format_of(conversion.source, "--from")
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
     if conversion.source.is_dir() and source_format.content != "runs":
@@ -96,7 +81,7 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
     return losses
 
 
-def _check_possible(source: FileFormat, target: FileFormat) -> None:
+def _check_possible(source: Format, target: Format) -> None:
     if source.read is None:
         by = f"; {source.read_by} reads it" if source.read_by else ""
         raise SelectionError(f"convert does not read {source.name}{by}.")
@@ -104,14 +89,14 @@ def _check_possible(source: FileFormat, target: FileFormat) -> None:
         by = f"; {target.written_by} writes it" if target.written_by else ""
         raise SelectionError(f"convert does not write {target.name}{by}.")
     if source.content != target.content and (source.content, target.content) not in BRIDGES:
-        reachable = [name for name in FORMATS if _is_possible(source, FORMATS.get(name))]
+        reachable = [form.name for form in all_formats() if _is_possible(source, form)]
         raise SelectionError(
             f"{source.name} ({source.content}) cannot become {target.name} ({target.content}); it can become "
             f"{', '.join(reachable)}."
         )
 
 
-def _is_possible(source: FileFormat, target: FileFormat) -> bool:
+def _is_possible(source: Format, target: Format) -> bool:
     same = source.content == target.content
     return target.write is not None and (same or (source.content, target.content) in BRIDGES)
 
@@ -125,7 +110,7 @@ def _contexts(path: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def _write_report(conversion: Conversion, source: FileFormat, losses: Losses, path: Path) -> None:
+def _write_report(conversion: Conversion, source: Format, losses: Losses, path: Path) -> None:
     report = {
         "input": str(conversion.source),
         "from": source.name,

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
-from exam_pp.phases.interchange.dropped_fields import passage_losses
-from exam_pp.phases.interchange.losses import Losses
+from exam_pp.formats.losses import Losses, passage_losses
 from exam_pp.store.files import atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat, answer_line

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, RubricGrades
 from exam_pp.errors import SelectionError
+from exam_pp.formats.losses import Losses
+from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.nugget_scores import (
     Labels,
@@ -16,10 +18,8 @@ from exam_pp.phases.evaluation.nugget_scores import (
     better_labels,
     labels_in_order,
 )
-from exam_pp.phases.interchange.losses import Losses
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.interchange.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import Entry

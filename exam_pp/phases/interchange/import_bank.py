@@ -11,11 +11,11 @@ from typing import Literal
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.formats.squad import read_squad
+from exam_pp.formats.tqa import read_tqa
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.interchange.squad import read_squad
-from exam_pp.store.interchange.tqa import read_tqa
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
+from exam_pp.formats.losses import Losses
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, note_unused, ranking_entry
-from exam_pp.phases.interchange.losses import Losses
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer

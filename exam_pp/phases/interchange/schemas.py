@@ -3,52 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import FiniteFloat, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from exam_pp.data_model import Id, Passage
-from exam_pp.edits import Edits
+from exam_pp.formats.base import Schema, all_formats
 from exam_pp.registry import Registry
-from exam_pp.store.interchange.autojudge import NuggetBankLine
-from exam_pp.store.interchange.nuggetizer import NuggetLine
-from exam_pp.store.interchange.ragelo_games import Game
-from exam_pp.store.trec.answers import PlainAnswer, Rag24Answer, ReportAnswer
-from exam_pp.store.trec.queries import Query
-from exam_pp.store.trec.score_rows import ScoreRow
-from exam_pp.test_bank import BankLine
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class Format(NamedTuple):
-    """A format of JSON values: what a schema describes (a line, or the file as a whole)."""
-
-    words: str
-    adapter: TypeAdapter[Any]
-
-
-SCHEMAS: Registry[Format] = Registry("schema", "schemas")
-SCHEMAS.add(
-    "graded",
-    Format("a line of graded passages: [query_id, [passage, ...]]", TypeAdapter(tuple[Id, list[Passage]])),
-)
-SCHEMAS.add("bank", Format("a line of a test bank", TypeAdapter(BankLine)))
-SCHEMAS.add("edits", Format("an edits file", TypeAdapter(Edits)))
-SCHEMAS.add("queries", Format("a line of queries", TypeAdapter(Query)))
-SCHEMAS.add(
-    "leaderboard", Format("an official leaderboard: {system: rank}", TypeAdapter(dict[str, FiniteFloat]))
-)
-SCHEMAS.add("scores", Format("a line of scores", TypeAdapter(ScoreRow)))
-SCHEMAS.add(
-    "answers",
-    Format("a line of answers of RAG systems", TypeAdapter(Rag24Answer | ReportAnswer | PlainAnswer)),
-)
-SCHEMAS.add("nuggets", Format("a line of nuggets of AutoNuggetizer", TypeAdapter(NuggetLine)))
-SCHEMAS.add("games", Format("a line of games between answers of RAGElo", TypeAdapter(Game)))
-SCHEMAS.add("autojudge-bank", Format("a nugget bank of AutoJudge", TypeAdapter(NuggetBankLine)))
+def schemas() -> Registry[Schema]:
+    """The schemas of all formats; several formats may share one."""
+    registry: Registry[Schema] = Registry("schema", "schemas")
+    for schema in {form.schema.name: form.schema for form in all_formats() if form.schema}.values():
+        registry.add(schema.name, schema)
+    return registry
 
 
 class _AsRead(GenerateJsonSchema):
@@ -64,9 +36,10 @@ def json_schema(name: str) -> dict[str, Any]:
 
     Raises :class:`~exam_pp.errors.UnknownNameError`.
     """
-    found = SCHEMAS.get(name)
-    schema = found.adapter.json_schema(by_alias=True, mode="validation", schema_generator=_AsRead)
-    about = {"title": f"exam_pp {name}", "description": f"JSON Schema of {found.words}."}
+    found = schemas().get(name)
+    adapter: TypeAdapter[Any] = TypeAdapter(found.type)
+    schema = adapter.json_schema(by_alias=True, mode="validation", schema_generator=_AsRead)
+    about = {"title": f"exam_pp {name}", "description": f"JSON Schema of {found.about}."}
     return {"$schema": DIALECT} | schema | about
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.losses import Losses
+from exam_pp.formats.umbrela import JudgeRow, read_judge_rows
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.interchange.losses import Losses
 from exam_pp.prompts import UMBRELA
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
-from exam_pp.store.interchange.umbrela import JudgeRow, read_judge_rows
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.queries import read_queries

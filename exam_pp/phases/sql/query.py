@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.phases.evaluation.score_files import read_all_scores
+from exam_pp.formats.scores import read_all_scores
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (

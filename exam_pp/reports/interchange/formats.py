@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from exam_pp.formats.base import all_formats
 from exam_pp.phases.interchange.bridges import BRIDGES
-from exam_pp.phases.interchange.convert import FORMATS
 from exam_pp.rendering.document import Paragraph, Report, Table
 
 
 def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
     """Of every format: content, name, whether convert (or what else) reads and writes it, description."""
-    formats = [FORMATS.get(name) for name in FORMATS]
+    formats = [f for f in all_formats() if f.read or f.write or f.read_by or f.written_by]
     contents = list(dict.fromkeys(form.content for form in formats))
     return [
         (
@@ -17,7 +17,7 @@ def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
             form.name,
             "yes" if form.read else form.read_by,
             "yes" if form.write else form.written_by,
-            form.words,
+            form.about,
         )
         for content in contents
         for form in formats

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import DataError, OutputError
-from exam_pp.phases.interchange.export_runs import export_runs, run_file_name
+from exam_pp.formats.trec import run_file_name
+from exam_pp.phases.interchange.export_runs import export_runs
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run

@@ -416,6 +416,11 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     (finding,) = validate([path], kind="graded").kept
     assert finding.check == "unreadable"
     assert "cut off" in finding.words
+    path = tmp_path / "scores.jsonl.gz"
+    rows = [{"system": "s", "query_id": f"q{n}", "metric": "m", "value": n} for n in range(2000)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(f"no JSON\n{lines}".encode())[:-900])
+    assert found(path, kind="scores-jsonl") == [("format", 1), ("unreadable", None)]
     (tmp_path / "odd").write_text("just words\n")
     assert [f.check for f in validate([tmp_path / "odd", tmp_path / "missing"]).kept] == ["unreadable"] * 2
     (tmp_path / "empty").write_text("")

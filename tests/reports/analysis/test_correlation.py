@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.scores import published_cover
 from exam_pp.metrics.uncertainty import score_matrices
 from exam_pp.phases.analysis.correlation import (
     correlation,
@@ -16,7 +17,7 @@ from exam_pp.phases.analysis.correlation import (
     read_official,
     scores_by_measure,
 )
-from exam_pp.phases.evaluation.leaderboards import leaderboard, published_cover
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.rendering.render import render
@@ -68,7 +69,7 @@ def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Pa
 
 def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
     path = tmp_path / "board.tsv"
-    path.write_text(published_cover(BOARD))
+    path.write_text(published_cover(BOARD.scores))
 
     assert [row["measure"] for row in rows_of(correlation_report(correlation(path, official)))] == [
         "ExamCover"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.leaderboards import leaderboard, published_cover
+from exam_pp.formats.scores import published_cover
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.rendering.render import render
@@ -69,7 +70,7 @@ def test_per_query_rows_end_with_the_mean() -> None:
 
 def test_the_published_cover_board() -> None:
     """Three decimals, sorted by name, as the published implementation writes it."""
-    lines = published_cover(EVALUATION).splitlines()
+    lines = published_cover(EVALUATION.scores).splitlines()
 
     assert lines[:2] == ["method\tExamCover\t+/-\tstd-err", f"{OVERALL_SYSTEM}\t1.000\t+/-\t0.000"]
     assert lines[2] == "a\t0.750\t+/-\t0.250"

@@ -9,10 +9,10 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError
+from exam_pp.formats.base import format_of
 from exam_pp.phases.evaluation.rubric import Evaluation
 from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 from exam_pp.results import Score
-from exam_pp.store.interchange.kinds import kind_of
 from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
 
 GOLDEN = Path(__file__).parents[2] / "data" / "trec_eval"
@@ -58,7 +58,7 @@ def test_lines_without_the_name_of_a_run_are_of_the_file(tmp_path: Path) -> None
 
 
 def test_the_kind_is_known_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert kind_of(GOLDEN / "out.test.aq") == "trec-eval"
+    assert format_of(GOLDEN / "out.test.aq").name == "trec-eval"
     main(["validate", str(GOLDEN / "out.test.aq")])
     assert "383 scores" in capsys.readouterr().out
 

@@ -1,0 +1,62 @@
+"""Answers of RAG systems: TREC RAG 2024 and 2025, NeuCLIR and RAGTIME, and plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from functools import partial
+
+from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.formats.losses import answer_losses, used
+from exam_pp.formats.sample import Sample, fits, with_keys
+from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
+from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
+
+_CITED = {"cited documents", "references that are not cited", "boundaries of parts"}
+_ELEMENTS = used("text citations")
+_RESPONSES = used("text", citations="confidences of citations")
+_SCHEMA = Schema("answers", "a line of answers of RAG systems", Rag24Answer | ReportAnswer | PlainAnswer)
+
+
+def _is_rag25(sample: Sample) -> bool:
+    return sample.object.keys() >= {"metadata", "answer"} and "responses" not in sample.object
+
+
+def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
+    def noted() -> Iterator[Answer]:
+        for answer in answers:
+            answer_losses(answer, keeps, target.losses)
+            yield answer
+
+    write_answers(noted(), target.path, form, inputs=target.inputs)
+
+
+register(
+    Format(
+        "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer"), read_answers,
+        "answer", reading(read_answers, used("run_id topic_id topic references", answer=_ELEMENTS)),
+        partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
+    ),
+    Format(
+        "rag25", "answers", "answers, TREC RAG 2025", fits(_is_rag25), read_answers, "answer",
+        reading(
+            read_answers,
+            used("references", metadata=used("team_id run_id narrative_id narrative"), answer=_ELEMENTS),
+        ),
+        partial(_write, form="rag25", keeps=_CITED | {"query texts", "teams"}), schema=_SCHEMA,
+    ),
+    Format(
+        "ragtime", "answers", "answers, NeuCLIR and RAGTIME", with_keys("metadata", "responses"),
+        read_answers, "answer",
+        reading(
+            read_answers,
+            used("references", metadata=used("team_id run_id topic_id request_id"), responses=_RESPONSES),
+        ),
+        partial(_write, form="ragtime", keeps=_CITED | {"teams"}), schema=_SCHEMA,
+    ),
+    Format(
+        "plain-answers", "answers", "answers, JSON lines of query_id, system, text",
+        with_keys("system", "query_id", "text"), read_answers, "answer",
+        reading(read_answers, used("query_id system text")),
+        partial(_write, form="plain", keeps=frozenset[str]()), schema=_SCHEMA,
+    ),
+)  # fmt: skip

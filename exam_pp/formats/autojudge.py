@@ -1,0 +1,320 @@
+"""TREC AutoJudge: nugget banks (``NuggetBank``, format v3), and evaluation results.
+
+A nugget bank holds questions and claims, one object a query. Results are rows of run, topic, measure and
+value in two orders: ``ir_measures`` has ``run topic measure value``, ``tot`` ``run measure topic value``; the
+topic ``all`` is the mean. A header line, where there is one, tells the order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError
+from exam_pp.formats.bank import with_texts, without_kept_info
+from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.formats.losses import bank_losses
+from exam_pp.formats.sample import Fit, Sample, fits
+from exam_pp.results import Score
+from exam_pp.store.files import atomic_output, read_text, read_text_lines
+from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.trec.scores import once
+from exam_pp.store.trec.trec_eval import is_number
+from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
+
+_VERSION = "v3"
+_KEPT = "autojudge"
+"""The key of ``info`` that keeps what a bank of ours has no place for."""
+_CLAIM_KEYS = ("claim", "text", "nugget")
+_MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+class NuggetBankLine(Record):
+    """A nugget bank of AutoJudge."""
+
+    query_id: Id
+    title_query: str = ""
+    full_query: str | None = None
+    test_collection: str | None = None
+    format_version: str
+    nugget_bank: dict[str, dict[str, Any]] | None = Field(default_factory=dict)
+    claim_bank: dict[str, dict[str, Any]] | None = Field(default_factory=dict)
+
+
+def read_autojudge(path: str | Path) -> Iterator[BankLine]:
+    """Nugget banks as bank lines; a file holds one object, a list of them, or JSON lines.
+
+    A question's answers become gold answers; references, quality and the like are kept in ``info`` and come
+    back with :func:`write_autojudge`. Raises :class:`DataError`, also for other versions of the format.
+    """
+    for number, value in _objects(path):
+        try:
+            bank = NuggetBankLine.model_validate(value)
+        except ValidationError as error:
+            raise data_error(error, path, number) from error
+        if bank.format_version != _VERSION:
+            raise DataError(
+                f"{bank.format_version!r} is not supported, only {_VERSION!r}.",
+                file=str(path), line=number, field="format_version",
+            )  # fmt: skip
+        questions = (
+            _question(bank.query_id, *item, path, number) for item in (bank.nugget_bank or {}).items()
+        )
+        claims = (_claim(bank.query_id, *item, path, number) for item in (bank.claim_bank or {}).items())
+        rest = {key: value[key] for key in value if key not in ("nugget_bank", "claim_bank")}
+        yield BankLine(
+            query_id=bank.query_id,
+            test_collection=bank.test_collection or "",
+            query_text=bank.full_query or bank.title_query,
+            info={_KEPT: rest},
+            items=[*questions, *claims],
+        )
+
+
+def _objects(path: str | Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    text = read_text(path).removeprefix("\ufeff").strip()
+    try:
+        whole = parse_json(text, path)
+    except DataError:
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        found: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
+    else:
+        found = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]
+    for number, value in found:
+        if not isinstance(value, dict):
+            raise DataError("is not a nugget bank of AutoJudge.", file=str(path), line=number)
+        yield number, value
+
+
+def _question(
+    query_id: str, key: str, value: Mapping[str, Any], path: str | Path, number: int | None
+) -> Question:
+    text = value.get("question")
+    if not isinstance(text, str) or not text.strip():
+        raise DataError("is missing.", file=str(path), line=number, field=f"nugget_bank.{key}.question")
+    golds = _golds(value.get("answers"))
+    given = value.get("question_id")
+    return Question(
+        query_id=query_id,
+        question_id=f"{query_id}/{given}" if isinstance(given, str) and given else entry_id(query_id, text),
+        question_text=text,
+        info={_KEPT: {"key": key, **value}},
+        **({"gold_answers": golds} if golds else {}),
+        **_importance(value),
+    )
+
+
+def _golds(answers: Any) -> list[str]:
+    return [
+        str(answer["answer"])
+        for answer in (answers.values() if isinstance(answers, dict) else ())
+        if isinstance(answer, dict) and answer.get("answer")
+    ]
+
+
+def _claim(query_id: str, key: str, value: Mapping[str, Any], path: str | Path, number: int | None) -> Nugget:
+    text = next((value[name] for name in _CLAIM_KEYS if isinstance(value.get(name), str)), "")
+    if not text.strip():
+        raise DataError("is missing.", file=str(path), line=number, field=f"claim_bank.{key}.claim")
+    return Nugget(
+        query_id=query_id,
+        nugget_id=entry_id(query_id, text),
+        nugget_text=text,
+        info={_KEPT: {"key": key, **value}},
+        **_importance(value),
+    )
+
+
+def _importance(value: Mapping[str, Any]) -> dict[str, Any]:
+    label = value.get("importance")
+    return {"importance": label} if isinstance(label, str) else {}
+
+
+def write_autojudge(
+    lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a nugget bank a line: questions as nuggets, nuggets as claims; facets of a query are united."""
+    banks: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        bank = banks.setdefault(line.query_id, _new_bank(line))
+        for item in line.items:
+            key, value = _written(item)
+            bank["nugget_bank" if isinstance(item, Question) else "claim_bank"][key] = value
+    with atomic_output(path, inputs=inputs) as stream:
+        for bank in banks.values():
+            stream.write(json.dumps(bank, ensure_ascii=False).encode() + b"\n")
+
+
+def _new_bank(line: BankLine) -> dict[str, Any]:
+    kept = line.info.get(_KEPT) if isinstance(line.info, dict) else None
+    return {
+        "query_id": line.query_id,
+        "title_query": line.query_text,
+        "full_query": line.query_text,
+        "test_collection": line.test_collection,
+        "format_version": _VERSION,
+        **(kept if isinstance(kept, dict) else {}),
+        "nugget_bank": {},
+        "claim_bank": {},
+    }
+
+
+def _written(item: Entry) -> tuple[str, dict[str, Any]]:
+    """Key and value; what was kept from an import stays where it is still true."""
+    kept = item.info.get(_KEPT) if isinstance(item.info, dict) else None
+    value: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
+    key = value.pop("key", None)
+    name = "question" if isinstance(item, Question) else next((n for n in _CLAIM_KEYS if n in value), "claim")
+    if value.get(name) != item.text:
+        key, value = None, {k: v for k, v in value.items() if k != "question_id"}
+    value[name] = item.text
+    if isinstance(item, Question):
+        last = item.entry_id.rpartition("/")[2]
+        value.setdefault("question_id", last if _MD5.fullmatch(last) else _md5(item.text.strip()))
+        if item.gold_answers is not None and item.gold_answers != _golds(value.get("answers")):
+            value["answers"] = _answers(item.gold_answers, value.get("answers"))
+    if item.importance is not None:
+        value["importance"] = item.importance
+    return key or item.text, value
+
+
+def _answers(golds: Iterable[str], old: Any) -> dict[str, Any]:
+    known = {
+        answer["answer"]: (key, answer)
+        for key, answer in (old if isinstance(old, dict) else {}).items()
+        if isinstance(answer, dict) and "answer" in answer
+    }
+    return dict(known.get(gold, (_md5(gold.strip()), {"answer": gold, "references": []})) for gold in golds)
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+Order = Literal["ir_measures", "tot"]
+_FIELDS = 4
+
+
+def read_evaluation(path: str | Path, order: Order = "ir_measures") -> Iterator[Score]:
+    """The scores, single queries and means, in file order; raises :class:`DataError`."""
+    return once(_scores(path, order), path)
+
+
+def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
+    for index, (number, line) in enumerate(read_text_lines(path)):
+        fields = line.split()
+        if len(fields) != _FIELDS:
+            raise DataError(
+                f"has {len(fields)} fields, not four: run, topic, measure (in either order) and value.",
+                file=str(path), line=number,
+            )  # fmt: skip
+        if index == 0 and "measure" in fields:
+            order = "tot" if fields[1] == "measure" else "ir_measures"
+            continue
+        system, second, third, text = fields
+        topic, measure = (second, third) if order == "ir_measures" else (third, second)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value):
+            raise DataError(f"{text!r} is not a number.", file=str(path), line=number, field="value")
+        yield number, Score(system, topic, measure, value)
+
+
+def _is_bank(sample: Sample) -> bool:
+    return "nugget_bank" in sample.item or "claim_bank" in sample.item
+
+
+def _sniff_results(order: Order, sample: Sample) -> Fit:
+    """Rows of four fields, with a number last, with or without a header."""
+    header, *rest = sample.fields or [[]]
+    rows = rest or [header]
+    fit = sample.has_four_fields and all(is_number(row[3]) for row in rows) and _order(header, rows) == order
+    return Fit.GOOD if fit else Fit.NOT
+
+
+def _order(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Order:
+    if "measure" in header:
+        return "tot" if header.index("measure") == 1 else "ir_measures"
+    # Measures are fewer than topics, and `all` is a topic.
+    second, third = {row[1] for row in rows}, {row[2] for row in rows}
+    if "all" in third or ("all" not in second and len(second) < len(third)):
+        return "tot"
+    return "ir_measures"
+
+
+def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
+    lines = with_texts(lines, target.losses)
+    keeps = {
+        "query texts",
+        "test collections",
+        "importance labels",
+        "gold answers",
+        "queries without entries",
+    }
+    bank_losses([without_kept_info(line, _KEPT) for line in lines], keeps, target.losses)
+    texts: Counter[tuple[str, str, str]] = Counter()
+    for line in lines:
+        for item in line.items:
+            texts[line.query_id, item.kind, item.text] += 1
+            target.losses.add("entry ids", _id_when_read(item) != item.entry_id)
+            target.losses.add("marks of unanswerable questions", item.gold_answers == [])
+            golds = item.gold_answers or [] if isinstance(item, Question) else []
+            told = {gold.strip() for gold in golds if gold}
+            target.losses.add("gold answers that are empty or equal", len(golds) - len(told))
+            target.losses.add("gold answers of nuggets", isinstance(item, Nugget) and bool(item.gold_answers))
+    target.losses.add("entries of equal text", sum(count - 1 for count in texts.values()))
+    write_autojudge(lines, target.path, inputs=target.inputs)
+
+
+def _id_when_read(item: Entry) -> str:
+    last = item.entry_id.rpartition("/")[2]
+    own = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
+    return item.entry_id if own else entry_id(item.query_id, item.text)
+
+
+def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:
+    """Write scores, tab separated, with the header that tells the order.
+
+    Raises :class:`DataError` for names that hold white space, which would shift the columns.
+    """
+    with atomic_output(target.path, inputs=target.inputs) as stream:
+        for system, topic, measure, value in (("run_id", "query_id", "measure", "value"), *scores):
+            names = (system, topic, measure) if order == "ir_measures" else (system, measure, topic)
+            for name in names:
+                if name.split() != [name]:
+                    raise DataError(
+                        f"the name {name!r} is empty or holds white space, which this format cannot."
+                    )
+            number = value if isinstance(value, str) else repr(value)
+            stream.write("\t".join((*names, number)).encode() + b"\n")
+
+
+def _results(name: str, order: Order, about: str) -> Format:
+    read = partial(read_evaluation, order=order)
+    return Format(
+        name, "scores", about, partial(_sniff_results, order), read, "score",
+        lambda source: list(read(source.path)), partial(_write_results, order),
+    )  # fmt: skip
+
+
+register(
+    Format(
+        "autojudge-bank", "bank", "nugget banks of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
+        reading(read_autojudge), _write_bank,
+        schema=Schema("autojudge-bank", "a nugget bank of AutoJudge", NuggetBankLine),
+    ),
+    _results("autojudge-eval", "ir_measures", "results of AutoJudge: run topic measure value"),
+    _results("autojudge-tot", "tot", "results of AutoJudge: run measure topic value"),
+)  # fmt: skip

@@ -1,0 +1,253 @@
+"""Test banks as spreadsheets: one row an entry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exam_pp.errors import DataError
+from exam_pp.formats.bank import check_entries, with_texts
+from exam_pp.formats.base import Format, Source, Target, register
+from exam_pp.formats.losses import Losses, bank_losses, uncounted
+from exam_pp.formats.sample import with_columns
+from exam_pp.store.files import is_stream, read_text, write_text
+from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
+
+_COLUMNS = (
+    "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",
+    "gold_answers", "entry_id", "test_collection",
+)  # fmt: skip
+_REQUIRED = ("query_id", "text")
+# A spreadsheet would compute a cell that starts like a formula; it shows one that starts with ' as text.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_BOM = "\ufeff"
+_MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+class Row(NamedTuple):
+    """The cells of an entry, as texts; empty where the bank says nothing.
+
+    ``line`` is of the file; ``missing`` are the columns that it lacks.
+    """
+
+    query_id: str
+    query_text: str = ""
+    facet_id: str = ""
+    facet_text: str = ""
+    kind: str = ""
+    text: str = ""
+    importance: str = ""
+    weight: str = ""
+    gold_answers: str = ""
+    entry_id: str = ""
+    test_collection: str = ""
+    line: int = 0
+    missing: frozenset[str] = frozenset()
+
+
+def row_of(line: BankLine, item: Entry) -> Row:
+    """An entry as a row. Gold answers are a JSON list, as an empty one means "unanswerable"."""
+    golds = item.gold_answers
+    return Row(
+        line.query_id,
+        line.query_text,
+        line.facet_id or "",
+        line.facet_text or "",
+        item.kind,
+        item.text,
+        item.importance or "",
+        "" if item.weight == 1 else str(item.weight),
+        "" if golds is None else json.dumps(golds, ensure_ascii=False),
+        item.entry_id,
+        line.test_collection,
+    )
+
+
+def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write a bank as CSV with a header, in UTF-8 with the mark that spreadsheets look for.
+
+    Raises :class:`DataError` for a query id without a letter.
+    """
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(_COLUMNS)
+    for line in lines:
+        if not line.query_id.strip():
+            raise DataError(f"the query id {line.query_id!r} cannot stand in a table.")
+        for item in line.items:
+            writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
+    write_text(path, _BOM + stream.getvalue(), inputs=inputs)
+
+
+def unused_cells(path: str | Path) -> Counter[str]:
+    """How many cells the columns hold that :func:`read_bank_csv` ignores, by the column's name.
+
+    Those behind the last column have the name ``""``.
+    """
+    unused: Counter[str] = Counter()
+    for _, record in _records(path):
+        filled = (name for name, cell in record.items() if "".join(cell or ""))  # one, or those behind
+        unused.update(name or "" for name in filled if name not in _COLUMNS)
+    return unused
+
+
+def read_bank_csv(path: str | Path) -> list[Row]:
+    """The rows of a CSV that :func:`write_bank_csv` wrote and a spreadsheet may have edited.
+
+    Columns may come in any order, unknown ones are ignored; the separator is a comma, semicolon or tab.
+    Raises :class:`DataError` for missing columns, and for rows without query id or text.
+    """
+    rows = []
+    for line, record in _records(path):
+        cells = {name: _unguarded(record.get(name) or "") for name in _COLUMNS}
+        for name in _REQUIRED:
+            if not cells[name].strip():
+                raise DataError("is empty.", file=str(path), line=line, field=name)
+        rows.append(Row(**cells, line=line, missing=frozenset(_COLUMNS) - record.keys()))
+    return rows
+
+
+def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows that are not blank by the names of their columns, with the lines where they end."""
+    content = read_text(path).removeprefix(_BOM)
+    header = content.split("\n", 1)[0]
+    separator = max(",;\t", key=header.count)
+    try:
+        reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
+        names = reader.fieldnames or []
+        if missing := [name for name in _REQUIRED if name not in names]:
+            raise DataError(f"has no column {missing[0]!r}.", file=str(path), line=1)
+        for record in reader:
+            if any(record.values()):
+                yield reader.line_num, record
+    except csv.Error as error:
+        raise DataError(f"is not a CSV file ({error}).", file=str(path)) from error
+
+
+def _guarded(cell: str) -> str:
+    return "'" + cell if _FORMULA.match(cell) else cell
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
+    """The bank that the rows of files hold; raises :class:`DataError`."""
+    lines: dict[tuple[str, str], BankLine] = {}
+    for file, row in rows:
+        line = lines.setdefault((row.query_id, row.facet_id), new_line(row))
+        line.items.append(new_entry(file, row, ()))
+    return list(lines.values())
+
+
+def new_line(row: Row) -> BankLine:
+    """The line of a row's query and facet, without entries."""
+    facet = {"facet_id": row.facet_id, "facet_text": row.facet_text} if row.facet_id else {}
+    return BankLine(
+        query_id=row.query_id,
+        **facet,
+        test_collection=row.test_collection,
+        query_text=row.query_text,
+        items=[],
+    )
+
+
+def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
+    """A row as an entry, with a new id if its id is the digest of another text.
+
+    ``kinds`` are those of the bank: the one of a row that names none, if there is no other. Raises
+    :class:`DataError`.
+    """
+    kind = row.kind or (kinds[0] if len(kinds) == 1 else "")
+    if kind not in ("question", "nugget"):
+        raise DataError("is neither question nor nugget.", file=str(file), line=row.line, field="kind")
+    key = row.entry_id
+    if not key or is_stale(key, row.text):
+        key = entry_id(row.query_id, row.text, row.facet_id or None)
+    where = {"query_id": row.query_id} | ({"facet_id": row.facet_id} if row.facet_id else {})
+    shared = {**where, **entry_fields(file, row)}
+    if kind == "question":
+        return Question(**shared, question_id=key, question_text=row.text)
+    return Nugget(**shared, nugget_id=key, nugget_text=row.text)
+
+
+def is_stale(key: str, text: str) -> bool:
+    """Whether an id is the digest of another text."""
+    last = key.rpartition("/")[2]
+    return bool(_MD5.fullmatch(last)) and last != entry_id("", text).removeprefix("/")
+
+
+def entry_fields(file: Path, row: Row) -> dict[str, Any]:
+    """Importance, weight and gold answers as far as a row has them; raises :class:`DataError`."""
+    values: dict[str, Any] = {}
+    if row.importance:
+        values["importance"] = row.importance
+    if row.weight:
+        try:
+            values["weight"] = float(row.weight.replace(",", "."))
+        except ValueError as error:
+            raise DataError("is not a number.", file=str(file), line=row.line, field="weight") from error
+        if not 0 <= values["weight"] < inf:
+            raise DataError("is not a number from 0.", file=str(file), line=row.line, field="weight")
+    if row.gold_answers:
+        values["gold_answers"] = _golds(file, row)
+    return values
+
+
+def _golds(file: Path, row: Row) -> list[str]:
+    """A JSON list, or the one answer that a person wrote into the cell."""
+    cell = row.gold_answers.strip()
+    if not cell.startswith("["):
+        return [cell]
+    try:
+        answers = json.loads(cell)
+    except (ValueError, RecursionError):
+        answers = [None]
+    if any(isinstance(answer, bool) or not isinstance(answer, str | int | float) for answer in answers):
+        words = 'is no JSON list of texts, such as ["Paris", "the capital"].'
+        raise DataError(words, file=str(file), line=row.line, field="gold_answers")
+    return [str(answer) for answer in answers]
+
+
+def note_unused_cells(path: Path, losses: Losses) -> None:
+    """Count what stands in columns of a spreadsheet that a bank does not have; a pipe is read only once."""
+    for name, count in () if is_stream(path) else unused_cells(path).items():
+        losses.add(f"values of {name!r}" if name else "cells without a column", count)
+
+
+def _read(source: Source) -> list[BankLine]:
+    if is_stream(source.path):
+        uncounted(source.losses)
+    note_unused_cells(source.path, source.losses)
+    lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
+    if not lines:
+        raise DataError("holds no questions and no nuggets.", file=str(source.path))
+    return lines
+
+
+def _write(lines: Iterable[BankLine], target: Target) -> None:
+    lines = with_texts(lines, target.losses)
+    check_entries(lines)
+    keeps = {"query texts", "facets", "facet texts", "test collections"}
+    keeps |= {"importance labels", "weights", "gold answers"}
+    bank_losses(lines, keeps, target.losses)
+    items = [item for line in lines for item in line.items]
+    changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
+    target.losses.add("entry ids", changed)
+    write_bank_csv(lines, target.path, inputs=target.inputs)
+
+
+register(
+    Format(
+        "bank-csv", "bank", "test bank as a spreadsheet", with_columns("query_id", "text"), read_bank_csv,
+        "entry", _read, _write,
+    ),
+)  # fmt: skip

@@ -1,0 +1,218 @@
+"""AutoNuggetizer (Pradeep et al., 2024): nuggets, a line a query; scores, a line a topic and one for all.
+
+The lines of scores do not name the run: a file holds the scores of one, unless they carry a ``run_id``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
+from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.sample import Fit, Sample, fits, with_keys
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.nuggets import NUGGET_METRICS
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.files import atomic_output, read_lines, write_text
+from exam_pp.store.parsing import parse_record
+from exam_pp.test_bank import BankLine, Nugget, entry_id
+
+
+class NuggetText(Record):
+    """A nugget; other keys are kept."""
+
+    text: str = Field(min_length=1)
+    importance: str | None = None
+
+
+class NuggetLine(Record):
+    """The nuggets of a query."""
+
+    query: str = ""
+    qid: Id
+    nuggets: list[NuggetText]
+
+
+def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
+    """The lines as a bank. The file has no ids: they are made of query and text, as for generated nuggets.
+
+    Labels of importance that are neither vital nor okay occur, and stay. Raises :class:`DataError`.
+    """
+    for number, text in read_lines(path):
+        line = parse_record(NuggetLine, text, path, number)
+        yield bank_line(line.qid, line.query, line.nuggets)
+
+
+def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> BankLine:
+    """The nuggets of a query as a line of a bank."""
+    return BankLine(
+        query_id=query_id,
+        query_text=query_text,
+        info={"prompt_target": "nuggets"},
+        items=[_nugget(query_id, nugget) for nugget in nuggets],
+    )
+
+
+_KEPT = "nuggetizer"
+"""The key of ``info`` that keeps what has the name of a field of ours, which it does not mean."""
+
+
+def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
+    extra = nugget.model_extra or {}
+    ours = {key: value for key, value in extra.items() if key in Nugget.model_fields}
+    importance = {} if nugget.importance is None else {"importance": nugget.importance}
+    return Nugget(
+        query_id=query_id,
+        nugget_id=entry_id(query_id, nugget.text),
+        nugget_text=nugget.text,
+        **importance,
+        **({"info": {_KEPT: ours}} if ours else {}),
+        **{key: value for key, value in extra.items() if key not in ours},
+    )
+
+
+def write_nuggetizer(
+    lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write nuggets, a line a query; facets of a query are united."""
+    united: dict[str, NuggetLine] = {}
+    for line in lines:
+        query = united.setdefault(
+            line.query_id, NuggetLine(query=line.query_text, qid=line.query_id, nuggets=[])
+        )
+        query.query = query.query or line.query_text
+        query.nuggets.extend(_text(item) for item in line.items if isinstance(item, Nugget))
+    with atomic_output(path, inputs=inputs) as stream:
+        for query in united.values():
+            stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
+
+
+def _text(nugget: Nugget) -> NuggetText:
+    importance = {} if nugget.importance is None else {"importance": nugget.importance}
+    kept = nugget.info.get(_KEPT) if isinstance(nugget.info, dict) else None
+    extra = {**(nugget.model_extra or {}), **(kept if isinstance(kept, dict) else {})}
+    return NuggetText(**{**extra, "text": nugget.nugget_text, **importance})
+
+
+# In the order of the tool's files; our names are those of the paper.
+_NAMES = {
+    "V_strict": "strict_vital_score",
+    "V": "vital_score",
+    "W_strict": "strict_weighted_score",
+    "W": "weighted_score",
+    "A_strict": "strict_all_score",
+    "A": "all_score",
+}
+_SUFFIXES = (".gz", ".jsonl", ".json")
+
+
+class _Scores(Record):
+    qid: Id
+    run_id: Id | None = None
+    V_strict: float | None = Field(default=None, alias="strict_vital_score")
+    V: float | None = Field(default=None, alias="vital_score")
+    W_strict: float | None = Field(default=None, alias="strict_weighted_score")
+    W: float | None = Field(default=None, alias="weighted_score")
+    A_strict: float | None = Field(default=None, alias="strict_all_score")
+    A: float | None = Field(default=None, alias="all_score")
+
+
+def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Score]:
+    """The scores of every topic; the line for all of them is left out, since it is their mean.
+
+    Lines that name no run are those of ``system``, by default the file's name. Raises :class:`DataError`,
+    also for a topic that occurs twice.
+    """
+    name = Path(path).name
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    scores: list[Score] = []
+    seen: set[tuple[str, str]] = set()
+    for number, text in read_lines(path):
+        line = parse_record(_Scores, text, path, number)
+        if line.qid == ALL_QUERIES:
+            continue
+        run = line.run_id or system or name
+        if (run, line.qid) in seen:
+            raise DataError(f"the topic {line.qid!r} occurs twice.", file=str(path), line=number)
+        seen.add((run, line.qid))
+        values = {metric: getattr(line, metric) for metric in _NAMES}
+        scores += [
+            Score(run, line.qid, metric, value) for metric, value in values.items() if value is not None
+        ]
+    if not scores:
+        raise DataError("holds no nugget scores.", file=str(path))
+    return scores
+
+
+def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
+    """The lines for the scores of one run; ``means`` are those for all, by our names of the metrics.
+
+    A score that is undefined has no key.
+    """
+    by_topic: dict[str, dict[str, float]] = {topic: {} for topic in topics}
+    for score in scores:
+        if score.metric in _NAMES:
+            by_topic.setdefault(score.query_id, {})[score.metric] = score.value
+    lines = [*by_topic.items(), (ALL_QUERIES, means)]
+    return "".join(
+        json.dumps({"qid": topic} | {_NAMES[m]: values[m] for m in _NAMES if m in values}) + "\n"
+        for topic, values in lines
+    )
+
+
+def _are_metrics(sample: Sample) -> bool:
+    keys = sample.object.keys()
+    return "qid" in keys and any(key.endswith("_score") for key in keys)
+
+
+def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
+    lines = with_texts(of_kind(lines, "nugget", target.losses), target.losses)
+    for line in lines:
+        target.losses.keys(line.model_extra)
+    keeps = {"query texts", "importance labels", "further keys", "queries without entries"}
+    kept = [without_kept_info(line, _KEPT) for line in lines]
+    bank_losses(kept, keeps, target.losses, entry_id=lambda item: entry_id(item.query_id, item.text))
+    write_nuggetizer(lines, target.path, inputs=target.inputs)
+
+
+def _write_metrics(scores: Iterable[Score], target: Target) -> None:
+    """The file names no run, so it holds one; means are made of the topics where there are any."""
+    scores = list(scores)
+    systems = list(dict.fromkeys(score.system for score in scores))
+    if len(systems) != 1:
+        raise SelectionError(
+            f"A metrics file of AutoNuggetizer holds one run, not {len(systems)}: {', '.join(systems[:5])}."
+        )
+    target.losses.add("names of systems")
+    target.losses.add("scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores))
+    kept = [score for score in scores if score.metric in NUGGET_METRICS]
+    if not kept:
+        raise SelectionError(
+            f"The scores are none of AutoNuggetizer's measures: {', '.join(NUGGET_METRICS)}."
+        )
+    by_topic = [score for score in kept if score.query_id != ALL_QUERIES]
+    means = {row.metric: row.mean for row in standings(by_topic or kept)}
+    topics = dict.fromkeys(score.query_id for score in by_topic)
+    write_text(target.path, nugget_metrics(topics, by_topic, means), inputs=target.inputs)
+
+
+register(
+    Format(
+        "nuggetizer", "bank", "nuggets of AutoNuggetizer", with_keys("qid", "nuggets", fit=Fit.GOOD),
+        read_nuggetizer, "query", reading(read_nuggetizer, used("qid query nuggets")), _write_bank,
+        schema=Schema("nuggets", "a line of nuggets of AutoNuggetizer", NuggetLine),
+    ),
+    Format(
+        "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, of one run", fits(_are_metrics),
+        read_nugget_metrics, "score",
+        reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
+    ),
+)  # fmt: skip

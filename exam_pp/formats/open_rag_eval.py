@@ -1,0 +1,334 @@
+"""The CSV files of Open RAG Eval: what a RAG system retrieved and answered, and the scores that it got.
+
+Input: ``query_id, query, query_run, passage_id ("[1]"), passage, generated_answer``, a row a passage; the
+answer stands in the first row of its run of a query, and cites passages inline: ``[1]``, ``[2][3]``,
+``[1, 2]``. Output: ``query_id, query`` and a column a measure, for several runs with ``run_1_`` before it.
+
+The input is read as answers, or as passages. The system is named by the file; where a query has several runs,
+each of them is a system of its own, ``FILE-run-1`` and so on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Format, Source, Target, csv_records, read_noted_cells, register
+from exam_pp.formats.losses import answer_losses, trimmed
+from exam_pp.formats.sample import Fit, Sample, fits, with_columns
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.sentences import sentences
+from exam_pp.store.csv_cells import Cells, Layout, read_rows, write_cells
+from exam_pp.store.files import is_stream
+from exam_pp.store.trec.answer_lines import references_of
+from exam_pp.store.trec.answers import Answer, AnswerPart
+
+COLUMNS = ("query_id", "query", "query_run", "passage_id", "passage", "generated_answer")
+GENERATIONS = Layout(
+    ("query_id", "query", "passage_id", "passage", "generated_answer"), ("query_run",), ("query_id",)
+)
+_ONLY_RUN = "1"
+_RUN = re.compile(r"run_(\d+)_(.+)")
+_BESIDE = ("query_id", "query")
+_MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
+
+
+@dataclass
+class Generation:
+    """What the system did in one run of a query. ``passages`` are texts by their numbers, in file order."""
+
+    query_id: str
+    query_text: str
+    run: str
+    passages: dict[str, str] = field(default_factory=dict)
+    answer: str = ""
+
+
+def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
+    """The runs of the queries, in the order of their first rows.
+
+    Raises :class:`DataError` for a passage number that occurs twice, and a run with two answers or two
+    texts of the query.
+    """
+    found: dict[tuple[str, str], Generation] = {}
+    for line, row in cells.rows:
+        run = row.get("query_run") or _ONLY_RUN
+        new = Generation(row["query_id"], row["query"], run)
+        generation = found.setdefault((new.query_id, run), new)
+        number = row["passage_id"].strip("[] ")
+        where = f"run {run} of the query {new.query_id!r}"
+        if number in generation.passages:
+            raise DataError(f"{where} has the passage [{number}] before.", file=str(path), line=line)
+        if row["query"] not in ("", generation.query_text):
+            raise DataError(f"{where} has another text of the query before.", file=str(path), line=line)
+        if row["generated_answer"] and generation.answer not in ("", row["generated_answer"]):
+            raise DataError(f"{where} has another answer before.", file=str(path), line=line)
+        if number:
+            generation.passages[number] = row["passage"]
+        elif row["passage"]:
+            raise DataError("is empty.", file=str(path), line=line, field="passage_id")
+        generation.answer = generation.answer or row["generated_answer"]
+    return list(found.values())
+
+
+def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
+    """The scores of the queries, and how many values of which columns are no numbers.
+
+    The system of a file with several runs is ``SYSTEM-run-1`` and so on. Raises :class:`DataError` for a
+    query that occurs twice, and for a file without scores.
+    """
+    scores: list[Score] = []
+    others: dict[str, int] = {}
+    seen: set[str] = set()
+    for line, row in read_rows(path):
+        query_id = row.get("query_id")
+        if not query_id:
+            words = "has no column 'query_id'." if query_id is None else "the query_id is empty."
+            raise DataError(words, file=str(path), line=line)
+        if query_id in seen:
+            raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
+        seen.add(query_id)
+        for column, cell in row.items():
+            if column in _BESIDE or not cell:
+                continue
+            value = _number(cell)
+            if value is None:
+                others[column] = others.get(column, 0) + 1
+                continue
+            run = _RUN.fullmatch(column)
+            name, metric = (f"{system}-run-{run[1]}", run[2]) if run else (system, column)
+            scores.append(Score(name, query_id, metric, value))
+    if not scores:
+        raise DataError("holds no scores.", file=str(path))
+    return scores, others
+
+
+def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write the scores of single queries: a row a query, for several systems ``run_i_`` before the measures.
+
+    Raises :class:`DataError` for a measure whose name says something else there.
+    """
+    kept = [score for score in scores if score.query_id != ALL_QUERIES]
+    systems = list(dict.fromkeys(score.system for score in kept))
+    metrics = dict.fromkeys(score.metric for score in kept)
+    for metric in metrics:
+        if metric in _BESIDE or _RUN.fullmatch(metric) or " ".join(metric.split()) != metric or not metric:
+            raise DataError(f"the measure {metric!r} cannot stand in a table of Open RAG Eval.")
+    prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
+    values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}
+    used = {column for _, column in values}
+    named = (prefix + metric for prefix in prefixes.values() for metric in metrics)
+    columns = [column for column in named if column in used]
+    rows = [
+        (query_id, "", *(_cell(values.get((query_id, column))) for column in columns))
+        for query_id in dict.fromkeys(score.query_id for score in kept)
+    ]
+    write_cells((*_BESIDE, *columns), rows, path, ids=("query_id",), inputs=inputs)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+_NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
+_NEXT = re.compile(r"\s+(\S)")
+_CLOSING = " \n.,;:!?\"')"
+_CITATIONS = re.compile(rf"{_NUMBERS}(?:\s*(?:[,;]\s*)?{_NUMBERS})*")
+
+
+def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
+    """The sentences of an answer, each with the numbers that it cites, and how many citations stood inside.
+
+    The marks of citations are taken out of the text. Those that open a sentence belong to the one before;
+    one in front of a capital letter ends its sentence, which the system then left without a full stop.
+    """
+    plain = ""
+    marks: list[tuple[int, tuple[str, ...]]] = []
+    borders = [0]
+    end = 0
+    for match in _CITATIONS.finditer(text):
+        plain += text[end : match.start()].rstrip()
+        marks.append((len(plain), tuple(re.findall(r"\d+", match[0]))))
+        end = match.end()
+        following = _NEXT.match(text, end)
+        if following and following[1].isupper():
+            borders.append(len(plain))
+        elif plain and text[end : end + 1].isalnum():
+            plain += " "
+    plain += text[end:]
+    if not plain.strip():
+        return ([(text.strip(), ())] if text.strip() else []), 0
+    stretches = [plain[start:stop] for start, stop in pairwise([*borders, len(plain)])]
+    pieces = [piece for stretch in stretches for piece in sentences(stretch)]
+    ends = list(accumulate(map(len, pieces)))
+    found: list[tuple[str, dict[str, None]]] = [(piece.strip(), {}) for piece in pieces]
+    inside = 0
+    for position, numbers in marks:
+        place = bisect_left(ends, max(position, 1))
+        found[place][1].update(dict.fromkeys(numbers))
+        inside += bool(plain[position : ends[place]].strip(_CLOSING))
+    return [(words, tuple(numbers)) for words, numbers in found if words], inside
+
+
+def _system(source: Source) -> str:
+    if is_stream(source.path):
+        raise SelectionError("Open RAG Eval names a system by its file: name a file, not a stream.")
+    return Path(source.path.name.removesuffix(".gz")).stem
+
+
+def _generations(source: Source) -> Iterator[tuple[str, Generation]]:
+    """The runs of queries with the names of their systems."""
+    system = _system(source)
+    found = generations_of(read_noted_cells(source, GENERATIONS), source.path)
+    several = len({generation.run for generation in found}) > 1
+    for generation in found:
+        yield f"{system}-run-{generation.run}" if several else system, generation
+
+
+def _docid(system: str, query_id: str, number: str) -> str:
+    """Numbers count within an answer: other files have other passages of that number."""
+    return f"{system}/{query_id}[{number}]"
+
+
+def _read_answers(source: Source) -> Iterator[Answer]:
+    for system, generation in _generations(source):
+        query_id = generation.query_id
+        parts, inside = cited_sentences(generation.answer)
+        source.losses.add("places of citations inside sentences", inside)
+        source.losses.add("texts of passages", len(generation.passages))
+        yield Answer(
+            query_id,
+            system,
+            tuple(
+                AnswerPart(text, tuple(_docid(system, query_id, number) for number in numbers))
+                for text, numbers in parts
+            ),
+            query_text=generation.query_text,
+            references=tuple(_docid(system, query_id, number) for number in generation.passages),
+        )
+
+
+def _read_passages(source: Source) -> list[QueryPassages]:
+    """What was retrieved, ranked in the order of the rows."""
+    queries: dict[str, QueryPassages] = {}
+    for system, generation in _generations(source):
+        source.losses.add("answers", bool(generation.answer))
+        source.losses.add("texts of queries", bool(generation.query_text))
+        query = queries.setdefault(generation.query_id, QueryPassages(generation.query_id, []))
+        for rank, (number, text) in enumerate(generation.passages.items(), 1):
+            docid = _docid(system, query.query_id, number)
+            score = float(len(generation.passages) - rank + 1)
+            entry = RankingEntry(
+                method=system, passage_id=docid, query_id=query.query_id, rank=rank, score=score
+            )
+            data = PassageData(judgments=[], rankings=[entry])
+            query.passages.append(Passage(passage_id=docid, text=text, data=data))
+    return [query for query in queries.values() if query.passages]
+
+
+def _write_answers(answers: Iterable[Answer], target: Target) -> None:
+    """Each system is a run, its answers' references are its passages, their texts those of the contexts.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for answers without the texts of their queries, which Open
+    RAG Eval's judges are shown.
+    """
+    runs: dict[str, str] = {}
+
+    def generations() -> Iterator[Generation]:
+        for answer in answers:
+            query_text = answer.query_text
+            if not query_text.strip():
+                query_text = target.query_texts.get(answer.query_id, "")
+            if not query_text.strip():
+                raise SelectionError(
+                    f"Open RAG Eval needs the text of the query {answer.query_id!r}, which the answer of "
+                    f"{answer.system!r} does not say: name a file of queries with --queries."
+                )
+            keeps = {"query texts", "cited documents", "references that are not cited", "boundaries of parts"}
+            answer_losses(answer, keeps, target.losses)
+            runs.setdefault(answer.system, str(len(runs) + 1))
+            references = references_of(answer)
+            numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
+            parts = [(part.text, tuple(numbers[docid] for docid in part.citations)) for part in answer.parts]
+            text = " ".join(words + _marks(cited) for words, cited in parts)
+            if answer.by_sentence:
+                target.losses.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
+            texts = target.contexts.get(answer.query_id, {})
+            target.losses.add("ids of documents", len(references))
+            missing = sum(docid not in texts for docid in references)
+            target.losses.add("texts of documents, which --contexts would give", missing)
+            passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.losses) for docid in references}
+            query_text = trimmed(query_text, target.losses)
+            yield Generation(answer.query_id, query_text, runs[answer.system], passages, text)
+
+    written = list(generations())
+    target.losses.add("names of systems", len(runs))
+    rows = [
+        (
+            generation.query_id,
+            generation.query_text,
+            generation.run,
+            f"[{number}]" if number else "",
+            text,
+            generation.answer if position == 0 else "",
+        )
+        for generation in written
+        for position, (number, text) in enumerate((generation.passages or {"": ""}).items())
+    ]
+    write_cells(COLUMNS, rows, target.path, ids=("query_id",), inputs=target.inputs)
+
+
+def _marks(numbers: Sequence[str]) -> str:
+    return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
+
+
+def _read_scores(source: Source) -> list[Score]:
+    scores, others = read_results(source.path, _system(source))
+    for column, count in others.items():
+        source.losses.add(f"values of {column!r}", count)
+    return scores
+
+
+def _write_scores(scores: Iterable[Score], target: Target) -> None:
+    scores = list(scores)
+    if all(score.query_id == ALL_QUERIES for score in scores):
+        raise SelectionError("Results of Open RAG Eval are of single queries, and these scores are means.")
+    target.losses.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
+    target.losses.add("names of systems", len({score.system for score in scores}))
+    write_results(scores, target.path, inputs=target.inputs)
+
+
+def _are_scores(sample: Sample) -> bool:
+    return "query_id" in sample.columns and any(map(_MEASURE.match, sample.columns))
+
+
+register(
+    Format(
+        "open-rag-eval", "answers", "answers with passages of Open RAG Eval, CSV",
+        with_columns("query_id", "passage_id", "generated_answer"), csv_records(generations_of, GENERATIONS),
+        "answer", _read_answers, _write_answers,
+    ),
+    Format(
+        "open-rag-eval-passages", "passages", "passages beside answers of Open RAG Eval, CSV",
+        read=_read_passages, written_by="--to open-rag-eval --contexts",
+    ),
+    Format(
+        "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
+        lambda path: read_results(path, path.name)[0], "score", _read_scores, _write_scores,
+    ),
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""Queries: JSON, TSV, JSON lines with facets, and TREC topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from exam_pp.formats.base import Format, Schema, Source, Target, reading, register
+from exam_pp.formats.losses import query_losses, uncounted
+from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
+from exam_pp.store.files import is_stream, read_text
+from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
+from exam_pp.store.trec.topics import unused_fields
+
+_IDS = {"query_id", "topic_id", "request_id", "narrative_id"}
+"""Documents have none of these; ``id`` and ``_id`` they have."""
+_TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
+
+
+def _is_object_of_texts(sample: Sample) -> bool:
+    return nearly_all(isinstance(value, str) for value in sample.values)
+
+
+def _is_object(sample: Sample) -> bool:
+    return bool(sample.object.keys() & _IDS) and is_query(sample.object)
+
+
+def _is_table(sample: Sample) -> bool:
+    return sample.is_tabbed and sample.is_of_pairs and not sample.is_of_numbered_pairs
+
+
+def _are_topics(sample: Sample) -> bool:
+    return any(_TOPIC.search(line) for line in sample.markup)
+
+
+def _read(path: Path) -> list[Query]:
+    return list(read_queries(path).values())
+
+
+def _read_topics(source: Source) -> list[Query]:
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        for tag, count in unused_fields(read_text(source.path)).items():
+            source.losses.add(f"values of {tag!r}", count)
+    return _read(source.path)
+
+
+def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv", "jsonl"]) -> None:
+    queries = list(queries)
+    if form != "jsonl":
+        for query in queries:
+            query_losses(query, target.losses)
+            if form == "tsv":
+                changed = " ".join(query.query_text.split()) != query.query_text
+                target.losses.add("white space in texts", changed)
+    if form == "json":
+        texts = {query.query_id: query.query_text for query in queries}
+        write_queries(texts, target.path, inputs=target.inputs)
+    else:
+        write_query_lines(queries, target.path, as_json=form == "jsonl", inputs=target.inputs)
+
+
+register(
+    Format(
+        "queries-json", "queries", "queries, JSON {id: text}", fits(_is_object_of_texts, Fit.LOOSE), _read,
+        "query", reading(_read), partial(_write, form="json"),
+    ),
+    Format(
+        "queries-tsv", "queries", "queries, id<TAB>text", fits(_is_table, Fit.LOOSE), _read, "query",
+        reading(_read), partial(_write, form="tsv"),
+    ),
+    Format(
+        "queries-jsonl", "queries", "queries, JSON lines with facets", fits(_is_object, Fit.FAIR), _read,
+        "query", reading(_read), partial(_write, form="jsonl"),
+        schema=Schema("queries", "a line of queries", Query),
+    ),
+    Format("topics", "queries", "TREC topics (titles)", fits(_are_topics), _read, "query", _read_topics),
+)  # fmt: skip

@@ -1,0 +1,125 @@
+"""Generated question banks in their first shape: ``{query: {facet: {"title", "facet", "questions"}}}``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from exam_pp.data_model import Record
+from exam_pp.formats.bank import of_kind, with_texts
+from exam_pp.formats.base import Format, Target, reading, register
+from exam_pp.formats.losses import CHANGED_TEXTS, bank_losses, used
+from exam_pp.formats.sample import Fit, Sample, fits
+from exam_pp.store.files import read_text, write_text
+from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.test_bank import BankLine, Entry, Question, entry_id
+
+_NUMBER = re.compile(r"^\s*\d+[.)]\s*")
+
+
+class _Facet(Record):
+    title: str = ""
+    facet: str = ""
+    questions: list[str]
+
+
+_FILE: TypeAdapter[dict[str, dict[str, _Facet]]] = TypeAdapter(dict[str, dict[str, _Facet]])
+
+
+def read_genq(path: str | Path) -> Iterator[BankLine]:
+    """A line for each facet. The number goes from a question's text, but its id is of the text with it.
+
+    Raises :class:`DataError`.
+    """
+    value: Any = parse_json(read_text(path), path)
+    try:
+        queries = _FILE.validate_python(value)
+    except ValidationError as error:
+        raise data_error(error, path) from error
+    for query_id, facets in queries.items():
+        for facet_id, facet in facets.items():
+            yield BankLine(
+                query_id=query_id,
+                **_facet(facet_id),
+                **({"facet_text": facet.facet} if facet_id or facet.facet else {}),
+                query_text=facet.title,
+                info={"prompt_target": "questions"},
+                items=[
+                    Question(
+                        query_id=query_id,
+                        **_facet(facet_id),
+                        question_id=entry_id(query_id, text, facet_id or None),
+                        question_text=_plain_text(text),
+                    )
+                    for text in facet.questions
+                    if text.strip()
+                ],
+            )
+
+
+def _plain_text(text: str) -> str:
+    """A question without the number of a list in front."""
+    return _NUMBER.sub("", text).strip()
+
+
+def _facet(facet_id: str) -> dict[str, str]:
+    """A facet without a name is the query itself."""
+    return {"facet_id": facet_id} if facet_id else {}
+
+
+def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write questions by query and facet; lines without a facet have the empty one.
+
+    A text gets back the number in front with which its id was made.
+    """
+    queries: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in lines:
+        facet = queries.setdefault(line.query_id, {}).setdefault(
+            line.facet_id or "", {"title": line.query_text, "facet": line.facet_text or "", "questions": []}
+        )
+        facet["questions"] += [
+            _numbered_text(item, position)
+            for position, item in enumerate(line.items, len(facet["questions"]) + 1)
+        ]
+    write_text(path, json.dumps(queries, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
+
+
+def _numbered_text(item: Entry, position: int) -> str:
+    """The text that has the entry's id: as it is, or with its position as the number of a list."""
+    numbered = (f"{position}{mark} {item.text}" for mark in ".)")
+    same = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
+    return next(same, item.text)
+
+
+def _is_genq(sample: Sample) -> bool:
+    facets = [facet for value in sample.values if isinstance(value, dict) for facet in value.values()]
+    return bool(facets) and all(isinstance(facet, dict) and "questions" in facet for facet in facets)
+
+
+def _write(lines: Iterable[BankLine], target: Target) -> None:
+    lines = with_texts(of_kind(lines, "question", target.losses), target.losses)
+    keeps = {"query texts", "facets", "facet texts", "queries without entries"}
+    bank_losses(lines, keeps, target.losses)
+    positions: Counter[tuple[str, str | None]] = Counter()
+    for line in lines:
+        for item in line.items:
+            positions[line.query_id, line.facet_id] += 1
+            text = _numbered_text(item, positions[line.query_id, line.facet_id])
+            if entry_id(line.query_id, text, line.facet_id) != item.entry_id:
+                target.losses.add("entry ids")
+            target.losses.add(CHANGED_TEXTS, _plain_text(text) != item.text)
+    write_genq(lines, target.path, inputs=target.inputs)
+
+
+register(
+    Format(
+        "genq", "bank", "question banks by facet, first shape", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
+        reading(read_genq, {"*": {"*": used("title facet questions")}}), _write,
+    ),
+)  # fmt: skip

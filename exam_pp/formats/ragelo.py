@@ -1,0 +1,285 @@
+"""The CSV files of RAGElo: queries, the documents that agents retrieved, what was said of these, answers.
+
+``qid, query``; ``qid, did, document[, agent]``; ``qid, agent, answer``; ``qid, did, raw_answer, answer``.
+Source: RAGElo's readers, which take other names of the columns too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Format, Target, csv_format, register
+from exam_pp.formats.losses import answer_losses, passage_losses, query_losses, ranking_losses, trimmed
+from exam_pp.formats.sample import Fit, fits, with_columns
+from exam_pp.formats.scores import one_measure, read_board
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.results import Score
+from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
+from exam_pp.store.trec.answers import Answer, AnswerPart
+from exam_pp.store.trec.queries import Query
+
+_IDS = ("qid", "did")
+_NAMES: Mapping[str, Sequence[str]] = {
+    "qid": ("query_id", "question_id", "q_id"),
+    "query": ("query_text", "question", "question_text"),
+    "did": ("doc_id", "document_id", "docid"),
+    "document": ("document_text", "doc_text", "text"),
+    "agent": ("agent_id", "system"),
+}
+QUERIES = Layout(("qid", "query"), (), ("qid", "query"), _NAMES)
+DOCUMENTS = Layout(("qid", "did", "document"), ("agent",), ("qid", "did"), _NAMES)
+_ANSWER = {"answer": ("answer_text", "response", "text")}
+ANSWERS = Layout(("qid", "agent", "answer"), (), ("qid", "agent"), {**_NAMES, **_ANSWER})
+REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), _NAMES)
+
+
+class Reasoning(NamedTuple):
+    """What an evaluator said of a document: its reply, and the answer that RAGElo read in it."""
+
+    query_id: str
+    passage_id: str
+    raw_answer: str
+    answer: str
+
+
+def queries_of(cells: Cells, path: str | Path) -> list[Query]:
+    """The queries; raises :class:`DataError` for an id that occurs twice."""
+    queries: dict[str, Query] = {}
+    for line, row in cells.rows:
+        if row["qid"] in queries:
+            raise DataError(f"the query id {row['qid']!r} occurs twice.", file=str(path), line=line)
+        queries[row["qid"]] = Query(query_id=row["qid"], query_text=row["query"])
+    return list(queries.values())
+
+
+def answers_of(cells: Cells, path: str | Path) -> list[Answer]:
+    """The answers, each as one part; raises :class:`DataError` for an agent that answers a query twice."""
+    answers: dict[tuple[str, str], Answer] = {}
+    for line, row in cells.rows:
+        key = (row["agent"], row["qid"])
+        if key in answers:
+            raise DataError(
+                f"the agent {row['agent']!r} answers the query {row['qid']!r} twice.",
+                file=str(path), line=line,
+            )  # fmt: skip
+        parts = (AnswerPart(row["answer"]),) if row["answer"] else ()
+        answers[key] = Answer(row["qid"], row["agent"], parts, by_sentence=False)
+    return list(answers.values())
+
+
+def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
+    """The documents; those of an agent are ranked in the order of the rows, with scores that fall to 1.
+
+    Raises :class:`DataError` for a document with two texts, or twice for an agent.
+    """
+    queries: dict[str, dict[str, Passage]] = {}
+    totals = Counter((row["qid"], row.get("agent")) for _, row in cells.rows)
+    ranks: Counter[tuple[str, str | None]] = Counter()
+    for line, row in cells.rows:
+        qid, did, agent = row["qid"], row["did"], row.get("agent")
+        passages = queries.setdefault(qid, {})
+        new = Passage(passage_id=did, text=row["document"], data=PassageData(judgments=[], rankings=[]))
+        passage = passages.setdefault(did, new)
+        if passage.text != row["document"]:
+            raise DataError(f"the document {did!r} has another text before.", file=str(path), line=line)
+        if not agent:
+            continue
+        if any(ranking.method == agent for ranking in passage.rankings):
+            words = f"the agent {agent!r} has the document {did!r} of the query {qid!r} twice."
+            raise DataError(words, file=str(path), line=line)
+        ranks[qid, agent] += 1
+        rank = ranks[qid, agent]
+        score = float(totals[qid, agent] - rank + 1)
+        passage.data.rankings.append(
+            RankingEntry(method=agent, passage_id=did, query_id=qid, rank=rank, score=score)
+        )
+    return [QueryPassages(qid, list(passages.values())) for qid, passages in queries.items()]
+
+
+def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
+    """What was said of documents; raises :class:`DataError` for a document of which it is said twice."""
+    seen: set[tuple[str, str]] = set()
+    found: list[Reasoning] = []
+    for line, row in cells.rows:
+        reasoning = Reasoning(row["qid"], row["did"], row["raw_answer"], row["answer"])
+        if reasoning[:2] in seen:
+            words = f"the document {row['did']!r} of the query {row['qid']!r} occurs twice."
+            raise DataError(words, file=str(path), line=line)
+        seen.add(reasoning[:2])
+        found.append(reasoning)
+    return found
+
+
+EVALUATOR = "ReasonerEvaluator"
+"""RAGElo's name for the evaluator that writes reasonings: what graded, as long as its model is not said."""
+
+# The paper's appendix A.1: the reply begins with one of three labels. Other evaluators give numbers.
+_LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
+_LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
+
+
+def _write_queries(queries: Iterable[Query], target: Target) -> None:
+    def rows() -> Iterator[tuple[str, str]]:
+        for query in queries:
+            query_losses(query, target.losses)
+            yield query.query_id, trimmed(query.query_text, target.losses)
+
+    write_cells(QUERIES.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
+
+
+def _write_answers(answers: Iterable[Answer], target: Target) -> None:
+    def rows() -> Iterator[tuple[str, str, str]]:
+        for answer in answers:
+            answer_losses(answer, frozenset(), target.losses)
+            text = " ".join(part.text for part in answer.parts)
+            yield answer.query_id, answer.system, trimmed(text, target.losses)
+
+    write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
+
+
+def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
+    """A row for each system that returned the passage, those of a system in the order of its ranks.
+
+    The order is all that is left of ranks and scores: reading counts the ranks from 1, the scores to 1.
+    """
+
+    def rows() -> Iterator[tuple[str, str, str, str]]:
+        for query in queries:
+            passage_losses(query, frozenset({"texts of passages", "places in rankings"}), target.losses)
+            for passage in query.passages:
+                ranking_losses(query.query_id, passage, target.losses)
+            for system, ranked in _ranked(query).items():
+                again = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
+                before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
+                lost = sum(one != other for one, other in zip(before, again, strict=True))
+                target.losses.add("ranks or scores", lost)
+                for passage_id, (_, passage) in ranked.items():
+                    yield query.query_id, passage_id, trimmed(passage.text, target.losses), checked_id(system)
+            for passage in query.passages:
+                if not passage.rankings:
+                    text = trimmed(passage.text, target.losses)
+                    yield query.query_id, passage.passage_id, text, ""
+
+    write_cells((*DOCUMENTS.required, "agent"), rows(), target.path, ids=_IDS, inputs=target.inputs)
+
+
+def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Passage]]]:
+    """System to its passages, best first, each at its best place."""
+    places = [(entry, passage) for passage in query.passages for entry in passage.rankings]
+    systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
+    for entry, passage in sorted(places, key=lambda place: (place[0].rank, -place[0].score)):
+        systems.setdefault(entry.method, {}).setdefault(passage.passage_id, (entry, passage))
+    return systems
+
+
+def _rating(answer: str) -> int | None:
+    if answer.isdecimal():
+        return int(answer)
+    label = _LABEL.match(answer)
+    return _LABELS[label[1].lower()] if label else None
+
+
+def _grade(raw_answer: str, answer: str) -> DirectGrade:
+    """A direct grade; what is no label and no number is ungraded."""
+    rating = _rating(answer or raw_answer)
+    reply = raw_answer or answer
+    grade: dict[str, Any] = {
+        "correct": bool(rating),
+        "answer": reply,
+        "model": EVALUATOR,
+        "model_options": {},
+        "prompt_info": {"prompt_class": EVALUATOR, "is_self_rated": True},
+        "prompt_type": "direct_grading",
+    }
+    if rating is None:
+        return DirectGrade(**grade, error={"response": reply, "prompt": "", "failure_reason": NOT_A_LABEL})
+    return DirectGrade(**grade, self_ratings=rating, relevance_label=rating)
+
+
+def _graded(cells: Cells, path: str | Path) -> list[QueryPassages]:
+    """The documents, without their texts, with direct grades."""
+    queries: dict[str, list[Passage]] = {}
+    for reasoning in reasonings_of(cells, path):
+        grade = _grade(reasoning.raw_answer, reasoning.answer)
+        passage = Passage(passage_id=reasoning.passage_id, text="", direct_grades=[grade])
+        queries.setdefault(reasoning.query_id, []).append(passage)
+    return [QueryPassages(query_id, passages) for query_id, passages in queries.items()]
+
+
+def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
+    """The first direct grade of every passage; its rating is written where the reply does not say it.
+
+    Raises :class:`SelectionError` where there are none.
+    """
+    seen: set[tuple[str, str]] = set()
+
+    def rows() -> Iterator[tuple[str, str, str, str]]:
+        for query in queries:
+            passage_losses(query, frozenset({"texts of passages", "sets of grades"}), target.losses)
+            for passage in query.passages:
+                target.losses.add("texts of passages", bool(passage.text))
+                grades = list(passage.grade_sets())
+                direct = next((grade for grade in grades if isinstance(grade, DirectGrade)), None)
+                target.losses.add("sets of grades", len(grades) - (direct is not None))
+                if direct is None:
+                    target.losses.add("passages without a direct grade")
+                    continue
+                if (query.query_id, passage.passage_id) in seen:
+                    target.losses.add("further passages of an id")
+                    continue
+                seen.add((query.query_id, passage.passage_id))
+                raw = trimmed(direct.answer or "", target.losses)
+                rating = direct.entry_ratings().get(DIRECT_ID)
+                told = raw if rating is None or _rating(raw) == rating else str(rating)
+                again = _grade(raw, told)
+                changed = again.entry_ratings() != direct.entry_ratings()
+                target.losses.add("failures of grades", changed)
+                more = again.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
+                target.losses.add("what grades say beside rating and reply", more and not changed)
+                yield query.query_id, passage.passage_id, raw, told
+
+        if not seen:
+            raise SelectionError("RAGElo's reasonings are direct grades, and the passages have none.")
+
+    write_cells(REASONINGS.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
+
+
+def _write_ranking(scores: Iterable[Score], target: Target) -> None:
+    """The means of one measure, best first, under the name ``score``."""
+    scores = one_measure(scores, "score", target.losses)
+    rows = sorted(standings(scores), key=lambda row: -row.mean)
+    cells = ((row.system, repr(row.mean).removesuffix(".0")) for row in rows)
+    write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
+
+
+register(
+    csv_format(
+        "ragelo-queries", "queries", "queries of RAGElo, CSV",
+        fits(lambda sample: sample.columns == {"qid", "query"}, Fit.FAIR), QUERIES, queries_of, "query",
+        _write_queries,
+    ),
+    csv_format(
+        "ragelo-answers", "answers", "answers of RAGElo, CSV",
+        fits(lambda sample: sample.columns == {"qid", "agent", "answer"}, Fit.FAIR), ANSWERS, answers_of,
+        "answer", _write_answers,
+    ),
+    csv_format(
+        "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",
+        with_columns("qid", "did", "document"), DOCUMENTS, passages_of, "query", _write_documents,
+    ),
+    csv_format(
+        "ragelo-reasonings", "passages", "what RAGElo says of documents, CSV",
+        with_columns("qid", "did", "raw_answer", "answer"), REASONINGS, reasonings_of, "document",
+        _write_reasonings, content_of=_graded,
+    ),
+    Format(
+        "ragelo-ranking", "scores", "ranking of RAGElo's agents, CSV", read=read_board, write=_write_ranking,
+    ),
+)  # fmt: skip

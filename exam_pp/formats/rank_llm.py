@@ -1,0 +1,130 @@
+"""Retrieved segments in the JSON lines of rank_llm, UMBRELA and AutoNuggetizer: one line for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, FiniteFloat, model_validator
+
+from exam_pp.data_model import Id, Judgment, Passage, PassageData, QueryPassages, RankingEntry, Record
+from exam_pp.errors import DataError
+from exam_pp.formats.base import Format, Source, register
+from exam_pp.formats.losses import Losses
+from exam_pp.formats.sample import with_keys
+from exam_pp.store.json_lines import read_records
+from exam_pp.store.trec.runs import method_of
+
+_TEXT_KEYS = ("segment", "contents", "text", "passage")
+
+
+class CandidateQuery(Record):
+    """The query of a line."""
+
+    qid: Id
+    text: str = ""
+
+
+class Candidate(Record):
+    """A segment, in the order of the ranking. ``doc`` holds the text as ``segment`` or ``contents``."""
+
+    docid: Id
+    score: FiniteFloat | None = None
+    judgment: int | None = None
+    doc: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_a_text(self) -> Candidate:
+        if self.text is None:
+            raise ValueError(f"doc has none of the keys {', '.join(_TEXT_KEYS)}")
+        return self
+
+    @property
+    def text(self) -> str | None:
+        """The words of the segment."""
+        return next((str(self.doc[key]) for key in _TEXT_KEYS if isinstance(self.doc.get(key), str)), None)
+
+
+class CandidateLine(Record):
+    """A query and its segments, best first."""
+
+    query: CandidateQuery
+    candidates: list[Candidate]
+
+
+def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
+    """Line number and line, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    return read_records(CandidateLine, path, "candidates")
+
+
+def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
+    """The segments of the files as passages, and the texts of the queries."""
+    pool: dict[str, dict[str, Passage]] = {}
+    texts: dict[str, str] = {}
+    for file in files:
+        system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
+        lines: dict[str, int] = {}
+        for number, line in read_candidates(file):
+            if (first := lines.setdefault(line.query.qid, number)) != number:
+                words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
+                raise DataError(words, file=str(file), line=number, field="query")
+            losses.keys(line.model_extra)
+            losses.keys(line.query.model_extra)
+            texts.setdefault(line.query.qid, line.query.text)
+            passages = pool.setdefault(line.query.qid, {})
+            for rank, candidate in enumerate(line.candidates, 1):
+                _add(passages, candidate, system, line.query.qid, rank, file, number)
+                losses.keys(candidate.model_extra)
+                losses.keys(candidate.doc, _TEXT_KEYS)
+    return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
+
+
+def _add(
+    passages: dict[str, Passage],
+    candidate: Candidate,
+    system: str,
+    query_id: str,
+    rank: int,
+    file: Path,
+    number: int,
+) -> None:
+    text = candidate.text or ""
+    new = Passage(passage_id=candidate.docid, text=text, data=PassageData(judgments=[], rankings=[]))
+    passage = passages.setdefault(candidate.docid, new)
+    problem = None
+    if passage.text != text:
+        problem = f"the segment {candidate.docid!r} has another text elsewhere."
+    elif any(entry.method == system for entry in passage.rankings):
+        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
+    if problem:
+        raise DataError(problem, file=str(file), line=number, field="candidates")
+    score = float(-rank) if candidate.score is None else candidate.score
+    passage.rankings.append(
+        RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)
+    )
+    if candidate.judgment is not None and not any(
+        judgment.relevance == candidate.judgment for judgment in passage.judgments
+    ):
+        judgment = Judgment(
+            passage_id=candidate.docid,
+            query_id=query_id,
+            relevance=candidate.judgment,
+            title_query=query_id,
+        )
+        passage.judgments.append(judgment)
+
+
+def _read(source: Source) -> list[QueryPassages]:
+    queries, texts = pool_candidates([source.path], source.losses)
+    source.losses.add("texts of queries", sum(map(bool, texts.values())))
+    return queries
+
+
+register(
+    Format(
+        "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
+        with_keys("query", "candidates"), read_candidates, "query", _read,
+        written_by="exam-pp export candidates",
+    ),
+)  # fmt: skip

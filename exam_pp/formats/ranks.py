@@ -1,0 +1,50 @@
+"""Official leaderboards: which system came out at which rank, as JSON and as TSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import FiniteFloat
+
+from exam_pp.formats.base import Format, Schema, Source, register, writing
+from exam_pp.formats.losses import uncounted
+from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
+from exam_pp.store.files import is_stream
+from exam_pp.store.trec.ranks import read_ranks, side_cells, write_ranks
+from exam_pp.store.trec.trec_eval import is_number
+
+
+def _is_object_of_numbers(sample: Sample) -> bool:
+    return nearly_all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in sample.values
+    )
+
+
+def _is_table(sample: Sample) -> bool:
+    header = sample.header
+    ranks = len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower())
+    alone = len(sample.rows) == 1 and ranks and header[0].lower() in SYSTEMS
+    return ranks and sample.is_of_pairs and (sample.is_of_numbered_pairs or alone)
+
+
+def _read(source: Source) -> Mapping[str, float]:
+    ranks = read_ranks(source.path)
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        source.losses.add("cells behind the rank", side_cells(source.path))
+    return ranks
+
+
+register(
+    Format(
+        "official-json", "ranks", "official leaderboard, JSON {system: rank}",
+        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
+        writing(write_ranks, as_json=True),
+        schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, FiniteFloat]),
+    ),
+    Format(
+        "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
+        _read, writing(write_ranks, as_json=False),
+    ),
+)  # fmt: skip

@@ -1,0 +1,126 @@
+"""Leaderboards of scores: our tables, published boards, JSON lines, and what trec_eval prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.formats.base import Format, Schema, Source, Target, known_format, reading, register, writing
+from exam_pp.formats.losses import Losses, used
+from exam_pp.formats.sample import Fit, Sample, fits, with_keys
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.store.delimited import check_name
+from exam_pp.store.files import write_text
+from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
+from exam_pp.store.trec.scores import read_query_scores, read_scores, side_values, write_scores
+from exam_pp.store.trec.trec_eval import is_trec_eval
+
+PUBLISHED_COVER = "ExamCover"
+"""What the published implementation calls Rubric-Cover."""
+
+
+def read_all_scores(path: str | Path) -> list[Score]:
+    """Means (query ``all``) and scores of single queries, of a file of scores in any format.
+
+    A file of no other format is read as :func:`~exam_pp.store.trec.scores.read_scores` does. Raises
+    :class:`DataError`.
+    """
+    form = known_format(path)
+    if form is not None and form.content == "scores" and form.records not in (None, read_all_scores):
+        return list(form.records(Path(path)))
+    single = read_query_scores(path)
+    try:
+        return [*single, *read_scores(path)]
+    except DataError:
+        if not single:
+            raise
+        return single  # single queries without their means
+
+
+def _is_board_of_means(sample: Sample) -> bool:
+    """Whether it is a board of the published implementation, whose rows look like those of other files."""
+    return sample.header[:1] == ["method"] and "+/-" in sample.header
+
+
+def _is_published_cover(sample: Sample) -> bool:
+    return _is_board_of_means(sample) and sample.header[1] == PUBLISHED_COVER
+
+
+def _sniff_board(sample: Sample) -> Fit:
+    if isinstance(sample.object.get("tables"), list):
+        return Fit.FAIR
+    if is_trec_eval(sample.texts) or _is_published_cover(sample):
+        return Fit.NOT
+    # Results of AutoJudge have a column of systems and numbers, too.
+    evaluation = set(sample.header) >= {"run_id", "measure", "value"}
+    if _is_board_of_means(sample) or (sample.is_titled and sample.is_of_systems and not evaluation):
+        return Fit.CERTAIN
+    return Fit.LOOSE if sample.columns and sample.is_of_systems else Fit.NOT
+
+
+def one_measure(scores: Iterable[Score], name: str, losses: Losses) -> list[Score]:
+    """The scores of the first measure, for a table of means that calls it ``name``."""
+    scores = list(scores)
+    metric = next((score.metric for score in scores), name)
+    shown = [score for score in scores if score.metric == metric]
+    losses.add("scores of other measures", len(scores) - len(shown))
+    losses.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
+    losses.add("names of measures", metric != name)
+    return shown
+
+
+def published_cover(scores: Iterable[Score]) -> str:
+    """The Cover board of the published implementation: three decimals, sorted by name."""
+    rows = standings(scores)
+    metric = rows[0].metric if rows else ""
+    lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
+    for row in sorted(row for row in rows if row.metric == metric):
+        error = "" if row.stderr is None else f"{row.stderr:.3f}"
+        lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")
+    return "\n".join(lines) + "\n"
+
+
+def read_board(source: Source) -> list[Score]:
+    """The scores; what stands beside them (standard errors, intervals, ranks) is lost."""
+    scores = read_all_scores(source.path)
+    for name, count in side_values(source.path).items():
+        source.losses.add(f"values of {name!r}", count)
+    return scores
+
+
+def _write_cover(scores: Iterable[Score], target: Target) -> None:
+    """The published board shows one measure by its own name for it: the mean, with three decimals."""
+    shown = one_measure(scores, PUBLISHED_COVER, target.losses)
+    rows = standings(shown)
+    for row in rows:
+        check_name(row.system)
+    target.losses.add("digits beyond the third", sum(round(row.mean, 3) != row.mean for row in rows))
+    write_text(target.path, published_cover(shown), inputs=target.inputs)
+
+
+register(
+    Format(
+        "leaderboard", "scores", "leaderboard, TSV or any table", _sniff_board, read_all_scores, "score",
+        read_board, writing(write_scores, as_json=False),
+    ),
+    Format(
+        "leaderboard-json", "scores", "leaderboard, JSON", read=read_board,
+        write=writing(write_scores, as_json=True),
+    ),
+    Format(
+        "scores-jsonl", "scores", "scores, JSON lines", with_keys("system", "query_id", "metric", "value"),
+        read_score_rows, "score", reading(read_score_rows, used("system query_id metric value")),
+        writing(write_score_rows),
+        schema=Schema("scores", "a line of scores", ScoreRow),
+    ),
+    Format(
+        "published-cover", "scores", "published board of Rubric-Cover", fits(_is_published_cover),
+        read_all_scores, "score", read_board, _write_cover,
+    ),
+    Format(
+        "trec-eval", "scores", "what trec_eval prints", fits(lambda sample: is_trec_eval(sample.texts)),
+        read_all_scores, "score", read_board,
+    ),
+)  # fmt: skip

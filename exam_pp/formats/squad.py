@@ -1,0 +1,174 @@
+"""Test banks and passages from SQuAD2-style files (Rajpurkar et al., ACL 2018)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from exam_pp.data_model import Id, Passage, PassageData, QueryPassages, Record
+from exam_pp.errors import DataError
+from exam_pp.formats.bank import of_kind
+from exam_pp.formats.base import Format, Target, reading, register
+from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.sample import Sample, fits
+from exam_pp.store.files import read_text, write_text
+from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.test_bank import BankLine, Entry, Question
+
+
+class _Answer(Record):
+    text: str
+
+
+class _Qa(Record):
+    id: Id
+    question: str
+    is_impossible: bool = False
+    answers: list[_Answer] = Field(default_factory=list)
+
+
+class _Paragraph(Record):
+    context: str
+    qas: list[_Qa]
+
+
+class _Article(Record):
+    title: str = "untitled"
+    paragraphs: list[_Paragraph]
+
+
+class _File(Record):
+    data: list[_Article]
+
+
+@dataclass(frozen=True)
+class SquadParagraph:
+    """A paragraph as a query of its own: its questions, and itself as the only passage."""
+
+    bank: BankLine
+    passages: QueryPassages
+
+
+def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
+    """One query a paragraph, called ``title:number`` (from 1), as is its passage.
+
+    The query text is the article's title, question ids are the file's, gold answers its distinct answers;
+    an impossible question has none, which means that "unanswerable" is right; where answers are held back,
+    nothing is said. Raises :class:`DataError`.
+    """
+    value = parse_json(read_text(path), path)
+    if not isinstance(value, dict) or "data" not in value:
+        raise DataError('is not a SQuAD2-style file: a JSON object with "data".', file=str(path))
+    try:
+        file = _File.model_validate(value)
+    except ValidationError as error:
+        raise data_error(error, path) from error
+    numbers: Counter[str] = Counter()
+    for article in file.data:
+        for paragraph in article.paragraphs:
+            title = "_".join(article.title.split())
+            numbers[title] += 1
+            yield _paragraph(f"{title}:{numbers[title]}", article.title, paragraph)
+
+
+def _paragraph(query_id: str, title: str, paragraph: _Paragraph) -> SquadParagraph:
+    bank = BankLine(
+        query_id=query_id,
+        test_collection="squad2",
+        query_text=" ".join(title.replace("_", " ").split()),
+        info={"prompt_target": "questions"},
+        items=[Question(**_question(query_id, qa)) for qa in paragraph.qas],
+    )
+    passage = Passage(
+        passage_id=query_id, text=paragraph.context, data=PassageData(judgments=[], rankings=[])
+    )
+    return SquadParagraph(bank, QueryPassages(query_id, [passage]))
+
+
+def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
+    golds = list(dict.fromkeys(answer.text.strip() for answer in qa.answers))
+    return {
+        "query_id": query_id,
+        "question_id": qa.id,
+        "question_text": qa.question.strip(),
+        # Neither impossible nor answered: the answers are held back, as in test sets.
+        **({"gold_answers": [] if qa.is_impossible else golds} if qa.is_impossible or golds else {}),
+    }
+
+
+_NUMBERED = re.compile(r"(.+):[1-9][0-9]*")
+
+
+def _title(query_id: str) -> str:
+    """The article of a paragraph: what stands before ``:number``, else the whole id."""
+    match = _NUMBERED.fullmatch(query_id)
+    return match[1] if match else query_id
+
+
+def _qa(item: Entry, context: str) -> dict[str, Any]:
+    """A question; an answer's place is the first one in the paragraph, -1 if it is not there."""
+    answers = [{"text": gold, "answer_start": context.find(gold)} for gold in item.gold_answers or ()]
+    return {
+        "id": item.entry_id,
+        "question": item.text,
+        "is_impossible": item.gold_answers == [],
+        "answers": answers,
+    }
+
+
+def _is_squad(sample: Sample) -> bool:
+    articles = sample.object.get("data")
+    return isinstance(articles, list) and all(isinstance(a, dict) and "paragraphs" in a for a in articles[:1])
+
+
+def _write(lines: Iterable[BankLine], target: Target) -> None:
+    """Write a paragraph a query: its entries as questions; an empty list of gold answers is "impossible".
+
+    The contexts of the target are the paragraphs, empty where they are not known.
+    """
+    lines = of_kind(lines, "question", target.losses)
+    keeps = {"gold answers", "query texts", "queries without entries"}
+    bank_losses(lines, keeps, target.losses, collection="squad2", text=str.strip)
+    articles: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        title = _title(line.query_id)
+        paragraphs = articles.setdefault(title, [])
+        context = next(iter(target.contexts.get(line.query_id, {}).values()), "")
+        paragraphs.append({"context": context, "qas": [_qa(item, context) for item in line.items]})
+        again = f"{'_'.join(title.split())}:{len(paragraphs)}"
+        target.losses.add("query ids", again != line.query_id)
+        shown = " ".join(title.replace("_", " ").split())
+        target.losses.add("query texts", shown != line.query_text)
+        target.losses.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
+    data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
+    text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
+    write_text(target.path, text, inputs=target.inputs)
+
+
+_USED_QA = used("id question is_impossible", answers=used("text"))
+
+register(
+    Format(
+        "squad2", "bank", "questions of SQuAD2-style files", fits(_is_squad), read_squad, "paragraph",
+        reading(
+            lambda path: (paragraph.bank for paragraph in read_squad(path)),
+            {"data": used("title", paragraphs={"qas": _USED_QA})},
+        ),
+        _write,
+    ),
+    Format(
+        "squad2-paragraphs", "passages", "paragraphs of SQuAD2-style files",
+        read=reading(
+            lambda path: (paragraph.passages for paragraph in read_squad(path)),
+            {"data": used("title", paragraphs=used("context"))},
+        ),
+        written_by="--to squad2 --contexts",
+    ),
+)  # fmt: skip

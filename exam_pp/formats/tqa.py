@@ -1,0 +1,153 @@
+"""Test banks from the Textbook Question Answering data (Kembhavi et al., CVPR 2017): lesson JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from exam_pp.data_model import Id, Record
+from exam_pp.errors import DataError
+from exam_pp.formats.bank import of_kind
+from exam_pp.formats.base import Format, Target, reading, register
+from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.sample import fits
+from exam_pp.store.files import read_text, write_text
+from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.test_bank import BankLine, Question
+from exam_pp.wording import counted
+
+log = logging.getLogger(__name__)
+
+_PREFIX = "tqa2:"
+"""What query ids of lessons start with."""
+
+
+class _Text(Record):
+    processedText: str  # noqa: N815 - the file's own names, here and below
+
+
+class _NonDiagramQuestion(Record):
+    beingAsked: _Text  # noqa: N815
+    correctAnswer: _Text  # noqa: N815
+    answerChoices: dict[str, _Text] = Field(default_factory=dict)  # noqa: N815
+
+
+class _Questions(Record):
+    nonDiagramQuestions: dict[str, _NonDiagramQuestion] = Field(default_factory=dict)  # noqa: N815
+
+
+class _Lesson(Record):
+    globalID: Id  # noqa: N815
+    lessonName: str = ""  # noqa: N815
+    questions: _Questions
+
+
+def read_tqa(path: str | Path) -> Iterator[BankLine]:
+    """One line a lesson, with its non-diagram questions; lessons without any are left out.
+
+    The query id is ``tqa2:<globalID>``, the query text the lesson's name, question ids are the ``NDQ_``
+    keys, and the gold answer is the text of the correct choice. Questions whose key names no choice have
+    no gold answer and are logged. Raises :class:`DataError`.
+    """
+    value = parse_json(read_text(path), path)
+    lessons = value if isinstance(value, list) else [value]
+    without_key: list[str] = []
+    for number, lesson_value in enumerate(lessons, 1):
+        lesson = _lesson(lesson_value, path, number)
+        query_id = _PREFIX + lesson.globalID
+        items = [
+            _question(query_id, question_id, question, without_key)
+            for question_id, question in lesson.questions.nonDiagramQuestions.items()
+        ]
+        if items:
+            yield BankLine(
+                query_id=query_id,
+                test_collection="tqa",
+                query_text=lesson.lessonName.strip(),
+                info={"prompt_target": "questions"},
+                items=items,
+            )
+    if without_key:
+        log.warning(
+            "%s: the answer key of %s names no choice: no gold answer (first: %s)",
+            path, counted(len(without_key), "question"), without_key[0],
+        )  # fmt: skip
+
+
+def _lesson(value: Any, path: str | Path, number: int) -> _Lesson:
+    if not isinstance(value, dict):
+        raise DataError(
+            "is not a lesson of Textbook Question Answering.", file=str(path), field=f"lesson {number}"
+        )
+    try:
+        return _Lesson.model_validate(value)
+    except ValidationError as error:
+        raise data_error(error, path, within=f"lesson {number}") from error
+
+
+def _question(
+    query_id: str, question_id: str, question: _NonDiagramQuestion, without_key: list[str]
+) -> Question:
+    values: dict[str, Any] = {
+        "query_id": query_id,
+        "question_id": question_id,
+        "question_text": question.beingAsked.processedText.strip(),
+    }
+    key = question.correctAnswer.processedText.strip()
+    choices = {label.strip().lower(): text for label, text in question.answerChoices.items()}
+    chosen = choices.get(key.lower().strip(". )("))
+    if chosen is not None:
+        values["gold_answers"] = [chosen.processedText.strip()]
+    elif key and not choices:
+        values["gold_answers"] = [key]
+    else:
+        without_key.append(question_id)
+    return Question(**values)
+
+
+def _write(lines: Iterable[BankLine], target: Target) -> None:
+    """Write a lesson a query, its entries as questions whose correct answer is the first gold answer.
+
+    There are no choices: the answer stands for itself.
+    """
+    lines = of_kind(lines, "question", target.losses)
+    bank_losses(lines, {"query texts", "gold answers"}, target.losses, collection="tqa", text=str.strip)
+    lessons: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        target.losses.add("query ids that are no lesson", not line.query_id.startswith(_PREFIX))
+        name = line.query_id.removeprefix(_PREFIX)
+        lesson = {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}}
+        questions = lessons.setdefault(name, lesson)["questions"]["nonDiagramQuestions"]
+        for item in line.items:
+            golds = item.gold_answers or [""]
+            target.losses.add("gold answers beyond the first", len(golds) - 1)
+            target.losses.add("marks of unanswerable questions", item.gold_answers == [])
+            questions[item.entry_id] = {
+                "globalID": item.entry_id,
+                "beingAsked": {"processedText": item.text},
+                "correctAnswer": {"processedText": golds[0]},
+                "answerChoices": {},
+            }
+    text = json.dumps(list(lessons.values()), ensure_ascii=False, indent=1) + "\n"
+    write_text(target.path, text, inputs=target.inputs)
+
+
+_QUESTION = {
+    "beingAsked": used("processedText"),
+    "correctAnswer": used("processedText"),
+    "answerChoices": {"*": used("processedText")},
+}
+_USED = used("globalID lessonName", questions={"nonDiagramQuestions": {"*": _QUESTION}})
+
+register(
+    Format(
+        "tqa", "bank", "lessons of Textbook Question Answering",
+        fits(lambda sample: sample.item.keys() >= {"globalID", "questions"}), read_tqa, "lesson",
+        reading(read_tqa, _USED), _write,
+    ),
+)  # fmt: skip

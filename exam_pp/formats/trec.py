@@ -1,0 +1,101 @@
+"""Qrels and runs of trec_eval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from exam_pp.errors import DataError
+from exam_pp.formats.base import Format, Source, Target, register, writing
+from exam_pp.formats.losses import uncounted
+from exam_pp.formats.sample import Fit, Sample, fits, most
+from exam_pp.results import Qrel, RunLine
+from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
+from exam_pp.store.trec.runs import (
+    method_of,
+    read_qrels,
+    read_run,
+    run_files,
+    warn_of_left_out_runs,
+    write_qrels,
+    write_run,
+)
+from exam_pp.store.trec.trec_eval import is_number
+
+Runs = Mapping[str, Sequence[RunLine]]
+
+
+def _are_qrels(sample: Sample) -> bool:
+    return most(len(row) == 4 and _is_whole(row[3]) and _is_whole(row[1]) for row in sample.fields)
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("+-").isdecimal()
+
+
+def _is_run(sample: Sample) -> bool:
+    """Whether the lines are of six fields; words after the tag are an error that the reader names."""
+    lines = most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in sample.fields)
+    is_table = sample.is_titled and sample.is_tabbed  # which may have numbers there
+    return sample.is_folder or (lines and not is_table)
+
+
+def _read_qrels(source: Source) -> list[Qrel]:
+    """The second column is nearly always 0; where it says more, that is lost."""
+    if is_stream(source.path):
+        uncounted(source.losses)
+    else:
+        columns = [line.split()[1:2] for _, line in read_lines(source.path)]
+        source.losses.add("second columns that are not 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
+    return read_qrels(source.path)
+
+
+def _read_runs(source: Source) -> Runs:
+    """The runs by their names; the tag is lost where the file's name is taken."""
+    runs: dict[str, list[RunLine]] = {}
+    warn_of_left_out_runs(source.path)
+    for file in run_files(source.path):
+        by_file = source.method_name == "stem"
+        for line in read_run(file, method="tag", one_system=by_file):
+            name = method_of(file) if by_file else line.system
+            source.losses.add("tags, as systems are named by their files", name != line.system)
+            runs.setdefault(name, []).append(line._replace(system=name))
+    if not runs:
+        raise DataError("holds no results.", file=str(source.path))
+    return runs
+
+
+def _write_runs(runs: Runs, target: Target) -> None:
+    """One file for one system, unless the target is a folder."""
+    if len(runs) == 1 and not target.path.is_dir():
+        (lines,) = runs.values()
+        write_run(lines, target.path, inputs=target.inputs)
+    else:
+        write_runs(runs, target.path, inputs=target.inputs)
+
+
+def write_runs(
+    runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> list[Path]:
+    """Write a run file a system into a folder, which is made where it does not exist; all or none."""
+    with folder_output(folder, inputs) as work:
+        for system in runs:
+            write_run(runs[system], work / run_file_name(system))
+    return [Path(folder) / run_file_name(system) for system in sorted(runs)]
+
+
+def run_file_name(system: str) -> str:
+    """The system's name as a file name that cannot leave its folder; reversed by URL unquoting."""
+    return safe_name(system) + ".run"
+
+
+register(
+    Format(
+        "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read=_read_qrels,
+        write=writing(write_qrels),
+    ),
+    Format(
+        "run", "runs", "TREC run, or a folder of them", fits(_is_run, Fit.STRONG), read=_read_runs,
+        write=_write_runs,
+    ),
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""File formats that can be converted."""

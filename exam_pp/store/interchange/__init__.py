@@ -1,1 +1,0 @@
-"""Files of other tools, one module a tool."""

@@ -1,0 +1,365 @@
+"""Banks from and to other tools: ids as published, nothing lost, one sentence for what is broken."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.cli.main import main
+from exam_pp.formats.autojudge import read_autojudge, write_autojudge
+from exam_pp.formats.bank_csv import Row, read_bank_csv, row_of, write_bank_csv
+from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
+from exam_pp.formats.question_facets import read_genq, write_genq
+from exam_pp.results import Score
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.test_bank import BankLine, entry_id
+
+TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"])).map(str.strip).filter(bool)
+CELLS = TEXTS | st.sampled_from(
+    ["=1+1", "'=x", "-5 degrees", "'quoted'", 'a "b", c;d', "two\nlines", "+1", "@a"]
+)
+ITEMS = st.fixed_dictionaries(
+    {"query_id": st.just("007"), "question_id": TEXTS, "question_text": CELLS},
+    optional={
+        "gold_answers": st.lists(CELLS, max_size=2),
+        "importance": st.sampled_from(["vital", "okay"]),
+        "weight": st.floats(0, 100),
+    },
+)
+LINES = st.lists(ITEMS, max_size=4).map(
+    lambda items: BankLine(query_id="007", query_text="=a; query", facet_id="f", facet_text="x", items=items)
+)
+
+
+@given(LINES)
+def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, line: BankLine) -> None:
+    path = tmp_path_factory.mktemp("csv") / "bank.csv"
+    write_bank_csv([line], path)
+    assert [row._replace(line=0) for row in read_bank_csv(path)] == [
+        row_of(line, item) for item in line.items
+    ]
+
+
+def run(*arguments: str | Path) -> None:
+    main(["-q", "bank", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])
+def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
+    """Nothing edited: the same bank; without the base, the same entries."""
+    bank, sheet = demo_data / name, tmp_path / "bank.csv"
+    run("export", bank, "--format", "csv", "-o", sheet)
+    run("import", sheet, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    run("import", sheet, "--format", "csv", "-o", tmp_path / "alone.jsonl")
+    assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
+    for query in read_bank(bank):
+        alone = read_bank(tmp_path / "alone.jsonl").queries[query.query_id]
+        assert alone.query_text == query.query_text
+        assert [e.model_dump() for e in alone.entries.values()] == [
+            e.model_dump() for e in query.entries.values()
+        ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> None:
+    sheet = tmp_path / "bank.csv"
+    columns = ["text", "query_id", "entry_id", "weight", "gold_answers", "note"]
+    rows = [
+        ["What text is that?", "q1", "q1/a", "", "", "reworded"],
+        ["When?", "q1", "", "", "", "new"],
+        ["Where is the text from?", "007", "007/a", "2,5", "a library", ""],
+    ]
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter=separator).writerows([columns, *rows])
+    run("import", sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "new.jsonl")
+    first, second = read_bank(tmp_path / "new.jsonl").lines
+    assert [item.entry_id for item in first.items] == [
+        entry_id("q1", "What text is that?"), entry_id("q1", "When?"),
+    ]  # fmt: skip
+    assert [record["op"] for record in first.info["history"]] == ["reword", "add", "remove"]
+    assert (second.items[0].weight, second.items[0].gold_answers) == (2.5, ["a library"])
+    assert second.query_text == "the query 007", "what the spreadsheet does not show stays"
+
+
+def test_new_words_under_an_old_id_have_an_id_of_their_own(tmp_path: Path) -> None:
+    """Without the base bank: grades of the old words must not count for the new ones."""
+    old, own = entry_id("q", "Why?"), "q/mine"
+    (tmp_path / "bank.csv").write_text(
+        f"query_id,kind,text,entry_id\nq,question,How?,{old}\nq,question,Who?,{own}\n", encoding="utf-8"
+    )
+    run("import", tmp_path / "bank.csv", "--format", "csv", "-o", tmp_path / "b.jsonl")
+    (line,) = read_bank(tmp_path / "b.jsonl").lines
+    assert [item.entry_id for item in line.items] == [entry_id("q", "How?"), own]
+
+
+def test_columns_that_the_spreadsheet_lacks_stay(demo_data: Path, tmp_path: Path) -> None:
+    bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
+    run("export", bank, "--format", "csv", "-o", sheet)
+    with sheet.open(encoding="utf-8-sig", newline="") as read, narrow.open("w", newline="") as written:
+        writer = csv.DictWriter(written, ["query_id", "entry_id", "text"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(csv.DictReader(read))
+    run("import", narrow, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
+    assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
+
+
+def test_cells_that_are_not_taken_over_are_told(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "bank.csv"
+    run("export", tiny_bank, "--format", "csv", "-o", sheet)
+    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0] |= {"query_text": "other words", "kind": "nugget"}
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, [*rows[0], "note"])
+        writer.writeheader()
+        writer.writerows({**row, "note": "see below"} for row in rows)
+    main(["bank", "import", *map(str, (sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
+    told = capsys.readouterr().err
+    assert "Changed cells that stay as they are in the base bank: query_text (1), kind (1)." in told
+    assert f"Left out, since the format has no place for it: values of 'note' ({len(rows)})." in told
+    assert read_bank(tmp_path / "b").lines == read_bank(tiny_bank).lines
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("query_id,words\nq1,a\n", "bank.csv, line 1: has no column 'text'."),
+        ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: is empty."),
+        ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: is neither question nor nugget."),
+        ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: is not a number."),
+        (
+            'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
+            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+        ),
+        (
+            "query_id,text,kind,gold_answers\nq1,a,question,[null]\n",
+            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+        ),
+        ('query_id,text\nq1,"a\n', "bank.csv: is not a CSV file (unexpected end of data)."),
+        ("query_id,text\n", "bank.csv: holds no questions and no nuggets."),
+    ],
+)
+def test_broken_csv(
+    content: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bank.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        run("import", "bank.csv", "--format", "csv", "-o", "out.jsonl")
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == f"exam-pp: {words}\n"
+    assert not Path("out.jsonl").exists()
+
+
+def test_an_unknown_id_in_a_spreadsheet(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bank.csv").write_text("query_id,entry_id,text\n7,007/a,Where?\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        run("import", tmp_path / "bank.csv", "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
+    assert (
+        "line 2, entry_id: '007/a' is no entry of the query '7' in the base bank" in capsys.readouterr().err
+    )
+
+
+def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
+    line = BankLine.model_validate(
+        {"query_id": "q", "items": [{"query_id": "q", "nugget_id": "q/1", "nugget_text": "=HYPERLINK(1)"}]}
+    )
+    write_bank_csv([line], tmp_path / "bank.csv")
+    assert "'=HYPERLINK(1)" in (tmp_path / "bank.csv").read_text(encoding="utf-8-sig")
+    assert read_bank_csv(tmp_path / "bank.csv") == [
+        Row("q", kind="nugget", text="=HYPERLINK(1)", entry_id="q/1", line=2)
+    ]
+
+
+def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
+    """The nuggets of TREC RAG 2024; one label there is neither vital nor okay or is missing: it stays."""
+    source, written = shared_data / "rag24" / "nuggets.jsonl", tmp_path / "nuggets.jsonl"
+    lines = list(read_nuggetizer(source))
+    write_nuggetizer(lines, written)
+
+    def objects(path: Path) -> list[Any]:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    assert objects(written) == objects(source)
+    assert list(objects(written)[0]) == list(objects(source)[0]), "the tool's own order of keys"
+    nugget = lines[0].items[0]
+    assert nugget.entry_id == entry_id("2024-105741", "High WBC (15,000) may indicate illness")
+    assert nugget.importance == "vital"
+
+
+def test_keys_of_nuggetizer_that_have_names_of_ours(tmp_path: Path) -> None:
+    """They are no weight and no ids here, and come back as they were."""
+    nugget = {
+        "text": "a b",
+        "weight": "heavy",
+        "query_id": "zzz",
+        "nugget_id": 7,
+        "gold_answers": "x",
+        "n": 1,
+    }
+    line = {"query": "Q", "qid": "1", "nuggets": [nugget]}
+    (tmp_path / "in.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    lines = list(read_nuggetizer(tmp_path / "in.jsonl"))
+    item = lines[0].items[0]
+    assert (item.query_id, item.entry_id, item.weight) == ("1", entry_id("1", "a b"), 1)
+    write_nuggetizer(lines, tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == line
+
+
+def test_keys_of_a_bank_that_have_names_of_nuggetizer(tmp_path: Path) -> None:
+    item = {"query_id": "1", "nugget_id": "1/a", "nugget_text": "a b", "text": "other"}
+    write_nuggetizer([BankLine(query_id="1", items=[item])], tmp_path / "out.jsonl")
+    written = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert written["nuggets"] == [{"text": "a b"}]
+
+
+def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
+    run(
+        "import", shared_data / "importers" / "rag25-dev-nuggets.jsonl", "--format", "nuggetizer",
+        "-o", tmp_path / "bank.jsonl",
+    )  # fmt: skip
+    first = read_bank(tmp_path / "bank.jsonl").lines[0]
+    assert first.query_id == "58"
+    assert first.items[0].model_extra == {
+        "mapped_sub_narrative": '"Key advantages of nuclear energy"', "source": "original",
+    }  # fmt: skip
+
+
+def test_questions_are_no_nuggets(
+    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run("export", tiny_bank, "--format", "nuggetizer", "-o", tmp_path / "out")
+    assert "needs a bank of nuggets, but the bank holds questions." in capsys.readouterr().err
+
+
+AUTOJUDGE: dict[str, Any] = {
+    "query_id": "leaf",
+    "title_query": "leaf colour",
+    "full_query": "why do leaves change colour",
+    "test_collection": "kiddie",
+    "format_version": "v3",
+    "nugget_bank": {
+        "Why red?": {
+            "question": "Why red?",
+            "answers": {"5d41": {"answer": "anthocyanin", "references": ["d1"]}},
+            "question_id": "2f0b5c9d7a4c4b6c8d1e2f3a4b5c6d7e",
+            "importance": "vital",
+            "quality": 3,
+            "aggregator_type": "OR",
+        },
+        "Why yellow?": {"question": "Why yellow?", "answers": None, "question_id": "x"},
+    },
+    "claim_bank": {"c1": {"claim": "Evergreens keep their needles", "references": []}},
+    "creator": [{"is_human": False}],
+}
+
+
+def test_autojudge_round_trip(tmp_path: Path) -> None:
+    for name, content in (
+        ("one.json", json.dumps(AUTOJUDGE, indent=1)),
+        ("lines", json.dumps(AUTOJUDGE) + "\n"),
+    ):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        lines = list(read_autojudge(tmp_path / name))
+        write_autojudge(lines, tmp_path / "back")
+        assert json.loads((tmp_path / "back").read_text(encoding="utf-8")) == AUTOJUDGE
+    red, yellow, claim = lines[0].items
+    assert red.entry_id == "leaf/2f0b5c9d7a4c4b6c8d1e2f3a4b5c6d7e"
+    assert (red.gold_answers, red.importance) == (["anthocyanin"], "vital")
+    assert yellow.gold_answers is None, "not known is not the same as unanswerable"
+    assert (claim.kind, claim.entry_id) == ("nugget", entry_id("leaf", "Evergreens keep their needles"))
+
+
+@pytest.mark.parametrize("mark", [".", ")"])
+def test_numbers_of_lists_come_back_in_genq(mark: str, tmp_path: Path) -> None:
+    questions = [f"1{mark} Why red?", f"2{mark} Why yellow?", "Why green?"]
+    content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
+    (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
+    lines = list(read_genq(tmp_path / "in.json"))
+    assert [item.text for item in lines[0].items] == ["Why red?", "Why yellow?", "Why green?"]
+    write_genq(lines, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
+
+
+def test_the_mean_in_nugget_metrics_is_no_topic(tmp_path: Path) -> None:
+    rows = [{"qid": "1", "all_score": 0.5}, {"qid": "all", "all_score": 0.5}]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_nugget_metrics(tmp_path / "run.jsonl") == [Score("run", "1", "A", 0.5)]
+
+
+def test_new_words_have_a_new_key_in_autojudge(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(json.dumps(AUTOJUDGE), encoding="utf-8")
+    (line,) = read_autojudge(tmp_path / "one.json")
+    assert line.query_text == AUTOJUDGE["full_query"]
+    red, *others = line.items
+    reworded = red.model_copy(update={"question_text": "What is red?", "question_id": "leaf/new"})
+    write_autojudge([line.model_copy(update={"items": [reworded, *others]})], tmp_path / "back")
+    bank = json.loads((tmp_path / "back").read_text(encoding="utf-8"))["nugget_bank"]
+    assert red.text not in bank
+    assert bank["What is red?"]["question"] == "What is red?"
+    assert bank["What is red?"]["question_id"] != red.entry_id.rpartition("/")[2]
+
+
+def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
+    """U+2028 and U+0085 may stand in JSON as they are."""
+    banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
+    text = "".join(json.dumps(bank, ensure_ascii=False) + "\r\n" for bank in banks)
+    (tmp_path / "banks.jsonl").write_bytes(text.encode())
+    assert [line.query_id for line in read_autojudge(tmp_path / "banks.jsonl")] == ["a", "b"]
+
+
+def test_autojudge_export_of_a_bank_of_ours(demo_data: Path, tmp_path: Path) -> None:
+    run("export", demo_data / "questions.jsonl", "--format", "autojudge", "-o", tmp_path / "banks.jsonl")
+    banks = [json.loads(line) for line in (tmp_path / "banks.jsonl").read_text(encoding="utf-8").splitlines()]
+    first = next(bank for bank in banks if bank["query_id"] == "007")
+    question = first["nugget_bank"]["How efficient are heat pumps compared with gas boilers?"]
+    assert first["format_version"] == "v3"
+    assert question["question_id"] == "1cbd6931f804399232ccc7b93e47f7a5"
+    assert [a["answer"] for a in question["answers"].values()] == ["three units of heat", "90 percent"]
+    assert len(banks) == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format_version": "v2"}, "format_version: 'v2' is not supported, only 'v3'."),
+        ({"query_id": None}, "query_id: "),
+        ({"nugget_bank": {"a": {}}}, "nugget_bank.a.question: is missing."),
+    ],
+)
+def test_broken_autojudge(
+    change: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bank.json").write_text(json.dumps(AUTOJUDGE | change), encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        run("import", tmp_path / "bank.json", "--format", "autojudge", "-o", tmp_path / "out")
+    assert stop.value.code == 1
+    assert words in capsys.readouterr().err
+
+
+def test_genq(tmp_path: Path) -> None:
+    """The number goes from the text, the id is of the text with it."""
+    text = "1. What is A?"
+    (tmp_path / "genq.json").write_text(
+        json.dumps({"tqa2:L_1": {"f1": {"title": "A", "facet": "of A", "questions": [text, "Why?"]}}}),
+        encoding="utf-8",
+    )
+    (line,) = read_genq(tmp_path / "genq.json")
+    assert (line.query_id, line.facet_id, line.query_text, line.facet_text) == ("tqa2:L_1", "f1", "A", "of A")
+    assert [item.text for item in line.items] == ["What is A?", "Why?"]
+    assert line.items[0].entry_id == entry_id("tqa2:L_1", text, "f1")

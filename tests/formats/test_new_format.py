@@ -1,0 +1,137 @@
+"""A format that is added to the registry is known to every command, by its name and by its content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from exam_pp.cli.main import cli
+from exam_pp.data_model import Id, Record
+from exam_pp.formats.base import FORMATS, Format, Schema, Source, Target, register
+from exam_pp.formats.sample import Fit, Sample, with_keys
+from exam_pp.formats.scores import read_all_scores
+from exam_pp.results import Score
+from exam_pp.store.files import read_text_lines
+from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.trec.queries import Query
+from scripts.make_docs import converting_page, validation_page
+
+
+class Ask(Record):
+    """A query of an imagined tool."""
+
+    ask_id: Id
+    ask: str
+
+
+def read_asks(path: Path) -> Iterator[Ask]:
+    return (ask for _, ask in read_records(Ask, path, "asks"))
+
+
+def asks_as_queries(source: Source) -> list[Query]:
+    return [Query(query_id=ask.ask_id, query_text=ask.ask) for ask in read_asks(source.path)]
+
+
+def write_asks(queries: Iterable[Query], target: Target) -> None:
+    asks = []
+    for query in queries:
+        target.losses.add("facets", len(query.facets or ()))
+        asks.append(Ask(ask_id=query.query_id, ask=query.query_text))
+    write_records(asks, target.path, inputs=target.inputs)
+
+
+ASKS = Format(
+    "asks",
+    "queries",
+    "questions of Asker",
+    with_keys("ask_id", "ask"),
+    read_asks,
+    "ask",
+    asks_as_queries,
+    write_asks,
+    schema=Schema("asks", "a line of Asker", Ask),
+)
+
+
+def sniff_equations(sample: Sample) -> Fit:
+    return Fit.CERTAIN if sample.texts and all(" = " in text for text in sample.texts) else Fit.NOT
+
+
+def read_equations(path: Path) -> list[Score]:
+    lines = (text.split(" = ") for _, text in read_text_lines(path))
+    return [Score(system, "all", "goodness", float(value)) for system, value in lines]
+
+
+EQUATIONS = Format("equations", "scores", "scores of Solver", sniff_equations, read_equations, "score")
+
+
+@pytest.fixture(autouse=True)
+def _added(monkeypatch: pytest.MonkeyPatch) -> None:
+    FORMATS.names()  # all others are registered before the copy
+    monkeypatch.setattr(FORMATS, "_values", dict(FORMATS._values))
+    register(ASKS, EQUATIONS)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def asks(tmp_path: Path) -> Path:
+    path = tmp_path / "asks.jsonl"
+    path.write_text('{"ask_id": "q1", "ask": "one two"}\n{"ask_id": "q2", "ask": "three"}\n')
+    return path
+
+
+def test_it_is_converted_both_ways_and_told_by_its_content(asks: Path, tmp_path: Path) -> None:
+    queries, back = tmp_path / "queries.tsv", tmp_path / "back.jsonl"
+    assert run("convert", asks, "--to", "queries-tsv", "-o", queries).exit_code == 0
+    assert queries.read_text() == "q1\tone two\nq2\tthree\n"
+    assert run("convert", queries, "--to", "asks", "-o", back).exit_code == 0
+    assert [json.loads(line) for line in back.read_text().splitlines()] == [
+        json.loads(line) for line in asks.read_text().splitlines()
+    ]
+
+
+def test_it_is_validated_by_its_content_and_by_its_name(asks: Path) -> None:
+    assert "2 asks" in run("validate", asks).stdout
+    assert "[asks|" in run("validate", "--help").stdout
+    asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
+    for arguments in ([asks], [asks, "--kind", "asks"]):
+        done = run("validate", *arguments, "--format", "tsv")
+        assert done.stdout.splitlines()[1:] == [f"error\tformat\t{asks}\t3\task\tis missing."]
+        assert done.exit_code == 1
+
+
+def test_its_schema_is_listed_and_printed() -> None:
+    assert "asks            a line of Asker" in run("schema").stdout
+    assert json.loads(run("schema", "asks").stdout)["required"] == ["ask_id", "ask"]
+
+
+def test_it_is_in_the_lists_and_in_the_documentation() -> None:
+    assert "questions of Asker" in run("convert", "--list").stdout
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in converting_page()
+    assert "| scores | `equations` |  |  | scores of Solver |" not in converting_page()
+    assert "| `asks` | a line of Asker |" in validation_page()
+
+
+def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:
+    path = tmp_path / "rag.csv"
+    path.write_text("query_id,query,retrieval_score_a\nq1,Why?,0.5\nq2,How?,0.25\n")
+    scores = read_all_scores(path)
+    assert [(score.query_id, score.metric) for score in scores] == [
+        ("q1", "retrieval_score_a"), ("q2", "retrieval_score_a"),
+    ]  # fmt: skip
+
+
+def test_its_scores_are_read(tmp_path: Path, tiny_passages: Path) -> None:
+    path = tmp_path / "board.txt"
+    path.write_text("a = 0.5\nb = 0.25\n")
+    assert [score.value for score in read_all_scores(path)] == [0.5, 0.25]
+    sql = "SELECT system, metric, value FROM scores"
+    done = run("query", tiny_passages, "--scores", path, sql, "--format", "tsv")
+    assert done.stdout.splitlines()[1:] == ["a\tgoodness\t0.5", "b\tgoodness\t0.25"]

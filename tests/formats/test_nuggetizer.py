@@ -1,0 +1,114 @@
+"""Conversion of the files of AutoNuggetizer and UMBRELA that are no banks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import SelectionError
+from exam_pp.formats.base import format_of
+from exam_pp.formats.nuggetizer import read_nugget_metrics
+from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.validation.validate import validate
+from exam_pp.results import Qrel, Score
+from exam_pp.store.trec.answers import read_answers
+from exam_pp.store.trec.runs import read_qrels, read_run
+from exam_pp.store.trec.score_rows import read_score_rows
+
+Write = Callable[[str, list[Any]], Path]
+METRICS = [
+    {"qid": "1", "strict_vital_score": 0.5, "vital_score": 0.75, "all_score": 0.25},
+    {"qid": "02", "all_score": 1.0},
+    {"qid": "all", "strict_vital_score": 0.5, "vital_score": 0.75, "all_score": 0.625},
+]
+NUGGET = {"text": "a fact", "importance": "vital", "assignment": "support"}
+ASSIGNMENT = {
+    "query": "text", "qid": "q", "answer_text": "Words.", "response_length": 1, "run_id": "r",
+    "nuggets": [NUGGET],
+}  # fmt: skip
+CANDIDATES = {
+    "query": {"qid": "q", "text": "text"},
+    "candidates": [{"docid": "d", "score": 2.0, "judgment": 3, "doc": {"segment": "Words.", "title": "T"}}],
+}
+ROW = {
+    "model": "m",
+    "query": "text",
+    "passage": "Words.",
+    "prediction": "2",
+    "judgment": 2,
+    "result_status": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (METRICS[0], "nuggetizer-metrics"),
+        (ASSIGNMENT, "nuggetizer-assignments"),
+        ({"query": "text", "qid": "q", "nuggets": [NUGGET]}, "nuggetizer"),
+        (CANDIDATES, "candidates"),
+        (ROW, "umbrela"),
+    ],
+)
+def test_kinds_are_told_by_the_content(write_jsonl: Write, value: Any, kind: str) -> None:
+    path = write_jsonl("file.jsonl", [value])
+    assert format_of(path).name == kind
+    assert not validate([path]).kept
+
+
+def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
+    """What a topic leaves undefined stays undefined; the line for all topics is made of them."""
+    source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
+    convert(Conversion(source, rows, "scores-jsonl"))
+    assert list(read_score_rows(rows))[:2] == [
+        Score("run-a", "1", "V_strict", 0.5),
+        Score("run-a", "1", "V", 0.75),
+    ]
+    losses = convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
+
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
+    assert again == METRICS
+    assert losses.counts == {"names of systems": 1}
+    both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
+    assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
+    with pytest.raises(SelectionError, match="holds one run, not 2"):
+        convert(Conversion(both, tmp_path / "x.jsonl", "nuggetizer-metrics"))
+
+
+def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:
+    source = write_jsonl("a.jsonl", [ASSIGNMENT])
+    losses = convert(Conversion(source, tmp_path / "answers.jsonl", "rag24"))
+    (answer,) = read_answers(tmp_path / "answers.jsonl")
+
+    assert (answer.system, answer.query_id, answer.parts[0].text) == ("r", "q", "Words.")
+    assert losses.counts["nuggets, which belong into a bank"] == 1
+    assert losses.counts["sets of grades"] == 1
+
+
+def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) -> None:
+    source = write_jsonl("bm25.jsonl", [CANDIDATES])
+    losses = convert(Conversion(source, tmp_path / "bm25.run", "run"))
+    convert(Conversion(source, tmp_path / "q.qrels", "qrels"))
+
+    assert [(line.passage_id, line.rank) for line in read_run(tmp_path / "bm25.run")] == [("d", 1)]
+    assert read_qrels(tmp_path / "q.qrels") == [Qrel("q", "d", 3)]
+    assert losses.counts["values of 'title'"] == 1
+
+
+def test_real_files(shared_data: Path, tmp_path: Path) -> None:
+    """TREC RAG 2024: metrics of 301 topics survive as score rows, and as metrics again."""
+    source = shared_data / "rag24" / "metrics.command-r-plus.jsonl"
+    convert(Conversion(source, tmp_path / "rows.jsonl", "scores-jsonl"))
+    convert(Conversion(tmp_path / "rows.jsonl", tmp_path / "again.jsonl", "nuggetizer-metrics"))
+    before, after = (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for path in (source, tmp_path / "again.jsonl")
+    )
+
+    assert after[:-1] == before[:-1]
+    assert after[-1].pop("qid") == before[-1].pop("qid")
+    assert after[-1] == pytest.approx(before[-1], abs=1e-9)

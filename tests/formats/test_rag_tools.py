@@ -1,0 +1,341 @@
+"""Conversion of the files of RAGElo and Open RAG Eval; the shared files are those of the tools themselves."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exam_pp.data_model import DirectGrade, Passage, QueryPassages
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import format_of
+from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
+from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
+from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.results import Score
+from exam_pp.store.csv_cells import read_cells
+from exam_pp.store.json_lines import write_records
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.trec.answer_lines import write_answers
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
+from exam_pp.store.trec.scores import read_scores
+
+names = st.text("ab1_-é", min_size=1, max_size=5)
+texts = st.text('aB1. ,"\n\u4e2d[]', max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "inside"),
+    [
+        ("Dense [1] They are round [2][3] I am x[4]",
+         [("Dense", "1"), ("They are round", "23"), ("I am x", "4")], 0),
+        ("It rises [1, 2]. It falls.", [("It rises.", "12"), ("It falls.", "")], 0),
+        ("It rises. [1]\n\nSources: [1], [3]", [("It rises.", "1"), ("Sources:", "13")], 0),
+        ("Dough [1] and bread [2; 3] rise [1].", [("Dough and bread [2; 3] rise.", "1")], 1),
+        ("[2] It rises.", [("It rises.", "2")], 1),
+        ("[1]", [("[1]", "")], 0),
+        ("", [], 0),
+    ],
+)  # fmt: skip
+def test_sentences_have_the_citations_that_follow_them(
+    text: str, parts: list[tuple[str, str]], inside: int
+) -> None:
+    assert cited_sentences(text) == ([(words, tuple(numbers)) for words, numbers in parts], inside)
+
+
+def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) -> None:
+    """Its own loader's expectations: six queries, one with two runs; passage 4 of query_1 does not exist."""
+    source = shared_data / "open-rag-eval" / "test_csv_connector.csv"
+    assert format_of(source).name == "open-rag-eval"
+    convert(Conversion(source, tmp_path / "a.jsonl", "rag24"))
+    answers = list(read_answers(tmp_path / "a.jsonl"))
+    assert [(a.system[-6:], a.query_id) for a in answers] == [
+        *(("-run-1", f"query_{n}") for n in range(1, 7)),
+        ("-run-2", "query_6"),
+    ]
+    first = f"{answers[0].system}/query_1"
+    assert [(part.text, part.citations) for part in answers[0].parts] == [
+        ("Black holes are dense", (f"{first}[1]",)),
+        ("They are also big and round", (f"{first}[2]", f"{first}[3]")),
+        ("My name is x", (f"{first}[4]",)),
+    ]
+    assert len(answers[4].parts[-1].citations) == 5
+    lost = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
+    assert lost.counts == {"answers": 7, "texts of queries": 7}
+    passages = {p.passage_id: p for query in read_passages(tmp_path / "p.jsonl") for p in query.passages}
+    assert len(passages) == 16
+    assert passages[f"{first}[2]"].text == "Blackholes are dense."
+    assert [(r.rank, r.score) for r in passages[f"{first}[2]"].rankings] == [(2, 2.0)]
+    back = Conversion(
+        tmp_path / "a.jsonl", tmp_path / "b.csv", "open-rag-eval", contexts=tmp_path / "p.jsonl"
+    )
+    assert convert(back).counts["texts of documents, which --contexts would give"] == 1
+    before, after = (
+        {(g.query_id, g.run): [*g.passages.values()] for g in generations_of(read_cells(p, GENERATIONS), p)}
+        for p in (source, tmp_path / "b.csv")
+    )
+    before["query_1", "1"].append("")
+    assert after == before
+
+
+@given(
+    st.lists(
+        st.builds(
+            Answer, names, names,
+            st.lists(st.builds(AnswerPart, texts.filter(str.strip),
+                               st.lists(names, max_size=2, unique=True).map(tuple)), max_size=3).map(tuple),
+            query_text=texts.filter(str.strip),
+            references=st.lists(names, max_size=3, unique=True).map(tuple),
+        ),
+        min_size=1, max_size=3, unique_by=lambda answer: (answer.system, answer.query_id),
+    )
+)  # fmt: skip
+def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: list[Answer]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
+        write_answers(answers, source, "rag24")
+        lost = convert(Conversion(source, there, "open-rag-eval")).counts
+        convert(Conversion(there, back, "rag24"))
+        for before, after in zip(read_answers(source), read_answers(back), strict=True):
+            assert before.query_id == after.query_id
+            if "white space around texts" not in lost:
+                assert before.query_text == after.query_text
+            # Ids are said to be lost; the places of documents are not. Words may look like a citation.
+            if "boundaries of parts" not in lost:
+                place = {docid: number for number, docid in enumerate(before.references)}
+                again = {docid: number for number, docid in enumerate(after.references)}
+                assert list(place.values()) == list(again.values())
+                assert [(part.text, {place[docid] for docid in part.citations}) for part in before.parts] == [
+                    (part.text, {again[docid] for docid in part.citations}) for part in after.parts
+                ]
+
+
+@pytest.mark.parametrize("form", ["open-rag-eval", "open-rag-eval-passages", "open-rag-eval-scores"])
+def test_a_system_of_open_rag_eval_is_named_by_its_file(form: str, tmp_path: Path) -> None:
+    other = {"open-rag-eval": "rag24", "open-rag-eval-passages": "graded"}.get(form, "scores-jsonl")
+    with pytest.raises(SelectionError, match="name a file, not a stream"):
+        convert(Conversion(Path("-"), tmp_path / "out", other, form))
+
+
+def test_open_rag_eval_needs_the_texts_of_queries(
+    tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
+) -> None:
+    source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
+    with pytest.raises(SelectionError, match="text of the query 'q', which the answer of 's' does not say"):
+        convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
+    assert not (tmp_path / "b.csv").exists()
+    (tmp_path / "q.tsv").write_text("q\tWhat?\n")
+    convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval", queries=tmp_path / "q.tsv"))
+    assert (tmp_path / "b.csv").read_text().splitlines()[1] == "q,What?,1,,,One."
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("q,t,1,[1],x,a\nq,t,1,[1],y,", r"line 3: run 1 of the query 'q' has the passage \[1\] before"),
+        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", "line 3: run 1 of the query 'q' has another answer before"),
+        ("q,t,1,[1],x,a\nq,u,1,[2],y,", "line 3: run 1 of the query 'q' has another text of the query"),
+        ("q,t,1,,x,a", "line 2, passage_id: is empty"),
+    ],
+)
+def test_contradictions_in_a_file_of_open_rag_eval(rows: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"query_id,query,query_run,passage_id,passage,generated_answer\n{rows}\n")
+    with pytest.raises(DataError, match=message):
+        generations_of(read_cells(path, GENERATIONS), path)
+
+
+@given(
+    st.lists(
+        st.builds(Score, names, names, names.map("m".__add__), st.floats(-1e6, 1e6, allow_nan=False)),
+        min_size=1, max_size=6, unique_by=lambda score: score[:3],
+    )
+)  # fmt: skip
+def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Score]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
+        write_score_rows(scores, source)
+        systems = list(dict.fromkeys(score.system for score in scores))
+        lost = convert(Conversion(source, there, "open-rag-eval-scores"))
+        assert lost.counts == {"names of systems": len(systems)}
+        assert not convert(Conversion(there, back, "scores-jsonl", "open-rag-eval-scores"))
+        named = {
+            system: f"b-run-{number}" if len(systems) > 1 else "b" for number, system in enumerate(systems, 1)
+        }
+        expected = [score._replace(system=named[score.system]) for score in scores]
+        assert sorted(read_score_rows(back)) == sorted(expected)
+
+
+def test_results_of_open_rag_eval_hold_more_than_numbers(tmp_path: Path) -> None:
+    """The columns are those of its document on metrics (Output Format)."""
+    path = tmp_path / "vectara.csv"
+    path.write_text(
+        "query_id,query,run_1_retrieval_score_umbrela_scores,run_1_retrieval_score_mean_umbrela_score,"
+        "run_2_retrieval_score_mean_umbrela_score\n"
+        'q1,What?,"{""[1]"": 3}",3.0,\nq2,Why?,"{""[1]"": 0}",0,1\n'
+    )
+    assert format_of(path).name == "open-rag-eval-scores"
+    lost = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
+    assert lost.counts == {"values of 'run_1_retrieval_score_umbrela_scores'": 2}
+    metric = "retrieval_score_mean_umbrela_score"
+    assert list(read_score_rows(tmp_path / "s.jsonl")) == [
+        Score("vectara-run-1", "q1", metric, 3.0),
+        Score("vectara-run-1", "q2", metric, 0.0),
+        Score("vectara-run-2", "q2", metric, 1.0),
+    ]
+
+
+verdicts = st.sampled_from(["A", "B", "C", None])
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda key, pair, winner, raw, more: Game(
+                qid=key, agent_a=pair[0], agent_b=pair[1], raw_answer=raw, **more,
+                answer=None if winner is None else GameAnswer(winner=winner),
+            ),
+            names, st.lists(names, min_size=2, max_size=2, unique=True), verdicts, texts,
+            st.sampled_from([{}, {"evaluator_name": "pairwise"}, {"exception": "timeout"}, {"seed": 1}]),
+        ),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+def test_games_come_back_but_for_what_is_reported(games: list[Game]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
+        write_records(games, source)
+        lost = convert(Conversion(source, there, "ragelo-games")).counts
+        assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
+        for before, after in zip(games, read_game_lines(back), strict=True):
+            assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
+            assert before.winner == after.winner
+            if "white space around texts" not in lost:
+                assert (before.raw_answer or "") == (after.raw_answer or "")
+        told = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
+        counts = ("names of evaluators", "errors of evaluators", "values of 'seed'")
+        assert sum(lost.get(name, 0) for name in counts) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("q,a,b,x,D,", "line 2, answer: 'D' is no verdict: A, B, C for a tie, or nothing"),
+        ("q,a,a,x,A,", "line 2: .*'a' cannot play against itself"),
+        ("q,a,,x,A,", "line 2, agent_b: is empty"),
+    ],
+)
+def test_what_is_no_game(row: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text(f"qid,agent_a,agent_b,raw_answer,answer,relevance\n{row}\n")
+    with pytest.raises(DataError, match=message):
+        convert(Conversion(path, tmp_path / "g.jsonl", "ragelo-games-jsonl"))
+
+
+def test_results_of_ragelo_come_back(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "ragelo"
+    ways = {
+        "reasonings": ("ragelo-reasonings", "graded"),
+        "pairwise_answers_evaluations": ("ragelo-games", "ragelo-games-jsonl"),
+        "agents_ranking": ("ragelo-ranking", "scores-jsonl"),
+    }
+    for name, (form, other) in ways.items():
+        source, there, back = folder / f"{name}.csv", tmp_path / name, tmp_path / f"{name}.csv"
+        assert not convert(Conversion(source, there, other, form))
+        assert not convert(Conversion(there, back, form))
+        assert back.read_text() == source.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    grades = [
+        (passage.passage_id, next(passage.grade_sets()).entry_ratings())
+        for query in read_passages(tmp_path / "reasonings")
+        for passage in query.passages
+    ]
+    assert grades == [("0", {"direct": 2}), ("1", {"direct": 1}), ("2", {"direct": 2}), ("3", {"direct": 0})]
+
+
+def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
+    """Labels: RAGElo's paper, appendix A.1. Other evaluators answer with numbers."""
+    rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is very relevant,", "q,d4,,"]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["qid,did,raw_answer,answer", *rows, ""]))
+    assert format_of(path).name == "ragelo-reasonings"
+    assert not convert(Conversion(path, tmp_path / "r.jsonl", "graded"))
+    (query,) = read_passages(tmp_path / "r.jsonl")
+    found = [next(passage.grade_sets()) for passage in query.passages]
+    assert [grade.entry_ratings() for grade in found] == [{"direct": 2}, {"direct": 0}, {}, {}]
+    assert isinstance(found[2], DirectGrade)
+    assert found[2].error is not None
+    assert found[2].error["response"] == "It is very relevant"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "Very relevant: yes", "not relevant", "perhaps", "1", "x "]),
+            st.sampled_from([0, 1, 2, 7, None]),
+            st.sampled_from([{}, {"model": "llama"}, {"expected": 0.5}, {"tokens_cut": {"direct": 3}}]),
+            st.sampled_from(["", "Words."]),
+        ),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+def test_direct_grades_come_back_but_for_what_is_reported(rows: list[tuple[Any, ...]]) -> None:
+    def made(key: str, reply: str, rating: int | None, more: dict[str, Any], text: str) -> Passage:
+        failed = {"error": {"response": reply}} if rating is None else {"self_ratings": rating}
+        grade = DirectGrade(**{"correct": bool(rating), "answer": reply, "model": "m", **failed, **more})
+        return Passage(passage_id=key, text=text, direct_grades=[grade])
+
+    passages = [made(f"d{number}", *row) for number, row in enumerate(rows)]
+    with tempfile.TemporaryDirectory() as name:
+        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
+        with passages_writer(source) as writer:
+            writer.write(QueryPassages("q", passages))
+        lost = convert(Conversion(source, there, "ragelo-reasonings")).counts
+        convert(Conversion(there, back, "graded"))
+        (query,) = read_passages(back)
+        differing = 0
+        for before, after in zip(passages, query.passages, strict=True):
+            old, new = next(before.grade_sets()), next(after.grade_sets())
+            differing += old.entry_ratings() != new.entry_ratings()
+        assert differing == lost.get("failures of grades", 0)
+        assert lost.get("what grades say beside rating and reply", 0) == len(rows) - differing
+        assert lost.get("texts of passages", 0) == sum(bool(row[3]) for row in rows)
+
+
+def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
+    scores = [Score("a", "q1", "elo", 0.5), Score("b", "q1", "elo", 2.0), Score("b", "q1", "f1", 0.1)]
+    write_score_rows(scores, tmp_path / "s.jsonl")
+    lost = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
+    assert (tmp_path / "r.csv").read_text() == "agent,score\nb,2\na,0.5\n"
+    assert lost.counts == {
+        "names of measures": 1, "scores of other measures": 1, "scores of single queries": 2,
+    }  # fmt: skip
+    assert read_scores(tmp_path / "r.csv") == [
+        Score("b", "all", "score", 2.0),
+        Score("a", "all", "score", 0.5),
+    ]
+
+
+def test_games_are_told_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """Keys as formats of RAGElo's result files have them; what is not known stays."""
+    line = {"qid": 1, "evaluator_name": "pairwise", "exception": None, "agent_a": "x", "agent_b": "y",
+            "answer": {"winner": "B", "differences": "y cites"}, "raw_answer": "..."}  # fmt: skip
+    source = write_jsonl("g.jsonl", [line])
+    assert format_of(source).name == "ragelo-games-jsonl"
+    out = source.with_name("out.jsonl")
+    assert not convert(Conversion(source, out, "ragelo-games-jsonl"))
+    assert json.loads(out.read_text()) == {**line, "qid": "1"}
+
+
+def test_cells_may_be_long(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(f"qid,did,document\nq,d,{'word ' * 50_000}\n")
+    convert(Conversion(path, tmp_path / "d.jsonl", "graded"))
+    (query,) = read_passages(tmp_path / "d.jsonl")
+    assert len(query.passages[0].text.split()) == 50_000

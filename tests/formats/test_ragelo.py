@@ -1,0 +1,92 @@
+"""The CSV files of RAGElo; numbers of the real ones are counted with Python's csv module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.formats.base import format_of
+from exam_pp.formats.ragelo import (
+    ANSWERS,
+    DOCUMENTS,
+    QUERIES,
+    answers_of,
+    passages_of,
+    queries_of,
+)
+from exam_pp.store.csv_cells import read_cells
+
+
+def file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_columns_have_other_names_and_blanks_after_commas(tmp_path: Path) -> None:
+    path = file(tmp_path, 'question_id, query\n0, "What is a, b\nand c?"\n1, More?\n')
+    queries = queries_of(read_cells(path, QUERIES), path)
+    assert [(query.query_id, query.query_text) for query in queries] == [
+        ("0", "What is a, b\nand c?"),
+        ("1", "More?"),
+    ]
+
+
+def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> None:
+    rows = "q,d1,One.,x,\nq,d2,Two.,y,kept\nq,d2,Two.,x,\nr,d1,One.,x,\nr,d3,Three.,,\n"
+    path = file(tmp_path, f"qid,did,document,agent,note\n{rows}")
+    cells = read_cells(path, DOCUMENTS)
+    first, second = passages_of(cells, path)
+    assert [
+        (p.passage_id, p.text, [(r.method, r.rank, r.score) for r in p.rankings]) for p in first.passages
+    ] == [
+        ("d1", "One.", [("x", 1, 2.0)]),
+        ("d2", "Two.", [("y", 1, 1.0), ("x", 2, 1.0)]),
+    ]
+    assert [len(passage.rankings) for passage in second.passages] == [1, 0]
+    assert cells.unused == {"note": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qid,answer\nq,yes\n", "line 1: has no column 'agent'"),
+        ("qid,agent,answer\nq,a,yes\n,a,no\n", "line 3, qid: is empty"),
+        ("qid,agent,answer\nq,a,yes\nq,a,no\n", "line 3: the agent 'a' answers the query 'q' twice"),
+        ("qid,agent,answer\nq,a,yes,more\n", "line 2: has more cells than the header"),
+        ("qid,agent,answer\nq,a,yes\nq,b\n", "line 3: has fewer cells than the header"),
+        ('qid,agent,answer\nq,a,"yes\n', "is not a CSV file"),
+        ("qid,agent,answer\n", "holds no rows"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text: str, message: str, tmp_path: Path) -> None:
+    path = file(tmp_path, text)
+    with pytest.raises(DataError, match=message):
+        answers_of(read_cells(path, ANSWERS), path)
+
+
+def test_documents_and_answers_may_be_empty(tmp_path: Path) -> None:
+    path = file(tmp_path, "qid,did,document\nq,d,\n")
+    (query,) = passages_of(read_cells(path, DOCUMENTS), path)
+    assert query.passages[0].text == ""
+    path = file(tmp_path, "qid,agent,answer\nq,a,\n")
+    assert [answer.parts for answer in answers_of(read_cells(path, ANSWERS), path)] == [()]
+
+
+def test_a_document_has_one_text(tmp_path: Path) -> None:
+    path = file(tmp_path, "qid,did,document\nq,d,One.\nq,d,Two.\n")
+    with pytest.raises(DataError, match="line 3: the document 'd' has another text before"):
+        passages_of(read_cells(path, DOCUMENTS), path)
+
+
+def test_the_notebook_of_ragelo(shared_data: Path) -> None:
+    """Ten queries, six agents."""
+    folder = shared_data / "ragelo" / "notebook"
+    kinds = {name: format_of(folder / f"{name}.csv").name for name in ("queries", "documents", "answers")}
+    assert kinds == {name: f"ragelo-{name}" for name in kinds}
+    answers = answers_of(read_cells(folder / "answers.csv", ANSWERS), "answers.csv")
+    assert len(answers) == 60
+    assert len({answer.system for answer in answers}) == 6
+    assert len(queries_of(read_cells(folder / "queries.csv", QUERIES), "queries.csv")) == 10

@@ -1,0 +1,97 @@
+"""What a file is, by its content: ours by name, and what is none of ours by none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exam_pp.errors import DataError
+from exam_pp.formats.base import format_of, known_format
+from tests.conftest import passage
+
+FOREIGN = {
+    "prose": "Hello, my friend, this is prose.\nIt has two lines, and commas, too.\n",
+    "prose without commas": "It was the best of times.\nIt was the worst of times.\n",
+    "a table of people": "name,age,city\nBob,3,Rome\nEve,4,Oslo\n",
+    "a table of dates": "date\tamount\n2020-01-01\t3\n",
+    "a table of words": "a\tb\tc\nx\ty\tz\n",
+    "a table with numbers": "prompt class\tmin grade\tmeasure\tn\tSpearman\tKendall\nP\t4\tRR\t6\t0.9\t0.8\n",
+    "a table of agreement": "# GRADED, best rating\nlabel\t3\t2\t1\t0\tTotal\tκ\tinterval\n"
+    + "".join(f"{n}\t361\t789\t514\t542\t2206\t0.23\t[0.14, 0.31]\n" for n in range(6)),
+    "systems without a number": "system,comment\nbm25,good\n",
+    "a page": "<html><body>words</body></html>\n",
+    "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
+    "a collection": '{"_id": "1", "title": "x", "text": "y", "metadata": {}}\n',
+    "a run of MS MARCO": "1\td1\t1\n1\td2\t2\n",
+    "query, measure, value": "1\tAP\t0.5\n2\tAP\t0.25\n",
+    "data of an interface": '{"data": [{"id": 1}]}\n',
+    "data of numbers": '{"data": [1, 2]}\n',
+    "nothing": "",
+    "bytes": "a\tb\0\nc\td\n",
+}
+OURS = {
+    "system\tcover\nbm25\t0.5\n": "leaderboard",
+    "run_id,task,V,A\na.b,RAG,0.9,0.1\n": "leaderboard",
+    "method,nugget-3,official_rank\npash_r3,0.95,1\n": "leaderboard",
+    "agent,score\nagent1,1030\n": "leaderboard",
+    "system\tRR\tRR stderr\tRR low\tRR high\tRR letters\nbm25\t0.4\t0.1\t0.3\t0.5\ta\n": "leaderboard",
+    "run1\tQ0\tp1\t1\t2.5\tt\nrun1\tQ0\tp2\t2\t1.5\tt\n": "run",
+    "method\tExamCover\t+/-\tstd-err\nbm25\t0.358\t+/-\t0.040\n": "published-cover",
+    "run_id\tquery_id\tmeasure\tvalue\nr1\tleaf\tREL\t0.85\nr2\tleaf\tREL\t0.5\n": "autojudge-eval",
+    "method\texam\t+/-\texam-std\tn-exam\t+/-\tn-exam-std\torig_TREC_leaderboard_rank\t"
+    "orig_EXAM_leaderboard_rank\nbm25\t0.4\t+/-\t0.1\t0.6\t+/-\t0.1\t1\t2\n": "leaderboard",
+    "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank\nbm25\t0.4\t+/-\t0.1\t1\n": "leaderboard",
+    "system\trank\nbm25\t1\n": "official-tsv",
+    "system\trank\n": "official-tsv",
+    '{"data": []}\n': "squad2",
+    "map\tall\t0.5\n": "trec-eval",
+    "bm25\t1\ndense\t2.5\n": "official-tsv",
+    "q1\tone two\nq2\tthree\n": "queries-tsv",
+    '{"query_id": "q1", "text": "one", "metadata": {"n": 1}}\n': "queries-jsonl",
+    '{"request_id": "q1", "title": "one", "problem_statement": "two"}\n': "queries-jsonl",
+    '{"narrative_id": 1, "narrative": "one"}\n{"narrative_id": 2, "narrative": "two"}\n': "queries-jsonl",
+    '<?xml version="1.0"?>\n<topics>\n<topic number="1"><title>x</title></topic></topics>': "topics",
+}
+
+
+@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
+def test_files_of_others_are_not_guessed_at(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert known_format(path) is None
+    with pytest.raises(DataError, match="say what it holds with --from"):
+        format_of(path, "--from")
+
+
+DAMAGED = {
+    "q Q0 p 1 2.0 t\nq Q0 r x 1.0 t\nbroken\nq Q0 s 3 1.0 t\nq Q0 u 3 1.0 t\n": "run",
+    "q 0 p 1\nq 0 r x\nq 0 s 1\n": "qrels",
+    "q1\tone\nq2\nq3\tthree\n": "queries-tsv",
+    "system\tcover\nbm25\t0.5\ndense\t0.6\nx\ty\n": "leaderboard",
+    json.dumps({f"s{n}": n for n in range(12)} | {"t": "two"}): "official-json",
+}
+
+
+@pytest.mark.parametrize(("content", "kind"), (OURS | DAMAGED).items())
+def test_files_of_ours_are_known(content: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert format_of(path).name == kind
+
+
+def test_a_damaged_first_line_does_not_hide_the_kind(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
+    path = write_jsonl("graded.jsonl", [["q", [passage("p")]]])
+    path.write_text('["a", [{"paragraph_id"\n[1, 2\n7\n' + path.read_text())
+    assert format_of(path).name == "graded"
+
+
+def test_a_stream_is_not_read_to_look_into_it() -> None:
+    for find in (format_of, known_format):
+        with pytest.raises(DataError, match="is a stream"):
+            find("-")
