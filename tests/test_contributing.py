@@ -35,7 +35,7 @@ def test_paths_exist(page: str) -> None:
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     names = set(quoted(text))
     assert len(names) > 10
-    files = {path.name for path in (ROOT / "exam_pp").rglob("*.py")}
+    files = {path.name for folder in ("exam_pp", "tests") for path in (ROOT / folder).rglob("*.py")}
     patterns = {name: name.replace("ROOM", "*") for name in names - files}
     places = (ROOT, ROOT / "exam_pp")
     assert not {n for n, pattern in patterns.items() if not any(any(p.glob(pattern)) for p in places)}
@@ -264,6 +264,72 @@ SIGNS = (
     assert ["second" in row["signs"] for row in rows] == [False, True, False, True]
     assert "Second questions" in checkout.exam_pp(f"{clinic} --format html")
     assert "--propose [second|everybody|" in checkout.page("cli.md")
+
+
+FORMAT = '''"""Queries of an imagined tool, to show how a file format is added."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from exam_pp.data_model import Id, Record
+from exam_pp.formats.base import Format, Schema, Source, Target, register
+from exam_pp.formats.sample import with_keys
+from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.trec.queries import Query
+
+
+class Ask(Record):
+    """A query."""
+
+    ask_id: Id
+    ask: str
+
+
+def _records(path: Path) -> Iterator[Ask]:
+    return (ask for _, ask in read_records(Ask, path, "asks"))
+
+
+def _read(source: Source) -> list[Query]:
+    return [Query(query_id=ask.ask_id, query_text=ask.ask) for ask in _records(source.path)]
+
+
+def _write(queries: Iterable[Query], target: Target) -> None:
+    asks = [Ask(ask_id=query.query_id, ask=query.query_text) for query in queries]
+    write_records(asks, target.path, inputs=target.inputs)
+
+
+register(
+    Format(
+        "asks", "queries", "questions of Asker", with_keys("ask_id", "ask"), _records, "ask", _read, _write,
+        schema=Schema("asks", "a line of Asker", Ask),
+    )
+)
+'''
+
+
+@pytest.mark.integration
+def test_a_file_format(checkout: Checkout) -> None:
+    checkout.perform("a file format")
+    checkout.add("exam_pp/formats/asks.py", FORMAT)
+    (checkout.folder / "asks.jsonl").write_text('{"ask_id": "q1", "ask": "one two"}\n')
+    told = checkout.exam_pp(
+        "convert --list",
+        "convert asks.jsonl --to queries-tsv -o queries.tsv",
+        "convert queries.tsv --to asks -o back.jsonl",
+        "validate asks.jsonl",
+        "validate asks.jsonl --kind asks",
+        "schema",
+        "schema asks",
+    )
+    assert (checkout.folder / "queries.tsv").read_text() == "q1\tone two\n"
+    assert json.loads((checkout.folder / "back.jsonl").read_text()) == {"ask_id": "q1", "ask": "one two"}
+    assert "questions of Asker" in told
+    assert told.count("1 ask") == 2
+    assert "a line of Asker" in told
+    assert '"ask_id"' in told
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
+    assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
+    assert "[asks|" in checkout.page("cli.md")
 
 
 RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""
