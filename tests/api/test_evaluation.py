@@ -138,7 +138,7 @@ def test_agreement_is_of_the_common_passages() -> None:
     first = [exam_pp.Qrel("q", name, label) for name, label in zip("abcd", (0, 0, 1, 1), strict=True)]
     second = [exam_pp.Qrel("q", name, label) for name, label in zip("abce", (0, 1, 1, 1), strict=True)]
     found = exam_pp.agreement(first, second)
-    assert found.items == 3
+    assert found.passages == 3
     assert found.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     with pytest.raises(exam_pp.ExamError, match="No passage has a label in both"):
         exam_pp.agreement(first, [exam_pp.Qrel("q", "z", 1)])

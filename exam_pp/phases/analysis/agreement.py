@@ -10,11 +10,11 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
+    Coefficients,
+    coefficients,
     cohen_kappa,
-    confusion,
     kappa_interval,
     krippendorff_alpha,
-    weighted_kappa,
 )
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
@@ -65,15 +65,6 @@ class AgreementTable:
     labelling: str
     columns: Sequence[str]
     rows: Sequence[AgreementRow]
-
-
-class Coefficients(NamedTuple):
-    """Agreement of two lists of labels; None where undefined."""
-
-    kappa: float | None
-    linear_kappa: float | None
-    quadratic_kappa: float | None
-    ordinal_alpha: float | None
 
 
 @dataclass(frozen=True)
@@ -279,18 +270,9 @@ def _of_whole_scales(
 ) -> list[tuple[str, Coefficients]]:
     judged = [max(passage.judgments) for passage in passages]
     return [
-        (str(labelling), _coefficients([labelling(passage.ratings) for passage in passages], judged))
+        (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
         for labelling in labellings
     ]
-
-
-def _coefficients(first: Sequence[int], second: Sequence[int]) -> Coefficients:
-    return Coefficients(
-        cohen_kappa(confusion(first, second)),
-        weighted_kappa(first, second, power=1),
-        weighted_kappa(first, second),
-        krippendorff_alpha(zip(first, second, strict=True), "ordinal"),
-    )
 
 
 def graders(
@@ -317,7 +299,7 @@ def graders(
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
         ours, theirs = ([labels[grader][unit] for unit in common] for grader in (first, second))
-        pairs.append(GraderPair(first, second, len(common), _coefficients(ours, theirs)))
+        pairs.append(GraderPair(first, second, len(common), coefficients(ours, theirs)))
     units: dict[tuple[str, ...], list[int]] = {}
     for of_grader in labels.values():
         for unit, label in of_grader.items():
