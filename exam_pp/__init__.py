@@ -41,11 +41,10 @@ if TYPE_CHECKING:
     from exam_pp.errors import ExamError
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
-    from exam_pp.metrics.agreement import Agreement
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.prompts import PROMPTS, Prompt
-    from exam_pp.results import Grades, Leaderboard, Qrel, RunLine, Score
+    from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
     from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROMPTS",
-    "Agreement",
     "BankLine",
     "Correlation",
     "DirectGrade",
@@ -63,6 +61,7 @@ __all__ = [
     "GradeFilter",
     "Grades",
     "Judgment",
+    "LabelAgreement",
     "Leaderboard",
     "ModelOptions",
     "Nugget",
@@ -126,12 +125,12 @@ _HOMES = {
     "ExamError": "errors",
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
-    "Agreement": "metrics.agreement",
     "Correlation": "metrics.correlation",
     "Evaluation": "phases.evaluation.result",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",
+    "LabelAgreement": "results",
     "Leaderboard": "results",
     "Qrel": "results",
     "RunLine": "results",

@@ -122,6 +122,20 @@ class Grades(Rows[Grade]):
     row_type = Grade
 
 
+class LabelAgreement(NamedTuple):
+    """Agreement of two sets of labels on the passages that both have; None where undefined.
+
+    Cohen's κ, κ with linear and with quadratic weights, and Krippendorff's α of ordinal labels: 1 is perfect
+    agreement, 0 that of chance.
+    """
+
+    passages: int
+    kappa: float | None
+    linear_kappa: float | None
+    quadratic_kappa: float | None
+    ordinal_alpha: float | None
+
+
 class LeaderboardRow(NamedTuple):
     """What one metric says of a system.
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# Tests run side by side: threads of several processes on the same cores slow each other down. Read when torch
+# and CTranslate2 are imported, which is later, and by the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Shared machines are slow at times: an example may take long, but never differ. Where CI says that it is one,
 # a commit gets the same examples always; everywhere else new ones are looked for.
@@ -23,6 +27,59 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("exam_pp")
+
+SHARED = REPOSITORY.parent / "shared"
+SKIPS = os.environ.get("EXAM_PP_SKIPS")
+"""Set by CI: a file for the reasons of skips, one a line. Then a skip fails whose reason is not excused."""
+NO_SHARED_DATA = "third-party data is not beside this checkout"
+NO_PAPERS = "the papers are not at hand"
+EXCUSES = {
+    "Chromium is not installed": True,
+    "no pdflatex": True,
+    "no perl": True,
+    "the superuser can write everywhere": True,
+    NO_SHARED_DATA: not (SHARED / "data").is_dir(),
+    NO_PAPERS: not (SHARED / "papers").is_dir(),
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return without_excuse((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return without_excuse((yield))
+
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+def without_excuse(report: Report) -> Report:
+    """The report; in CI one of a skip that has no excuse becomes a failure."""
+    if SKIPS and report.skipped and not hasattr(report, "wasxfail") and not EXCUSES.get(reason_of(report)):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but {reason_of(report)!r} is no excuse here"
+    return report
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
+    return report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if SKIPS and "PYTEST_XDIST_WORKER" not in os.environ:  # workers have a summary of their own
+        with Path(SKIPS).open("a", encoding="utf-8") as file:
+            file.writelines(f"{reason_of(report)}\n" for report in terminalreporter.stats.get("skipped", ()))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_waiting_for_the_disk() -> Iterator[None]:
+    """Files of tests need not outlive a loss of power; tests of that look whether fsync is called."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(os, "fsync", lambda _handle: None)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +103,9 @@ def demo_data() -> Path:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of third-party data beside the checkout; tests that need it skip without it."""
-    folder = REPOSITORY.parent / "shared" / "data"
+    folder = SHARED / "data"
     if not folder.is_dir():
-        pytest.skip("third-party data is not beside this checkout")
+        pytest.skip(NO_SHARED_DATA)
     return folder
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -42,10 +43,14 @@ def part(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]:
     """Absolute module names that a file imports, with line numbers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = _outside_functions(tree) if top_level else ast.walk(tree)
+    nodes = _outside_functions(syntax(path)) if top_level else ast.walk(syntax(path))
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
@@ -89,21 +94,25 @@ def test_every_module_has_a_storey() -> None:
     assert not unknown, f"give {unknown} a storey in this file and in docs/design.md"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_imports_point_down(path: Path) -> None:
-    here = part(path)
-    if here in OUTSIDE:
-        pytest.skip("not part of the house")
-    for module, line in imports(path):
-        parts = module.split(".")
-        if parts[0] != "exam_pp" or len(parts) < 2 or parts[1] in {here, "__version__"}:
+def test_imports_point_down() -> None:
+    problems = []
+    for path in MODULES:
+        here = part(path)
+        if here in OUTSIDE:
             continue
-        there = parts[1]
-        where = f"{name(path)}:{line}: {here} imports {there}"
-        assert there in STOREYS, f"{where}, which has no storey"
-        assert STOREYS[there] <= STOREYS[here], f"{where}, a storey above"
-        same = STOREYS[there] == STOREYS[here]
-        assert not (same and STOREYS[here] in SEPARATE), f"{where}, a room on the same storey"
+        for module, line in imports(path):
+            parts = module.split(".")
+            if parts[0] != "exam_pp" or len(parts) < 2 or parts[1] in {here, "__version__"}:
+                continue
+            there = parts[1]
+            where = f"{name(path)}:{line}: {here} imports {there}"
+            if there not in STOREYS:
+                problems.append(f"{where}, which has no storey")
+            elif STOREYS[there] > STOREYS[here]:
+                problems.append(f"{where}, a storey above")
+            elif STOREYS[there] == STOREYS[here] and STOREYS[here] in SEPARATE:
+                problems.append(f"{where}, a room on the same storey")
+    assert problems == []
 
 
 def test_only_reports_and_commands_know_how_results_are_shown() -> None:
@@ -111,16 +120,20 @@ def test_only_reports_and_commands_know_how_results_are_shown() -> None:
     assert users == {"rendering", *SHOWS}
 
 
-@pytest.mark.parametrize("module", sorted(modules()))
-def test_rooms_import_what_their_table_allows(module: str) -> None:
+def test_rooms_import_what_their_table_allows() -> None:
     """Modules of a room use those of their room, beside the rooms, and in rooms that the table names."""
-    here, room = room_of(module)
-    for other in imports_of(module):
-        there, other_room = room_of(other)
-        if here != there or room == other_room or here not in ROOMS:
-            continue
-        assert room, f"{module} lies beside the rooms and imports {other} from one of them"
-        assert not other_room or other_room in ROOMS[here][room], f"{module} imports {other}"
+    problems = []
+    for module in sorted(modules()):
+        here, room = room_of(module)
+        for other in imports_of(module):
+            there, other_room = room_of(other)
+            if here != there or room == other_room or here not in ROOMS:
+                continue
+            if not room:
+                problems.append(f"{module} lies beside the rooms and imports {other} from one of them")
+            elif other_room and other_room not in ROOMS[here][room]:
+                problems.append(f"{module} imports {other}")
+    assert problems == []
 
 
 def test_rooms_have_no_circle() -> None:
@@ -148,19 +161,22 @@ def test_rooms_are_in_the_documentation() -> None:
     assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_heavy_packages_are_imported_inside_functions(path: Path) -> None:
-    allowed = MAY_BE_HEAVY.get(part(path), set())
-    for module, line in imports(path, top_level=True):
-        package = module.split(".")[0]
-        assert package not in HEAVY - allowed, f"{name(path)}:{line}: {package} at import"
+def test_heavy_packages_are_imported_inside_functions() -> None:
+    assert [
+        f"{name(path)}:{line}: {module} at import"
+        for path in MODULES
+        for module, line in imports(path, top_level=True)
+        if module.split(".")[0] in HEAVY - MAY_BE_HEAVY.get(part(path), set())
+    ] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_nothing_prints(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id != "print", f"{name(path)}:{node.lineno}: print"
+def test_nothing_prints() -> None:
+    assert [
+        f"{name(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ] == []
 
 
 def test_the_rules_would_notice(tmp_path: Path) -> None:

@@ -35,9 +35,10 @@ def test_paths_exist(page: str) -> None:
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     names = set(quoted(text))
     assert len(names) > 10
-    files = {path.name for path in (ROOT / "exam_pp").rglob("*.py")}
+    files = {path.name for folder in ("exam_pp", "tests") for path in (ROOT / folder).rglob("*.py")}
+    patterns = {name: name.replace("ROOM", "*") for name in names - files}
     places = (ROOT, ROOT / "exam_pp")
-    assert not {name for name in names - files if not any((place / name).exists() for place in places)}
+    assert not {n for n, pattern in patterns.items() if not any(any(p.glob(pattern)) for p in places)}
 
 
 RUN = """
@@ -55,12 +56,12 @@ class Checkout:
     folder: Path
     row: str = ""
 
-    def perform(self, row: str) -> None:
-        """Change only what the row of that name says."""
+    def perform(self, row: str, *, room: str = "ROOM") -> None:
+        """Change only what the row of that name says, in a room where it leaves the choice."""
         (cells,) = re.findall(
             rf"^\| {row} \| (.*) \|$", (self.folder / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE
         )
-        self.row = cells.partition(" | ")[0]
+        self.row = cells.partition(" | ")[0].replace("ROOM", room)
 
     def add(self, path: str, text: str) -> None:
         """A new file, in a folder that the row names."""
@@ -70,7 +71,8 @@ class Checkout:
 
     def edit(self, path: str, old: str, new: str) -> None:
         """A change of a file that the row names; of a file of a folder that it names, where it may be any."""
-        assert f"`{path}`" in self.row or f"a file of `{path.rpartition('/')[0]}/`" in self.row
+        named = rf"`{path}`|file of (its group in )?`{path.rpartition('/')[0]}/`"
+        assert re.search(named, self.row)
         text = (self.folder / path).read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
         (self.folder / path).write_text(text.replace(old, new), encoding="utf-8")
@@ -264,6 +266,72 @@ SIGNS = (
     assert "--propose [second|everybody|" in checkout.page("cli.md")
 
 
+FORMAT = '''"""Queries of an imagined tool, to show how a file format is added."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from exam_pp.data_model import Id, Record
+from exam_pp.formats.base import Format, Schema, Source, Target, register
+from exam_pp.formats.sample import with_keys
+from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.trec.queries import Query
+
+
+class Ask(Record):
+    """A query."""
+
+    ask_id: Id
+    ask: str
+
+
+def _records(path: Path) -> Iterator[Ask]:
+    return (ask for _, ask in read_records(Ask, path, "asks"))
+
+
+def _read(source: Source) -> list[Query]:
+    return [Query(query_id=ask.ask_id, query_text=ask.ask) for ask in _records(source.path)]
+
+
+def _write(queries: Iterable[Query], target: Target) -> None:
+    asks = [Ask(ask_id=query.query_id, ask=query.query_text) for query in queries]
+    write_records(asks, target.path, inputs=target.inputs)
+
+
+register(
+    Format(
+        "asks", "queries", "questions of Asker", with_keys("ask_id", "ask"), _records, "ask", _read, _write,
+        schema=Schema("asks", "a line of Asker", Ask),
+    )
+)
+'''
+
+
+@pytest.mark.integration
+def test_a_file_format(checkout: Checkout) -> None:
+    checkout.perform("a file format")
+    checkout.add("exam_pp/formats/asks.py", FORMAT)
+    (checkout.folder / "asks.jsonl").write_text('{"ask_id": "q1", "ask": "one two"}\n')
+    told = checkout.exam_pp(
+        "convert --list",
+        "convert asks.jsonl --to queries-tsv -o queries.tsv",
+        "convert queries.tsv --to asks -o back.jsonl",
+        "validate asks.jsonl",
+        "validate asks.jsonl --kind asks",
+        "schema",
+        "schema asks",
+    )
+    assert (checkout.folder / "queries.tsv").read_text() == "q1\tone two\n"
+    assert json.loads((checkout.folder / "back.jsonl").read_text()) == {"ask_id": "q1", "ask": "one two"}
+    assert "questions of Asker" in told
+    assert told.count("1 ask") == 2
+    assert "a line of Asker" in told
+    assert '"ask_id"' in told
+    assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
+    assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
+    assert "[asks|" in checkout.page("cli.md")
+
+
 RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""
 
 from exam_pp.rendering.document import Report
@@ -367,3 +435,73 @@ def test_a_metric(checkout: Checkout) -> None:
     correlation = checkout.exam_pp("analyze correlation board.tsv --official official.json --format tsv")
     assert "FirstGrade\t2\t" in correlation
     assert "## exam-pp evaluate first-grade\n" in checkout.page("cli.md")
+
+
+RESULT = '''"""Distances between systems, to show how a report is added."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exam_pp.store.trec.scores import read_scores
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The best and the worst score of a leaderboard."""
+
+    best: float
+    worst: float
+
+
+def spread(board: Path) -> Spread:
+    """The spread of all scores of a leaderboard file."""
+    values = [score.value for score in read_scores(board)]
+    return Spread(max(values), min(values))
+'''
+REPORT = '''"""The spread of a leaderboard as a table."""
+
+from exam_pp.phases.analysis.spread import Spread
+from exam_pp.rendering.document import Report, Table
+
+
+def spread_report(found: Spread) -> Report:
+    """One row."""
+    return Report("Spread", [Table(["best", "worst"], [[found.best, found.worst]], decimals=2)])
+'''
+EMITTED = '''"""``exam-pp analyze spread``."""
+
+from pathlib import Path
+
+import click
+
+from exam_pp.cli.options import FILE, emit_report, format_option, output_option
+
+
+@click.command("spread")
+@click.argument("board", type=FILE)
+@format_option()
+@output_option()
+def command(*, board: Path, form: str, output: Path) -> None:
+    """The best and the worst score of BOARD."""
+    from exam_pp.phases.analysis.spread import spread
+    from exam_pp.reports.analysis.spread import spread_report
+
+    emit_report(spread_report(spread(board)), form, output, [board])
+'''
+
+
+@pytest.mark.integration
+def test_a_report_and_its_command(checkout: Checkout) -> None:
+    checkout.perform("a report", room="analysis")
+    checkout.add("exam_pp/phases/analysis/spread.py", RESULT)
+    checkout.add("exam_pp/reports/analysis/spread.py", REPORT)
+    checkout.perform("a command", room="analysis")
+    checkout.add("exam_pp/cli/analysis/spread.py", EMITTED)
+    checkout.edit("exam_pp/cli/analysis/analyze.py", '"compare", ', '"compare", "spread", ')
+    (checkout.folder / "board.tsv").write_text("system\tRR\na\t0.75\nb\t0.25\n")
+    files = [f"analyze spread board.tsv --format {form} -o spread.{form}" for form in REPORT_FORMATS]
+    assert "spread" in checkout.exam_pp("analyze --help", *files)
+    for form in REPORT_FORMATS:
+        text = (checkout.folder / f"spread.{form}").read_text()
+        assert {"0.75", "0.25"} <= set(re.findall(r"[\d.]+", text))
+    assert "## exam-pp analyze spread\n" in checkout.page("cli.md")

@@ -299,6 +299,7 @@ def test_numbers_that_only_python_writes_survive_everywhere(number: float) -> No
     assert json.dumps(written(line), sort_keys=True) == json.dumps(line, sort_keys=True)
 
 
+@pytest.mark.integration
 def test_published_files_are_written_back_as_they_were(shared_data: Path, tmp_path: Path) -> None:
     """FLAN-T5-large and GPT-4 grades made by the published implementation."""
     import gzip

@@ -86,6 +86,7 @@ def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.Captu
     assert len(list((at_the_demo / "exported-runs").iterdir())) == 10
 
 
+@pytest.mark.integration
 def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Edits, which people make, are made here before the first command that applies them."""
     commands = commands_in_blocks("verification.md")
@@ -117,7 +118,9 @@ def write_edits_for(graded: Path) -> None:
     entry = next(iter(read_bank(name).entries(query.query_id)))
     passages = query.passages[:2] if len(query.passages) > 1 else query.passages
     ratings = [
-        HumanRating(query_id=query.query_id, passage_id=passage.passage_id, id=entry, rating=1)
+        HumanRating.model_validate(
+            {"query_id": query.query_id, "passage_id": passage.passage_id, "id": entry, "rating": 1}
+        )
         for passage in passages
     ]
     reword = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")

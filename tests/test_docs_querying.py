@@ -13,6 +13,7 @@ from scripts.run_page import rerun
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.integration
 def test_outputs_are_as_shown_and_python_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ def grades(
         wrong=[entry for entry, rating in ratings.items() if not rating],
         prompt_info={"prompt_class": prompt, **info} if prompt else None,
         prompt_type=kind,
-        self_ratings=[{"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()],  # type: ignore[list-item]
+        self_ratings=[{"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()],
     )
 
 

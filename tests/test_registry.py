@@ -70,10 +70,10 @@ def test_aliases_and_taken_names() -> None:
 
 def test_names_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is only asked whether there is such a name: what a prompt's scale is, say."""
+    ours = EntryPoint("ours", "math:tau", "exam_pp.things")
     monkeypatch.setattr(
         "exam_pp.registry.entry_points", lambda group: [EntryPoint("theirs", "math:pi", group), ours]
     )
-    ours = EntryPoint("ours", "math:tau", "exam_pp.things")
     things: Registry[float] = Registry("thing", "things")
     things.add("ours", 1.0)
     assert "theirs" in things

@@ -8,28 +8,28 @@ from dataclasses import replace
 from exam_pp.data_model import PassageView
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.metrics import agreement as coefficients
 from exam_pp.metrics import correlation
-from exam_pp.metrics.agreement import Agreement
+from exam_pp.metrics.agreement import coefficients
 from exam_pp.metrics.correlation import Correlation
 from exam_pp.metrics.gains import Ungraded
-from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.qrels import Facets, Label
 from exam_pp.phases.evaluation import judgments as people
+from exam_pp.phases.evaluation import leaderboards, rubric
 from exam_pp.phases.evaluation import nugget_scores as nuggets
-from exam_pp.phases.evaluation import rubric
 from exam_pp.phases.evaluation import score_runs as runs_scored
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.rubric import MissingQueries, RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty, uncertainty
+from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
 from exam_pp.prompts.base import under_all_names
 from exam_pp.results import (
     OVERALL_SYSTEM,
     Grade,
     Grades,
+    LabelAgreement,
     Leaderboard,
     LeaderboardRow,
     Qrel,
@@ -270,14 +270,18 @@ def leaderboard(
         SelectionError: Nested intervals of a metric that is not a mean over bank entries.
     """
     evaluation = scores if isinstance(scores, Evaluation) else Evaluation(list(scores))
-    found = uncertainty(evaluation, Statistics(intervals, significance, confidence, samples, seed))
-    rows = standings(evaluation.scores)
-    place = {metric: number for number, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
-    rows.sort(key=lambda row: (place[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system))
-    nothing = SystemUncertainty()
+    found = leaderboards.leaderboard(
+        evaluation, Statistics(intervals, significance, confidence, samples, seed)
+    )
+    place = {metric: number for number, metric in enumerate(found.metrics)}
+    rows = sorted(
+        found.rows.values(),
+        key=lambda row: (place[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
+    )
+    doubts, nothing = found.uncertainty, SystemUncertainty()
     return Leaderboard(
-        (_row(row, found.systems.get((row.system, row.metric), nothing)) for row in rows),
-        [*evaluation.notes, *found.notes],
+        (_row(row, doubts.systems.get((row.system, row.metric), nothing)) for row in rows),
+        [*doubts.notes, *found.notes],
     )
 
 
@@ -332,7 +336,7 @@ def correlate(
     return correlation.correlate(means, ranks, top)
 
 
-def agreement(first: Labels, second: Labels) -> Agreement:
+def agreement(first: Labels, second: Labels) -> LabelAgreement:
     """How much two sets of labels agree, over the passages that both have.
 
     Args:
@@ -351,7 +355,8 @@ def agreement(first: Labels, second: Labels) -> Agreement:
     common = [passage for passage in sides[0] if passage in sides[1]]
     if not common:
         raise SelectionError("No passage has a label in both sets of labels.")
-    return coefficients.agreement(*([side[passage] for passage in common] for side in sides))
+    ours, theirs = ([side[passage] for passage in common] for side in sides)
+    return LabelAgreement(len(common), *coefficients(ours, theirs))
 
 
 def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> Grades:

@@ -142,23 +142,18 @@ def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
             return np.asarray((middle[:, None] - middle[None, :]) ** 2)
 
 
-class Agreement(NamedTuple):
-    """Chance-corrected agreement of two graders on ``items`` items; 1 is perfect, None undefined.
+class Coefficients(NamedTuple):
+    """Agreement of two lists of labels, 1 where it is perfect; None where undefined."""
 
-    Cohen's κ, κ with linear and with quadratic weights, and Krippendorff's α of ordinal grades.
-    """
-
-    items: int
     kappa: float | None
     linear_kappa: float | None
     quadratic_kappa: float | None
-    alpha: float | None
+    ordinal_alpha: float | None
 
 
-def agreement(first: Sequence[int], second: Sequence[int]) -> Agreement:
-    """The coefficients of two lists of grades of the same items, in the same order."""
-    return Agreement(
-        len(first),
+def coefficients(first: Sequence[int], second: Sequence[int]) -> Coefficients:
+    """Cohen's κ, κ with linear and quadratic weights, and Krippendorff's α of labels of the same items."""
+    return Coefficients(
         cohen_kappa(confusion(first, second)),
         weighted_kappa(first, second, power=1),
         weighted_kappa(first, second),

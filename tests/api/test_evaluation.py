@@ -121,7 +121,7 @@ def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
 
 def test_correlation_is_of_the_common_systems(tmp_path: Path) -> None:
     found = exam_pp.correlate({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.0}, {"a": 1, "c": 2, "b": 3}, top=1)
-    assert found == exam_pp.Correlation(3, 0.5, pytest.approx(1 / 3), pytest.approx(0.5), 1.0)
+    assert found == pytest.approx((3, 0.5, 1 / 3, 0.5, 1.0))
     ranks = tmp_path / "official.json"
     ranks.write_text('{"a": 1, "long-na...": 2}')
     assert exam_pp.correlate({"a": 2.0, "long-name": 1.0}, ranks).kendall == pytest.approx(1)
@@ -138,7 +138,7 @@ def test_agreement_is_of_the_common_passages() -> None:
     first = [exam_pp.Qrel("q", name, label) for name, label in zip("abcd", (0, 0, 1, 1), strict=True)]
     second = [exam_pp.Qrel("q", name, label) for name, label in zip("abce", (0, 1, 1, 1), strict=True)]
     found = exam_pp.agreement(first, second)
-    assert found.items == 3
+    assert found.passages == 3
     assert found.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     with pytest.raises(exam_pp.ExamError, match="No passage has a label in both"):
         exam_pp.agreement(first, [exam_pp.Qrel("q", "z", 1)])

@@ -45,7 +45,7 @@ DEMO = [
     ("answers", "answers/gen-short.jsonl"),
 ]
 SHARED = [
-    ("graded", "llmjudge-dev/flan-t5-large-graded.jsonl.gz"),
+    pytest.param("graded", "llmjudge-dev/flan-t5-large-graded.jsonl.gz", marks=pytest.mark.integration),
     ("graded", "dl19-gpt4/dl19-graded.jsonl.gz"),
     ("bank", "dl19-gpt4/dl19-gpt4-questions.jsonl.gz"),
     ("bank", "dl20/dl20-nuggets.jsonl.gz"),

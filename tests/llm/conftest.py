@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,13 @@ torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
-def prompts() -> list[str]:
-    texts = keyed_model.project_texts()
+def texts(demo_data: Path) -> list[str]:
+    """Sentences to train tokenizers on: few, so that training is fast, and fixed, so that models are."""
+    return re.split(r"(?<=[.!?])\s+", (demo_data / "passages.tsv").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def prompts(texts: list[str]) -> list[str]:
     return [" ".join(texts[i * 7 : i * 7 + 1 + i % 5]) for i in range(24)]
 
 
@@ -34,10 +40,12 @@ def _cache(conversion_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) -> dict[str, Path]:
+def checkpoints(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], prompts: list[str]
+) -> dict[str, Path]:
     """``keyed`` answers like a grader; ``flat`` gives long replies whose hypotheses nearly tie."""
     folders: dict[str, Path] = {}
-    tokenizer = keyed_model.make_tokenizer(keyed_model.project_texts(), 3000)
+    tokenizer = keyed_model.make_tokenizer(texts, 3000)
     for name, kind, flatten in (("keyed", "rating", 1.0), ("flat", "extraction", 0.35)):
         model = keyed_model.make_model(tokenizer, keyed_model.TINY, seed=3)
         answers = keyed_model.grader_answers(len(prompts), kind, prompts)
@@ -50,12 +58,13 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) ->
 
 
 @pytest.fixture(scope="session")
-def causal_checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[str]) -> dict[str, Path]:
+def causal_checkpoints(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], prompts: list[str]
+) -> dict[str, Path]:
     """``chat`` and ``plain`` answer like graders; ``flat`` gives long replies with near ties."""
     from tests.llm import small_models
 
     folders: dict[str, Path] = {}
-    texts = keyed_model.project_texts()
     for name, kind, flat in (("chat", "rating", 1.0), ("plain", "rating", 1.0), ("flat", "extraction", 0.3)):
         tokenizer = small_models.byte_tokenizer(texts, chat=name != "plain")
         answers = keyed_model.grader_answers(len(prompts), kind, prompts)
@@ -65,10 +74,10 @@ def causal_checkpoints(tmp_path_factory: pytest.TempPathFactory, prompts: list[s
 
 
 @pytest.fixture(scope="session")
-def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
     """A BERT-style model for extractive question answering."""
     from tests.llm import small_models
 
     folder = tmp_path_factory.mktemp("qa")
-    small_models.save_bert_qa(folder, keyed_model.project_texts())
+    small_models.save_bert_qa(folder, texts)
     return folder

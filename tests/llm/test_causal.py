@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import math
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.messages import Part, Request
 from exam_pp.prompts.thoughts import without_thoughts
-from scripts.bench import keyed_model
 from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
 
 LABELS = tuple("012345")
@@ -53,11 +53,16 @@ def load(path: Path) -> tuple[Any, Any]:
     return AutoModelForCausalLM.from_pretrained(path).eval(), AutoTokenizer.from_pretrained(path)
 
 
+reference = cache(load)
+"""The model and tokenizer that tests share, and leave as they are; so are the results of them."""
+
+
 def ends(tokenizer: Any) -> list[int]:
     names = ["<|endoftext|>", "<|im_end|>"] if tokenizer.chat_template else ["<|endoftext|>"]
     return [int(token) for token in tokenizer.convert_tokens_to_ids(names)]
 
 
+@cache
 def expected_reply(model: Any, tokenizer: Any, text: str, max_new_tokens: int = 24) -> str:
     """One prompt at a time, greedy, as the text-generation pipeline of transformers does it."""
     ids = torch.tensor([rendered(tokenizer, text)])
@@ -67,6 +72,17 @@ def expected_reply(model: Any, tokenizer: Any, text: str, max_new_tokens: int = 
             eos_token_id=ends(tokenizer), pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
     return str(tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)).strip()
+
+
+@cache
+def label_probability(model: Any, tokenizer: Any, prompt: str, label: str) -> float:
+    """The probability of a reply and its end by teacher forcing, one prompt at a time."""
+    head = rendered(tokenizer, prompt)
+    tail = tokenizer(label, add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        scores = model(torch.tensor([head + tail])).logits[0].log_softmax(-1)
+    reply = sum(scores[len(head) - 1 + i, token].item() for i, token in enumerate(tail))
+    return math.exp(reply) * sum(math.exp(scores[-1, end].item()) for end in ends(tokenizer))
 
 
 @pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
@@ -81,7 +97,7 @@ def test_replies_equal_generate_whatever_the_batch(
     labels: tuple[str, ...],
     instruction: str,
 ) -> None:
-    model, tokenizer = load(causal_checkpoints[kind])
+    model, tokenizer = reference(causal_checkpoints[kind])
     prompts = [instruction + prompt for prompt in prompts[:14]]
     expected = [expected_reply(model, tokenizer, prompt) for prompt in prompts]
     assert len(set(expected)) > 4
@@ -99,20 +115,14 @@ def test_replies_equal_generate_whatever_the_batch(
 def test_label_likelihoods_equal_teacher_forcing(
     causal_checkpoints: dict[str, Path], prompts: list[str], kind: str, engine: str, instruction: str
 ) -> None:
-    model, tokenizer = load(causal_checkpoints[kind])
+    model, tokenizer = reference(causal_checkpoints[kind])
     llm = load_llm(options(causal_checkpoints[kind], engine))
     prompts = [instruction + prompt for prompt in prompts[:14]]
     labels = (*LABELS, "not at all")
     replies = dict(llm.generate([as_request(prompt, labels) for prompt in prompts]))
     for index, prompt in enumerate(prompts):
-        head = rendered(tokenizer, prompt)
         for label, logprob in zip(labels, replies[index].label_logprobs, strict=True):
-            tail = tokenizer(label, add_special_tokens=False)["input_ids"]
-            with torch.inference_mode():
-                scores = model(torch.tensor([head + tail])).logits[0].log_softmax(-1)
-            probability = math.exp(
-                sum(scores[len(head) - 1 + i, token].item() for i, token in enumerate(tail))
-            ) * sum(math.exp(scores[-1, end].item()) for end in ends(tokenizer))
+            probability = label_probability(model, tokenizer, prompt, label)
             assert math.exp(logprob) == pytest.approx(probability, abs=1e-4)
 
 
@@ -142,7 +152,7 @@ def test_a_plain_prompt_is_answered_in_one_line(
 ) -> None:
     """Without a turn to end, a model goes on with a document of its own; a chat model may need lines."""
     for kind, stops in (("plain", True), ("chat", False)):
-        _, tokenizer = load(causal_checkpoints[kind])
+        _, tokenizer = reference(causal_checkpoints[kind])
         folder = tmp_path / kind
         save_llama(folder, tokenizer, prompts[:2], ["\n4. Yes\nQuestion: 3", "2\n5"], 1.0)
         llm = load_llm(options(folder, engine))
@@ -186,7 +196,7 @@ def test_replies_that_run_into_the_limit_equal_generate(
     limit: int,
 ) -> None:
     for kind in ("chat", "flat"):
-        model, tokenizer = load(causal_checkpoints[kind])
+        model, tokenizer = reference(causal_checkpoints[kind])
         llm = load_llm(options(causal_checkpoints[kind], engine))
         requests = [as_request(prompt, labels, max_new_tokens=limit) for prompt in prompts[:8]]
         replies = dict(llm.generate(requests))
@@ -200,7 +210,7 @@ def test_replies_that_run_into_the_limit_equal_generate(
 def test_prompts_of_one_token_and_of_none(
     causal_checkpoints: dict[str, Path], engine: str, labels: tuple[str, ...]
 ) -> None:
-    model, tokenizer = load(causal_checkpoints["plain"])
+    model, tokenizer = reference(causal_checkpoints["plain"])
     llm = load_llm(options(causal_checkpoints["plain"], engine))
     requests = [Request((Part(text, "context", True),), labels, 8) for text in ("", "5")]
     replies = dict(llm.generate(requests))
@@ -303,11 +313,13 @@ THOUGHTS = {
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("kind", THOUGHTS)
-def test_thoughts_can_be_told_from_the_reply(tmp_path: Path, engine: str, special: bool, kind: str) -> None:
+def test_thoughts_can_be_told_from_the_reply(
+    tmp_path: Path, texts: list[str], engine: str, special: bool, kind: str
+) -> None:
     """Whoever writes their begin, and where tokens that are not shown stand around them."""
     opened, answers = THOUGHTS[kind]
     prompts = ["rate the passage a", "rate the passage b"]
-    tokenizer = byte_tokenizer(keyed_model.project_texts(), chat=True)
+    tokenizer = byte_tokenizer(texts, chat=True)
     tokenizer.add_tokens(["<think>", "</think>"], special_tokens=special)
     tokenizer.chat_template = tokenizer.chat_template.replace("assistant\n", f"assistant\n{opened}")
     save_llama(tmp_path, tokenizer, prompts, answers)

@@ -33,8 +33,8 @@ RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(endpoint, "LONGEST_DELAY", 0.05)
+    monkeypatch.setattr(endpoint, "FIRST_DELAY", 0.001)
+    monkeypatch.setattr(endpoint, "LONGEST_DELAY", 0.01)
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
 

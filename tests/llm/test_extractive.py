@@ -13,7 +13,6 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, extractive, load_llm
 from exam_pp.messages import Request
 from exam_pp.prompts import PROMPTS
-from scripts.bench.keyed_model import project_texts
 
 PROMPT = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
 QUESTION = "What pulls the water of the oceans?"
@@ -27,8 +26,8 @@ def load(folder: Path, **more: Any) -> Any:
     return load_llm(ModelOptions(str(folder), pipeline="question-answering", **more))
 
 
-def passages() -> list[str]:
-    texts = project_texts()
+@pytest.fixture(scope="module")
+def passages(texts: list[str]) -> list[str]:
     return [" ".join(texts[i * 9 : i * 9 + 1 + i % 3])[:300] for i in range(30)]
 
 
@@ -59,12 +58,12 @@ def by_hand(model: Any, tokenizer: Any, question: str, passage: str, threshold: 
 
 @pytest.mark.parametrize("threshold", [0.0, -6.0])
 def test_spans_are_those_of_the_rule_whatever_the_batch(
-    qa_checkpoint: Path, threshold: float, monkeypatch: pytest.MonkeyPatch
+    qa_checkpoint: Path, passages: list[str], threshold: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extractive, "NULL_THRESHOLD", threshold)
     model = AutoModelForQuestionAnswering.from_pretrained(qa_checkpoint).eval()
     tokenizer = AutoTokenizer.from_pretrained(qa_checkpoint)
-    texts = [*passages(), " ".join(passages())]
+    texts = [*passages, " ".join(passages)]
     expected = [by_hand(model, tokenizer, QUESTION, text, threshold) for text in texts]
     assert "unanswerable" in expected or threshold == 0
     assert len(set(expected)) > 5
@@ -74,11 +73,11 @@ def test_spans_are_those_of_the_rule_whatever_the_batch(
         assert [replies[index].text for index in range(len(texts))] == expected
 
 
-def test_long_passages_are_read_to_the_end(qa_checkpoint: Path) -> None:
-    (encoded,) = load(qa_checkpoint).encode([request(QUESTION, " ".join(passages()))])
+def test_long_passages_are_read_to_the_end(qa_checkpoint: Path, passages: list[str]) -> None:
+    (encoded,) = load(qa_checkpoint).encode([request(QUESTION, " ".join(passages))])
     assert len(encoded.inputs) > 5
     last = max(span[1] for window in encoded.spans for span in window if span)
-    assert last == len(" ".join(passages()).rstrip())
+    assert last == len(" ".join(passages).rstrip())
 
 
 def test_nothing_to_extract_is_unanswerable(qa_checkpoint: Path) -> None:

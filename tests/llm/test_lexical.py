@@ -209,6 +209,7 @@ def test_soft_grade_peaks_at_the_rating_and_follows_the_evidence() -> None:
     assert soft_strong.expected > soft_weak.expected
 
 
+@pytest.mark.integration
 def test_agreement_with_gpt4_and_people_on_every_fourth_query(shared_data: Path) -> None:
     """TREC DL 2019: pair-level Spearman at least .33 with GPT-4, AUC at least .77 with people."""
     from scipy.stats import spearmanr

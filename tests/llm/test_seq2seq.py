@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def as_request(prompt: str, labels: tuple[str, ...] = (), max_new_tokens: int = 
     return Request((Part(f"{start} "), Part(rest, "context", may_be_cut=True)), labels, max_new_tokens)
 
 
+@cache
 def expected_reply(model: Any, tokenizer: Any, text: str, num_beams: int, max_new_tokens: int = 24) -> str:
     """The published way: one prompt at a time through `generate`."""
     inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False, truncation=True)
@@ -63,13 +65,26 @@ def load(path: Path) -> tuple[Any, Any]:
     return AutoModelForSeq2SeqLM.from_pretrained(path).eval(), AutoTokenizer.from_pretrained(path)
 
 
+reference = cache(load)
+"""The model and tokenizer that tests share, and leave as they are; so are the results of them."""
+
+
+@cache
+def label_probability(model: Any, tokenizer: Any, prompt: str, label: str) -> float:
+    """The probability of a reply by teacher forcing, one prompt at a time."""
+    inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+    target = tokenizer(label, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        return math.exp(-model(**inputs, labels=target).loss.item() * target.shape[1])
+
+
 @pytest.mark.parametrize("num_beams", [5, 1])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["keyed", "flat"])
 def test_replies_equal_generate_whatever_the_batch(
     checkpoints: dict[str, Path], prompts: list[str], engine: Any, kind: str, num_beams: int
 ) -> None:
-    model, tokenizer = load(checkpoints[kind])
+    model, tokenizer = reference(checkpoints[kind])
     expected = [expected_reply(model, tokenizer, prompt, num_beams) for prompt in prompts]
     chance = random.Random(num_beams)
     for batch_tokens in (1, 700, 100_000):
@@ -89,24 +104,21 @@ def test_replies_equal_generate_whatever_the_batch(
 def test_label_likelihoods_equal_teacher_forcing(
     checkpoints: dict[str, Path], prompts: list[str], engine: Any, kind: str, num_beams: int
 ) -> None:
-    model, tokenizer = load(checkpoints[kind])
+    model, tokenizer = reference(checkpoints[kind])
     assert len(tokenizer("0", add_special_tokens=False)["input_ids"]) == 2
     llm = load_llm(ModelOptions(str(checkpoints[kind]), engine=engine, num_beams=num_beams))
     replies = dict(llm.generate([as_request(prompt, LABELS) for prompt in prompts]))
     for index, prompt in enumerate(prompts):
-        inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
         for label, logprob in zip(LABELS, replies[index].label_logprobs, strict=True):
-            target = tokenizer(label, return_tensors="pt")["input_ids"]
-            with torch.inference_mode():
-                loss = model(**inputs, labels=target).loss.item() * target.shape[1]
-            assert math.exp(logprob) == pytest.approx(math.exp(-loss), abs=1e-4)
+            expected = label_probability(model, tokenizer, prompt, label)
+            assert math.exp(logprob) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_replies_that_run_into_the_limit_equal_generate(
     checkpoints: dict[str, Path], prompts: list[str], engine: Any
 ) -> None:
-    model, tokenizer = load(checkpoints["flat"])
+    model, tokenizer = reference(checkpoints["flat"])
     llm = load_llm(ModelOptions(str(checkpoints["flat"]), engine=engine))
     requests = [as_request(prompt, max_new_tokens=5) for prompt in prompts[:8]]
     replies = dict(llm.generate(requests))
@@ -120,7 +132,7 @@ def test_long_replies_do_not_change_with_the_first_limit(
 ) -> None:
     monkeypatch.setattr("exam_pp.llm.huggingface.FIRST_TOKENS", 4)
     monkeypatch.setattr("exam_pp.llm.ctranslate2.LONGEST_REPLY", 6)
-    model, tokenizer = load(checkpoints["flat"])
+    model, tokenizer = reference(checkpoints["flat"])
     llm = load_llm(ModelOptions(str(checkpoints["flat"]), engine=engine))
     replies = dict(llm.generate([as_request(prompt) for prompt in prompts[:10]]))
     assert [replies[i].text for i in range(10)] == [
@@ -135,7 +147,7 @@ def test_poison_is_answered_and_stops_nothing(checkpoints: dict[str, Path], engi
         "\0",
         "\ud800 lone",
         "مرحبا بالعالم",
-        "x " * 500_000,
+        "x " * 100_000,
         "Question: Context: Question: 5",
         "🜚" * 40,
     ]
@@ -147,7 +159,7 @@ def test_poison_is_answered_and_stops_nothing(checkpoints: dict[str, Path], engi
     replies = dict(llm.generate(requests))
     assert sorted(replies) == list(range(len(poison)))
     assert all(reply.error is None for reply in replies.values())
-    assert replies[4].tokens_cut > 400_000
+    assert replies[4].tokens_cut > 80_000
 
 
 def test_a_question_that_fills_the_model_is_an_error_of_its_own(checkpoints: dict[str, Path]) -> None:
@@ -181,7 +193,7 @@ def test_numbers_that_overflow_are_a_reason_and_no_grade(checkpoints: dict[str, 
     """As in float16 with models that were trained in bfloat16; other prompts are not concerned."""
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
     embeddings = llm._engine._model.get_input_embeddings().weight
-    (token,) = llm._encoder._tokenizer("5", add_special_tokens=False)["input_ids"]
+    *_, token = llm._encoder._tokenizer("5", add_special_tokens=False)["input_ids"]
     with torch.no_grad():
         embeddings[token] = float("inf")
     good, bad = (reply for _, reply in sorted(llm.generate([as_request("a b"), as_request("a b 5")])))

@@ -13,8 +13,10 @@ def test_three_levels_differ() -> None:
     """Worked by hand: three runs, two topics; topic 2 is ordered the other way round by the second side."""
     first = dict(zip(CELLS, [0.9, 0.5, 0.1, 0.6, 0.4, 0.2], strict=True))
     second = dict(zip(CELLS, [0.8, 0.6, 0.0, 0.1, 0.2, 0.3], strict=True))
-    means = [{run: sum(side[run, topic] for topic in "12") / 2 for run in "abc"} for side in (first, second)]
-    found = meta_evaluation(*means, first, second)
+    one, two = (
+        {run: sum(side[run, topic] for topic in "12") / 2 for run in "abc"} for side in (first, second)
+    )
+    found = meta_evaluation(one, two, first, second)
 
     assert (found.runs, found.pairs, found.topics, found.topics_used) == (3, 6, 2, 2)
     assert found.by_run == 1

@@ -60,7 +60,7 @@ def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
 
     published = {row["qid"]: row for row in read("metrics.command-r-plus.jsonl")}
     topics = read("assignments.command-r-plus.jsonl")
-    totals = dict.fromkeys(NUGGET_METRICS, 0.0)
+    totals: dict[str, float] = dict.fromkeys(NUGGET_METRICS, 0.0)
     for topic in topics:
         scores = nugget_scores(LabelledNugget(n["importance"], n["assignment"]) for n in topic["nuggets"])
         for metric, value in scores.items():
@@ -123,7 +123,7 @@ def test_scores_are_the_exact_ratios_of_the_definitions(found: list[LabelledNugg
         whole = sum(weights)
         return float(sum(w * c for w, c in zip(weights, gains, strict=True)) / whole) if whole else None
 
-    expected = {}
+    expected: dict[str, float | None] = {}
     for name, weights in {
         "V": [Fraction(n.importance == "vital") for n in found],
         "W": [weight.get(str(n.importance), Fraction(0)) for n in found],

@@ -151,7 +151,7 @@ def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
     (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
     if not ir_measures.gdeval.is_available():
-        pytest.skip("needs perl")
+        pytest.skip("no perl")
     one, two = query_ids
     qrels = [Qrel(one, "a passage", 2), Qrel(one, "b", 0), Qrel(two, "a passage", 1)]
     run = {one: {"a passage": 2.0, "b": 1.0}, two: {"\x01 not there": 2.0, "a passage": 1.0}}

@@ -202,6 +202,7 @@ def test_a_number_is_in_the_scale_or_nothing(reply: str, max_rating: int) -> Non
         assert 0 <= verdict.rating <= max_rating
 
 
+@pytest.mark.integration
 def test_replies_of_flan_t5_large(shared_data: Path) -> None:
     """612 of the 72,630 question ratings of this file are not a digit from 0 to 5; 39 begin with one."""
     from exam_pp.store.passages.graded_file import read_passages
@@ -237,6 +238,7 @@ def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> No
     assert total == 72_630
 
 
+@pytest.mark.integration
 def test_counts_of_readings_in_the_documentation(shared_data: Path, repository: Path) -> None:
     from exam_pp.store.passages.graded_file import read_passages
 

@@ -8,6 +8,7 @@ from string import Formatter
 import pytest
 
 from exam_pp.prompts import PROMPTS
+from tests.conftest import NO_PAPERS
 
 WORKBENCH = "rubric-grading-workbench.txt"
 EXAM = "exam-plusplus.txt"
@@ -37,7 +38,7 @@ def assert_in_order(found: list[str], paper: str) -> None:
 def papers(shared_data: Path) -> Path:
     folder = shared_data.parent / "papers"
     if not folder.is_dir():
-        pytest.skip("the papers are not at hand")
+        pytest.skip(NO_PAPERS)
     return folder
 
 

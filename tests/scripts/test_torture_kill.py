@@ -22,6 +22,7 @@ def torture(repository: Path, kills: int, **environment: str) -> str:
     return result.stdout.strip()
 
 
+@pytest.mark.integration
 def test_three_kills_of_the_fake_model(repository: Path) -> None:
     printed = torture(repository, 3, MODEL="fake", PASSAGES_PER_QUERY="60")
     assert printed == "3 kills, 0 grades lost, output identical"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROMPT = "QuestionSelfRatedUnanswerablePromptWithChoices"
 TABLE_3 = {
     "dl20-verify-grading.txt",
@@ -22,6 +24,7 @@ TABLE_3 = {
 }
 
 
+@pytest.mark.integration
 def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     runs.mkdir()

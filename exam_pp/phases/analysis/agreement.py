@@ -10,12 +10,12 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector, grader_names
 from exam_pp.metrics.agreement import (
-    Agreement,
+    Coefficients,
+    coefficients,
     cohen_kappa,
     kappa_interval,
     krippendorff_alpha,
 )
-from exam_pp.metrics.agreement import agreement as coefficients
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
@@ -68,7 +68,7 @@ class AgreementTable:
 
 
 @dataclass(frozen=True)
-class JudgmentAgreement:
+class Agreement:
     """How labels agree with judgments.
 
     ``coefficients`` are those of the whole scales, by labelling; of several judgments the highest counts.
@@ -78,7 +78,7 @@ class JudgmentAgreement:
     """
 
     tables: Sequence[AgreementTable]
-    coefficients: Sequence[tuple[str, Agreement]]
+    coefficients: Sequence[tuple[str, Coefficients]]
     passages: int
     queries: int
     ungraded: int
@@ -89,11 +89,12 @@ class JudgmentAgreement:
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Two graders on the passages (or pairs of a passage and an entry) that both graded."""
+    """Two graders on the ``common`` passages (or pairs of a passage and an entry) that both graded."""
 
     first: str
     second: str
-    agreement: Agreement
+    common: int
+    coefficients: Coefficients
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def agreement(
     rule: LabelRule | None = None,
     same_scale: bool = False,
     seed: int = 0,
-) -> JudgmentAgreement:
+) -> Agreement:
     """Predicted labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
 
     κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
@@ -191,7 +192,7 @@ def agreement(
             )
         tables += [_table(passages, labelling, layout, seed) for layout in chosen]
     queries = len({passage.query_id for passage in passages})
-    return JudgmentAgreement(
+    return Agreement(
         tables,
         _of_whole_scales(passages, labellings),
         len(passages),
@@ -266,7 +267,7 @@ def _two_by_two(
 
 def _of_whole_scales(
     passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
-) -> list[tuple[str, Agreement]]:
+) -> list[tuple[str, Coefficients]]:
     judged = [max(passage.judgments) for passage in passages]
     return [
         (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
@@ -298,7 +299,7 @@ def graders(
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
         ours, theirs = ([labels[grader][unit] for unit in common] for grader in (first, second))
-        pairs.append(GraderPair(first, second, coefficients(ours, theirs)))
+        pairs.append(GraderPair(first, second, len(common), coefficients(ours, theirs)))
     units: dict[tuple[str, ...], list[int]] = {}
     for of_grader in labels.values():
         for unit, label in of_grader.items():

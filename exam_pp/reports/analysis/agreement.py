@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exam_pp.phases.analysis.agreement import AgreementTable, GraderAgreement, JudgmentAgreement
+from exam_pp.phases.analysis.agreement import Agreement, AgreementTable, GraderAgreement
 from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
@@ -10,11 +10,11 @@ from exam_pp.wording import counted
 _COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
 
 
-def agreement_report(found: JudgmentAgreement) -> Report:
+def agreement_report(found: Agreement) -> Report:
     """Tables as table 5 of the workbench paper; the box of a row is what its κ compares it with."""
     summary = Table(
         ["labels", *_COEFFICIENTS],
-        [[labelling, *row[1:]] for labelling, row in found.coefficients],
+        [[labelling, *row] for labelling, row in found.coefficients],
         title="Labels and judgments as numbers",
         decimals=3,
     )
@@ -56,7 +56,7 @@ def graders_report(found: GraderAgreement) -> Report:
     what = "pairs" if found.per_entry else "passages"
     pairs = Table(
         ["grader", "other grader", what, *_COEFFICIENTS],
-        [[pair.first, pair.second, *pair.agreement] for pair in found.pairs],
+        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in found.pairs],
         title="Every two graders",
     )
     alphas = [found.nominal_alpha, found.ordinal_alpha, found.interval_alpha]
@@ -70,7 +70,7 @@ def graders_report(found: GraderAgreement) -> Report:
 
 def graders_figure(found: GraderAgreement) -> plots.Drawing:
     """Weighted κ (quadratic) of every two graders."""
-    values = {(pair.first, pair.second): pair.agreement.quadratic_kappa for pair in found.pairs}
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in found.pairs}
     names = list(dict.fromkeys(name for pair in values for name in pair))
     size = (max(7.0, 3.5 + 0.8 * len(names)), max(5.0, 2.5 + 0.8 * len(names)))
     return plots.heat_map(names, values, "weighted κ"), size

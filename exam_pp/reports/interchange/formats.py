@@ -8,7 +8,7 @@ from exam_pp.rendering.document import Paragraph, Report, Table
 
 
 def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
-    """Of every format: content, name, whether convert (or what else) reads and writes it, description."""
+    """Content, name, whether convert (or what else) reads and writes it, and description of every format."""
     formats = [f for f in all_formats() if f.read or f.write or f.read_by or f.written_by]
     contents = list(dict.fromkeys(form.content for form in formats))
     return [

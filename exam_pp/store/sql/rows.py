@@ -21,9 +21,9 @@ Emit = Callable[[TableName, Row], None]
 """Takes a row of a table."""
 
 # Lines that the fast decoder refuses are read in full: so both accept the same files.
-Found = Passage | DetailedPassage
-Rubric = RubricGrades | DetailedRubric
-Direct = DirectGrade | DetailedDirect
+AnyPassage = Passage | DetailedPassage
+AnyRubric = RubricGrades | DetailedRubric
+AnyDirect = DirectGrade | DetailedDirect
 
 _DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
 _ENCODER = msgspec.json.Encoder()
@@ -85,7 +85,7 @@ class GradedRows:
                     self._sets(here, passage)
             self._judgments_and_rankings((file, query_id), passages)
 
-    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[Found]) -> None:
+    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
         """What is said twice of a passage is one row: sums over joins would count it twice."""
         said: set[tuple[Any, ...]] = set()
 
@@ -106,8 +106,8 @@ class GradedRows:
                 if once("rankings", place, r.citations):
                     self._emit("rankings", (*place, r.citations))
 
-    def _sets(self, here: tuple[str, str, str], passage: Found) -> None:
-        sets: list[Rubric | Direct] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
+    def _sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
+        sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
         united: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
         keys = _united_keys(sets)
         for grades, key in zip(sets, keys, strict=True):
@@ -134,7 +134,7 @@ def shown_path(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[Found]]:
+def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
     try:
         query_id, passages = _DECODER.decode(line)
     except NOT_TAKEN:
@@ -144,7 +144,7 @@ def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[F
     return query_id, passages
 
 
-def _united_keys(sets: Sequence[Rubric | Direct]) -> list[tuple[str | None, str, str | None]]:
+def _united_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None, str, str | None]]:
     """Model, prompt class and, where several versions of the prompt's words are there, their hash."""
     keys = [(grades.model, GradeKey.of(grades).prompt_class) for grades in sets]
     hashes: dict[tuple[str | None, str], set[str]] = {}
@@ -158,7 +158,7 @@ def _united_keys(sets: Sequence[Rubric | Direct]) -> list[tuple[str | None, str,
     ]
 
 
-def _rubric_pairs(grades: Rubric) -> dict[str, _Pair]:
+def _rubric_pairs(grades: AnyRubric) -> dict[str, _Pair]:
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     cut: Mapping[str, int] = grades.tokens_cut or {}
     labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
@@ -180,7 +180,7 @@ def _rubric_pairs(grades: Rubric) -> dict[str, _Pair]:
     return pairs
 
 
-def _direct_pairs(grades: Direct) -> dict[str, _Pair]:
+def _direct_pairs(grades: AnyDirect) -> dict[str, _Pair]:
     rating = grades.entry_ratings().get(DIRECT_ID)
     cut = (grades.tokens_cut or {}).get(DIRECT_ID)
     failure = _failure(grades.error) if grades.error else None
@@ -189,7 +189,7 @@ def _direct_pairs(grades: Direct) -> dict[str, _Pair]:
     }
 
 
-def _summary(grades: Rubric | Direct, pairs: Mapping[str, _Pair]) -> Row:
+def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
     ratings = [pair.rating for pair in pairs.values() if pair.rating is not None]
     return (
         grades.prompt_hash,
@@ -203,7 +203,7 @@ def _summary(grades: Rubric | Direct, pairs: Mapping[str, _Pair]) -> Row:
     )
 
 
-def _answers(grades: Rubric | Direct) -> Iterator[tuple[str, str | None, str | None]]:
+def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
     """Entry id, reply and what failed; a reply that failed stands in the errors alone."""
     if isinstance(grades, DirectRules):
         error = grades.error

@@ -282,7 +282,7 @@ def test_merging_tells_what_other_banks_say_of_an_entry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (line,) = bank_of({"q": 3})
-    edits = {"importance": "okay"}, {"importance": "okay", "weight": 2.0}, {}
+    edits: tuple[dict[str, Any], ...] = {"importance": "okay"}, {"importance": "okay", "weight": 2.0}, {}
     other = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
     banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     write_bank([line], banks[0])

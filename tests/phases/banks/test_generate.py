@@ -193,9 +193,9 @@ def test_command(demo_data: Path, tmp_path: Path) -> None:
             ]
         )
     assert banks[0].read_bytes() == banks[1].read_bytes()
-    bank = read_bank(banks[0])
-    assert list(bank.queries) == list(read_queries(demo_data / "queries.jsonl"))
-    assert {entry.facet_id for entry in bank.entries("d07").values()} == {"colony", "dance", "threats"}
+    written = read_bank(banks[0])
+    assert list(written.queries) == list(read_queries(demo_data / "queries.jsonl"))
+    assert {entry.facet_id for entry in written.entries("d07").values()} == {"colony", "dance", "threats"}
     assert not journal_path(banks[0]).exists()
 
 

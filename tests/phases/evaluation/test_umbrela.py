@@ -197,7 +197,8 @@ def test_labels_against_people(labelled: Path) -> None:
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
     """κ of the published counts, methods of the workbench paper's Table 5: .2488."""
     counts = {(3, 2): 998, (3, 0): 2377, (0, 2): 668, (0, 0): 7343}
-    model, people = [], []
+    model: list[str] = []
+    people: list[str] = []
     for (label, judgment), count in counts.items():
         for _ in range(count):
             model.append(f"q{len(model) % 7} 0 d{len(model)} {label}\n")
@@ -241,6 +242,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         labelled_passages(model, people)
 
 
+@pytest.mark.integration
 def test_real_labels_of_a_model_against_people(shared_data: Path, tmp_path: Path) -> None:
     """UMBRELA-like labels of the LLMJudge collection (0 to 3) next to its judgments, as two qrels files."""
     source = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"

@@ -92,7 +92,8 @@ def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
 
 
 def test_the_overall_system_has_an_interval_but_no_rank() -> None:
-    row = uncertainty(board(**{"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1, 1]}), ALL).systems
+    values = {"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1.0, 1.0]}
+    row = uncertainty(board(**values), ALL).systems
 
     assert row[OVERALL_SYSTEM, "m"] == SystemUncertainty(low=1.0, high=1.0)
     assert row["b", "m"].last == 1

@@ -305,7 +305,8 @@ def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> N
 def test_people_failures_and_strangers_are_left_alone(rated: Path, tmp_path: Path) -> None:
     line = json.loads(rated.read_text())
     (grades,) = line[1][0]["exam_grades"]
-    nothing = {key: [] for key in ("answers", "self_ratings", "correctAnswered", "wrongAnswered")}
+    keys = ("answers", "self_ratings", "correctAnswered", "wrongAnswered")
+    nothing: dict[str, list[Any]] = {key: [] for key in keys}
     error = {"response": "", "prompt": "", "failure_reason": "asleep"}
     failed = {**grades, **nothing, "llm_response_errors": {"x": error}}
     others = [

@@ -90,6 +90,7 @@ def wait_for(*files: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.integration
 def test_accelerate_launch_writes_what_one_process_writes(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
@@ -133,6 +134,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.integration
 def test_two_processes_with_a_real_model_of_which_one_dies(
     write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path
 ) -> None:
@@ -188,6 +190,7 @@ def read_ratings(path: Path) -> dict[tuple[str, str, str], tuple[str, int, float
     }
 
 
+@pytest.mark.integration
 def test_a_launch_that_starts_one_process_only_grades_everything(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
@@ -203,6 +206,7 @@ def test_a_launch_that_starts_one_process_only_grades_everything(
     assert output.read_bytes() == whole
 
 
+@pytest.mark.integration
 def test_a_rank_that_dies_loses_nothing(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_plan_of_the_passage_stream_is_refused(tiny_bank: Path, capsys: pytest
     assert "name a file" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "dl19-gpt4"
     files = GradeFiles(

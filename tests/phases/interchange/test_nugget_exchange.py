@@ -17,13 +17,14 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
 from exam_pp.phases.interchange.candidate_segments import export_candidates, import_candidates
-from exam_pp.phases.interchange.export_answers import AnswerFormat, export_answers
+from exam_pp.phases.interchange.export_answers import export_answers
 from exam_pp.phases.interchange.export_assignments import export_assignments
 from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.interchange.umbrela_rows import export_judge_rows, import_judge_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.trec.answer_lines import AnswerFormat
 from exam_pp.store.trec.answers import read_answers
 from tests.conftest import passage
 
@@ -63,7 +64,7 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
     told = " ".join(import_assignments(sources).lines())
     (query,) = read_passages(sources.output)
     found = query.passages[0]
-    (grades,) = found.rubric_grades or ()
+    (grades,) = found.rubric_grades or []
 
     assert [p.passage_id for p in query.passages] == ["r/007", "s/007"]
     assert (found.text, found.rankings[0].method, found.rankings[0].rank) == ("What r says.", "r", 1)
@@ -91,7 +92,7 @@ def test_labels_that_people_write(write_jsonl: WriteJsonl, tmp_path: Path) -> No
     )
     told = " ".join(import_assignments(AssignmentSources([source], tmp_path / "g.jsonl")).lines())
     ((found,),) = (query.passages for query in read_passages(tmp_path / "g.jsonl"))
-    (grades,) = found.rubric_grades or ()
+    (grades,) = found.rubric_grades or []
     assert [label for _, label in grades.nugget_labels() or ()] == [
         "support", "partial_support", "not_support"
     ]  # fmt: skip
@@ -125,7 +126,7 @@ def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl,
 
     assert [p.passage_id for p in query.passages] == ["r/q", "new/q"]
     graders = [
-        (g.model, [r.source for r in g.self_ratings or ()]) for g in query.passages[0].rubric_grades or ()
+        (g.model, [r.source for r in g.self_ratings or ()]) for g in query.passages[0].rubric_grades or []
     ]
     assert graders == [("nuggetizer", [None, None]), ("human:alice", ["human", "human"])]
 
@@ -151,7 +152,7 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     sources = AssignmentSources([write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank=bank)
     told = " ".join(import_assignments(sources).lines())
     (query,) = read_passages(sources.output)
-    (grades,) = query.passages[0].rubric_grades or ()
+    (grades,) = query.passages[0].rubric_grades or []
 
     assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
         ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
@@ -184,7 +185,7 @@ def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
     found = {
         key
         for query in read_passages(passages)
-        for grades in query.passages[0].rubric_grades or ()
+        for grades in query.passages[0].rubric_grades or []
         for key in grades.entry_ratings()
     }
     assert found == {key for query in read_bank(bank) for key in query.entries}
@@ -271,9 +272,9 @@ def test_judge_rows_are_joined_by_their_texts(
     summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
     passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
 
-    (grade,) = passages["p3"].direct_grades or ()
+    (grade,) = passages["p3"].direct_grades or []
     assert (grade.model, grade.prompt_class, grade.self_ratings) == ("gpt-4o", "Umbrela", 2)
-    (unread,) = passages["p1"].direct_grades or ()
+    (unread,) = passages["p1"].direct_grades or []
     assert unread.entry_ratings() == {}
     assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])
     strange = write_jsonl("strange.jsonl", [ROW | {"query": "else"}])
@@ -356,7 +357,7 @@ def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJso
     summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
     passages = {p.passage_id: p for query in read_passages(tmp_path / "o.jsonl") for p in query.passages}
 
-    grades = passages["p3"].direct_grades or ()
+    grades = passages["p3"].direct_grades or []
     assert [(grade.model, grade.self_ratings) for grade in grades] == [("gpt-4o", 1), ("else", 0)]
     assert (summary.rows, summary.graded, summary.ungraded) == (6, 2, 0)
     told = " ".join(summary.lines())
@@ -364,7 +365,7 @@ def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJso
     assert "1 judgment contradicts an earlier one of the same judge: the last one is used (line 4)" in told
 
 
-CANDIDATES = {
+CANDIDATES: dict[str, Any] = {
     "query": {"text": "a query", "qid": "007"},
     "candidates": [
         {"docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"title": "T", "segment": "Two."}},
@@ -433,7 +434,7 @@ def test_candidates_are_written_best_first_with_their_highest_judgment(
 def test_candidates_that_do_not_fit(
     write_jsonl: WriteJsonl, tmp_path: Path, candidate: Any, error: str
 ) -> None:
-    line = CANDIDATES | {"candidates": [*CANDIDATES["candidates"], candidate]}  # type: ignore[misc]
+    line = CANDIDATES | {"candidates": [*CANDIDATES["candidates"], candidate]}
     with pytest.raises(DataError, match=f"line 1, candidates.*{error}"):
         import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
 
@@ -531,7 +532,7 @@ def test_any_assignments_survive_both_ways(
 ) -> None:
     """Nuggets that an answer lacks, but another answer to the query has, come back without a label."""
     folder = tmp_path_factory.mktemp("both")
-    lines = [
+    lines: Lines = [
         {
             "query": "text",
             "qid": query_id,
@@ -553,7 +554,7 @@ def test_any_assignments_survive_both_ways(
 
     assert after.keys() == answers.keys()
     for line in lines:
-        found = after[line["run_id"], line["qid"]]  # type: ignore[index]
+        found = after[line["run_id"], line["qid"]]
         given_nuggets = found.pop("nuggets")
         nuggets = line.pop("nuggets")
         assert found == line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -123,13 +122,6 @@ def files(draw: st.DrawFn, queries: Sequence[str] = ("q", "7", "é/../x")) -> st
 
 
 of_one_query = files(("q",))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_waiting_for_the_disk() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(os, "fsync", lambda _handle: None)
-        yield
 
 
 @contextmanager

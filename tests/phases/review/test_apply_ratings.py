@@ -275,7 +275,7 @@ def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) 
     output = tmp_path / "out.jsonl"
     apply_ratings(tiny_passages, [edits], output)
     (pair,) = graders(output, per_entry=True).pairs
-    found = (pair.first, pair.second, pair.agreement.items, pair.agreement.kappa)
+    found = (pair.first, pair.second, pair.common, pair.coefficients.kappa)
     assert found == (
         "google/flan-t5-large",
         "human:ana",

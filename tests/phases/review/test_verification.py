@@ -222,6 +222,7 @@ def test_real_grades_of_flan_t5(shared_data: Path) -> None:
     assert {"6 months", "42"} <= {row["reply"] for row in rows}
 
 
+@pytest.mark.integration
 def test_real_grades_of_gpt_4_with_their_bank(shared_data: Path) -> None:
     """92,592 ratings; eight pairs of five passages were never asked."""
     folder = shared_data / "dl19-gpt4"
@@ -246,6 +247,7 @@ def test_reports_of_flan_t5(shared_data: Path) -> None:
     assert len(flat(graded, GradeFilter(kind="nugget"), Sample(20))) == 20
 
 
+@pytest.mark.integration
 def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> None:
     """Counts as SQL over the file would have them: relevant from 1, covered from 4."""
     folder = shared_data / "dl19-gpt4"

@@ -66,7 +66,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
     return files[2]
 
 
-@pytest.fixture(scope="module", params=["demo", "llmjudge-dev"])
+@pytest.fixture(scope="module", params=["demo", pytest.param("llmjudge-dev", marks=pytest.mark.integration)])
 def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
     """Graded files, with a bank where there is one."""
     if request.param == "demo":

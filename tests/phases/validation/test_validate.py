@@ -440,7 +440,10 @@ def test_demo_data(demo_data: Path) -> None:
     assert len(findings.files) == len(files) + 2
 
 
-@pytest.mark.parametrize("name", ["llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl20", "dl19-gpt4/runs"])
+FLAN_T5 = pytest.param("llmjudge-dev/flan-t5-large-graded.jsonl.gz", marks=pytest.mark.integration)
+
+
+@pytest.mark.parametrize("name", [FLAN_T5, "dl20", "dl19-gpt4/runs"])
 def test_published_data(name: str, shared_data: Path) -> None:
     path = shared_data / name
     files = [path] if path.is_file() or name.endswith("runs") else list(path.iterdir())
@@ -448,6 +451,7 @@ def test_published_data(name: str, shared_data: Path) -> None:
     assert findings.number("error") == 0
 
 
+@pytest.mark.integration
 def test_published_grades_with_another_threshold(shared_data: Path) -> None:
     """GPT-4's ratings of 1 to 3 are listed as wrong there; rankings hold judged passages only."""
     folder = shared_data / "dl19-gpt4"

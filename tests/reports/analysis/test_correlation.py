@@ -197,7 +197,7 @@ def test_what_is_not_defined_is_said_once(official: Path, tmp_path: Path) -> Non
     for scores, expected in (("321", 0), ("111", 1)):
         path.write_text("system\tm\n" + "".join(f"{s}\t{v}\n" for s, v in zip("abc", scores, strict=True)))
         for intervals in (None, "systems"):
-            found = correlation(path, official, intervals=intervals, samples=100)  # type: ignore[arg-type]
+            found = correlation(path, official, intervals=intervals, samples=100)
             assert list(correlation_report(found).blocks).count(Paragraph(said)) == expected
 
 

@@ -70,6 +70,7 @@ def test_a_stream_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.integration
 def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     """TREC DL 2019: every section, figures inside the page, no connection to elsewhere."""
     folder = shared_data / "dl19-gpt4"
@@ -138,7 +139,7 @@ def test_equal_points_are_both_on_the_front_and_beaten_ones_are_not() -> None:
 
 def test_a_rank_0_anywhere_counts_for_all_queries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     """Within the cutoff 1 is rank 0 alone, in the first query; the words are means over both."""
-    lines = [
+    lines: list[Any] = [
         [f"q{rank}", [passage("p", paragraph_data={"rankings": [
             {"method": "s", "paragraphId": "p", "queryId": f"q{rank}", "rank": rank, "score": 1.0}
         ]})]]

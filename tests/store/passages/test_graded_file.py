@@ -102,6 +102,7 @@ def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject
     assert_agreement([line])
 
 
+@pytest.mark.integration
 def test_readers_agree_on_real_files(shared_data: Path) -> None:
     for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
         path = shared_data / name

@@ -23,7 +23,9 @@ from tests.test_data_model import lines
 Write = Callable[[str, list[Any]], Path]
 NEW = RubricGrades(model="new", correct=["é"], wrong=[], answers=[("é", '"4"')])
 NEW_JSON = json.loads(NEW.model_dump_json(by_alias=True, exclude_unset=True))
-SPELLINGS = ({}, {"separators": (",", ":")}, {"separators": (" , ", " :  ")}, {"ensure_ascii": False})
+SPELLINGS: tuple[dict[str, Any], ...] = (
+    {}, {"separators": (",", ":")}, {"separators": (" , ", " :  ")}, {"ensure_ascii": False}
+)  # fmt: skip
 
 
 def raw(line: str) -> RawQuery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,11 @@ def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None
     path = tmp_path / "all.run"
     path.write_text("q Q0 d 1 3 one\nq Q0 e 2 2 one\nq Q0 d 1 9 two\n")
     assert read_rankings(path, method="tag") == {"one": {"q": {"d": 3.0, "e": 2.0}}, "two": {"q": {"d": 9.0}}}
-    for read in (lambda: list(read_run(path)), lambda: list(read_run(path, method="tag", one_system=True))):
+    ways: list[Callable[[], list[RunLine]]] = [
+        lambda: list(read_run(path)),
+        lambda: list(read_run(path, method="tag", one_system=True)),
+    ]
+    for read in ways:
         with pytest.raises(
             DataError, match=r"line 3: the passage 'd' occurs twice .*, use --method-name tag"
         ):

@@ -75,7 +75,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
             name
         ]
 
-    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
     assert read_queries("irds:robust04")["301"].query_text == "Crime"
     with pytest.raises(DataError, match=r"irds:robust05: is no data set with queries of ir_datasets\."):
         read_queries("irds:robust05")
