@@ -275,7 +275,7 @@ def leaderboard(
     )
     place = {metric: number for number, metric in enumerate(found.metrics)}
     rows = sorted(
-        found.standings.values(),
+        found.rows.values(),
         key=lambda row: (place[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
     )
     doubts, nothing = found.uncertainty, SystemUncertainty()

@@ -12,17 +12,17 @@ from exam_pp.results import OVERALL_SYSTEM
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.
 
-    ``standings`` has mean, standard error and number of queries by system and metric. ``uncertainty`` has
+    ``rows`` has mean, standard error and number of queries by system and metric. ``uncertainty`` has
     what ``statistics`` asks for, and the bounds of scores where something is ungraded. ``notes`` are those of
     the evaluation.
     """
 
     metrics: Sequence[str]
     systems: Sequence[str]
-    standings: Mapping[tuple[str, str], Standing]
+    rows: Mapping[tuple[str, str], Standing]
     statistics: Statistics
     uncertainty: Uncertainty
     notes: Sequence[str] = ()
@@ -30,10 +30,10 @@ class Leaderboard:
     @property
     def queries(self) -> dict[str, int]:
         """System to the number of its queries."""
-        return {row.system: row.queries for row in self.standings.values()}
+        return {row.system: row.queries for row in self.rows.values()}
 
 
-def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) -> Leaderboard:
+def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) -> Standings:
     """The leaderboard of an evaluation.
 
     Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not allow.
@@ -41,7 +41,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
     asked = statistics or Statistics()
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    return Leaderboard(
+    return Standings(
         metrics,
         _best_first(rows, metrics[0] if metrics else ""),
         {(row.system, row.metric): row for row in rows},

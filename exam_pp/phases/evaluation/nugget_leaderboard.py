@@ -12,7 +12,7 @@ from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
-from exam_pp.phases.evaluation.leaderboards import Leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
 from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
@@ -54,7 +54,7 @@ class NuggetLeaderboard:
     ``lengths`` has L, the words of a run's answer, ``types`` the types of runs such as RAG.
     """
 
-    boards: Sequence[tuple[str, Leaderboard]]
+    boards: Sequence[tuple[str, Standings]]
     systems: Sequence[str]
     lengths: Mapping[str, float]
     types: Mapping[str, str]
@@ -201,7 +201,7 @@ def nugget_leaderboard(
     return NuggetLeaderboard(boards, order, _lengths(conditions), types)
 
 
-def _board(condition: Condition, statistics: Statistics, every_metric: bool) -> Leaderboard:
+def _board(condition: Condition, statistics: Statistics, every_metric: bool) -> Standings:
     evaluation, metrics = condition.evaluation, condition.metrics
     if not metrics:
         raise SelectionError(f"{condition.name} has no nugget scores (columns {', '.join(NUGGET_METRICS)}).")
@@ -211,13 +211,13 @@ def _board(condition: Condition, statistics: Statistics, every_metric: bool) -> 
     }
     doubts = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
     systems = list(dict.fromkeys(system for system, _ in rows))
-    board = Leaderboard(metrics, systems, rows, statistics, doubts, evaluation.notes)
+    board = Standings(metrics, systems, rows, statistics, doubts, evaluation.notes)
     return replace(board, systems=sorted(systems, key=lambda s: (_place(board, s), s)))
 
 
-def _place(board: Leaderboard, system: str) -> float:
+def _place(board: Standings, system: str) -> float:
     """What runs are sorted by; a run that the condition lacks comes last."""
-    row = board.standings.get((system, board.metrics[0]))
+    row = board.rows.get((system, board.metrics[0]))
     return 1.0 if row is None else -row.mean
 
 

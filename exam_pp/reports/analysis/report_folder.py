@@ -83,7 +83,7 @@ class _Folder:
         self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
         for_scripts = leaderboard_report(board, title, for_people=False)
         self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
-        for row in board.standings.values():
+        for row in board.rows.values():
             if row.system != OVERALL_SYSTEM:
                 self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
         per_query = render(per_query_report(evaluation, title), "tsv")

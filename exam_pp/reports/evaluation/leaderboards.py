@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluation.leaderboards import Leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
 from exam_pp.rendering import plots
@@ -29,7 +29,7 @@ class ExtraColumn(NamedTuple):
 
 
 def leaderboard_report(
-    board: Leaderboard, title: str, *, for_people: bool = True, extra: ExtraColumn | None = None
+    board: Standings, title: str, *, for_people: bool = True, extra: ExtraColumn | None = None
 ) -> Report:
     """One row a system, best first by the first metric; the overall system comes last.
 
@@ -50,7 +50,7 @@ def leaderboard_report(
     for system in board.systems:
         cells: list[Cell] = [system]
         for metric in board.metrics:
-            row = board.standings.get((system, metric))
+            row = board.rows.get((system, metric))
             cells += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
             cells += uncertainty_cells(doubts, system, metric, for_people=for_people)
         rows.append([*cells, counts[system]] if uneven else cells)
@@ -71,10 +71,10 @@ def _readable(row: Standing | None) -> str:
     return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
 
 
-def leaderboard_figure(board: Leaderboard) -> plots.Drawing:
+def leaderboard_figure(board: Standings) -> plots.Drawing:
     """The first metric with its intervals, where there are any."""
     metric = board.metrics[0]
-    rows = [row for row in board.standings.values() if row.metric == metric]
+    rows = [row for row in board.rows.values() if row.metric == metric]
     bars = []
     for row in sorted(rows, key=lambda row: (-row.mean, row.system)):
         doubt = board.uncertainty.systems.get((row.system, metric), SystemUncertainty())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exam_pp.metrics.nuggets import LENGTH
-from exam_pp.phases.evaluation.leaderboards import Leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import some
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
@@ -53,7 +53,7 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
     return Report(TITLE, [*tables, *map(Paragraph, notes)])
 
 
-def _columns(board: Leaderboard, for_people: bool) -> list[str]:
+def _columns(board: Standings, for_people: bool) -> list[str]:
     columns = []
     for metric in board.metrics:
         columns += [metric] if for_people else [metric, f"{metric} stderr"]
@@ -61,11 +61,11 @@ def _columns(board: Leaderboard, for_people: bool) -> list[str]:
     return columns
 
 
-def _cells(board: Leaderboard, system: str, for_people: bool) -> list[Cell]:
+def _cells(board: Standings, system: str, for_people: bool) -> list[Cell]:
     """The cells under :func:`_columns`, the mean of the first metric first."""
     cells: list[Cell] = []
     for metric in board.metrics:
-        row = board.standings.get((system, metric))
+        row = board.rows.get((system, metric))
         cells += [row and row.mean] if for_people else [row and row.mean, row and row.stderr]
         cells += uncertainty_cells(
             board.uncertainty, system, metric, for_people=for_people, decimals=_DECIMALS
@@ -73,7 +73,7 @@ def _cells(board: Leaderboard, system: str, for_people: bool) -> list[Cell]:
     return cells
 
 
-def _table(name: str, board: Leaderboard, for_people: bool) -> Table:
+def _table(name: str, board: Standings, for_people: bool) -> Table:
     """A table of one condition alone, its best run first."""
     rows = [[system, *_cells(board, system, for_people)] for system in board.systems]
     decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
@@ -95,10 +95,10 @@ def _notes(found: NuggetLeaderboard) -> Iterator[str]:
         yield note if len(of) == len(found.boards) else f"{', '.join(of)}: {note}"
 
 
-def _about(board: Leaderboard) -> Iterator[str]:
+def _about(board: Standings) -> Iterator[str]:
     """How many queries the means are over; scores of files may be of other queries for every run."""
     counts: dict[str, dict[str, int]] = {}
-    for row in board.standings.values():
+    for row in board.rows.values():
         if row.queries:
             counts.setdefault(row.metric, {})[row.system] = row.queries
     most = {metric: max(counts[metric].values()) for metric in board.metrics if metric in counts}
