@@ -173,7 +173,10 @@ class TrecEval:
         # trec_eval may loop for ever over a query whose labels are all negative; nothing is relevant there.
         safe = {q: of if max(of.values()) >= 0 else dict.fromkeys(of, 0) for q, of in self._qrels.items()}
         self._check_labels(others)
-        self._trec_eval = ir_measures.evaluator(trec_eval, safe) if trec_eval else None
+        # ir-measures may compute NumRet on judged passages if any other measure asks for these: two apart.
+        judged = [measure for measure in trec_eval if measure.params.get("judged_only")]
+        whole = [measure for measure in trec_eval if measure not in judged]
+        self._trec_eval = [ir_measures.evaluator(group, safe) for group in (whole, judged) if group]
         # gdeval takes numbers alone for queries, of "2024-7" the last, and no white space in passages.
         self._numbers = {query_id: str(number) for number, query_id in enumerate(self._qrels, 1)}
         numbered = {
@@ -216,11 +219,10 @@ class TrecEval:
                 )
 
     def _values(self, run: Run) -> Iterator[Any]:
-        if self._trec_eval is not None:
-            # An empty ranking, not a missing one: its query is counted in NumQ and NumRel.
-            yield from self._trec_eval.iter_calc(
-                {query_id: run.get(query_id, {}) for query_id in self._qrels}
-            )
+        # An empty ranking, not a missing one: its query is counted in NumQ and NumRel.
+        rankings = {query_id: run.get(query_id, {}) for query_id in self._qrels}
+        for evaluator in self._trec_eval:
+            yield from evaluator.iter_calc(rankings)
         if self._others is not None:
             query_ids = {number: query_id for query_id, number in self._numbers.items()}
             ranked = {number: _ranks_as_scores(run[q]) for q, number in self._numbers.items() if q in run}

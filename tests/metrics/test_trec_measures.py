@@ -229,3 +229,14 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
 def test_unknown_measures_are_one_sentence(name: str, words: str) -> None:
     with pytest.raises(UnknownNameError, match=words):
         parse_measures([name])
+
+
+def test_measures_on_judged_passages_leave_those_on_all_passages_alone() -> None:
+    """ir-measures computes NumRet with whichever parameters come first in a set of them."""
+    qrels = [Qrel("q", "a", 1)]
+    run = {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}
+    names = ["NumRet", "P@3", *(f"{measure}(judged_only=True)" for measure in ("RR", "Rprec", "AP", "SetP"))]
+    scores = {score.metric: score.value for score in TrecEval(parse_measures(names), qrels)("s", run)}
+
+    assert scores["NumRet"] == 3
+    assert scores["RR(judged_only=True)"] == 1
