@@ -442,7 +442,7 @@ RESULT = '''"""Distances between systems, to show how a report is added."""
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.store.trec.scores import read_scores
+from exam_pp.formats.scores import read_means
 
 
 @dataclass(frozen=True)
@@ -455,7 +455,7 @@ class Spread:
 
 def spread(board: Path) -> Spread:
     """The spread of all scores of a leaderboard file."""
-    values = [score.value for score in read_scores(board)]
+    values = [score.value for score in read_means(board)]
     return Spread(max(values), min(values))
 '''
 REPORT = '''"""The spread of a leaderboard as a table."""

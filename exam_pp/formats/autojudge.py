@@ -240,8 +240,13 @@ def _sniff_results(order: Order, sample: Sample) -> Fit:
     """Rows of four fields, with a number last, with or without a header."""
     header, *rest = sample.fields or [[]]
     rows = rest or [header]
-    fit = sample.has_four_fields and all(is_number(row[3]) for row in rows) and _order(header, rows) == order
+    fit = sample.has_four_fields and all(map(_is_result, rows)) and _order(header, rows) == order
     return Fit.GOOD if fit else Fit.NOT
+
+
+def _is_result(row: Sequence[str]) -> bool:
+    """A number last; numbers only would be a table of scores, as no measure is called by a number."""
+    return is_number(row[3]) and not (is_number(row[1]) and is_number(row[2]))
 
 
 def _order(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Order:

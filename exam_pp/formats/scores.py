@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from exam_pp.errors import DataError
@@ -12,10 +12,16 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.delimited import check_name
-from exam_pp.store.files import write_text
+from exam_pp.store.files import is_stream, write_text
 from exam_pp.store.trec.score_rows import ScoreRow, read_score_rows, write_score_rows
-from exam_pp.store.trec.scores import read_query_scores, read_scores, side_values, write_scores
-from exam_pp.store.trec.trec_eval import is_trec_eval
+from exam_pp.store.trec.scores import (
+    is_board,
+    read_board_means,
+    read_board_queries,
+    side_values,
+    write_scores,
+)
+from exam_pp.store.trec.trec_eval import is_number, is_trec_eval
 
 PUBLISHED_COVER = "ExamCover"
 """What the published implementation calls Rubric-Cover."""
@@ -24,19 +30,58 @@ PUBLISHED_COVER = "ExamCover"
 def read_all_scores(path: str | Path) -> list[Score]:
     """Means (query ``all``) and scores of single queries, of a file of scores in any format.
 
-    A file of no other format is read as :func:`~exam_pp.store.trec.scores.read_scores` does. Raises
+    A file of no other format is read as :func:`~exam_pp.store.trec.scores.read_board_means` does. Raises
     :class:`DataError`.
     """
-    form = known_format(path)
-    if form is not None and form.content == "scores" and form.records not in (None, read_all_scores):
-        return list(form.records(Path(path)))
-    single = read_query_scores(path)
+    if (read := _reader_of(known_format(path))) is not None:
+        return list(read(Path(path)))
+    single = read_board_queries(path)
     try:
-        return [*single, *read_scores(path)]
+        return [*single, *read_board_means(path)]
     except DataError:
         if not single:
             raise
         return single  # single queries without their means
+
+
+def read_means(path: str | Path) -> list[Score]:
+    """The means (query ``all``) of a file of scores in any format; a stream is read as a leaderboard.
+
+    Of a format whose files give scores of single queries alone, they are the means of these. Raises
+    :class:`DataError`.
+    """
+    scores = _read_by_format(path)
+    if scores is None:
+        return read_board_means(path)
+    return [Score(row.system, ALL_QUERIES, row.metric, row.mean) for row in standings(scores)]
+
+
+def read_query_scores(path: str | Path) -> list[Score]:
+    """The scores of single queries of a file of scores in any format; nothing if it has means alone."""
+    scores = _read_by_format(path)
+    if scores is None:
+        return read_board_queries(path)
+    return [score for score in scores if score.query_id != ALL_QUERIES]
+
+
+def holds_scores(path: str | Path) -> bool:
+    """Whether a file is of scores, in any format, rather than official ranks: a name and a number first."""
+    if is_stream(path) or _reader_of(known_format(path)) is None:
+        return is_board(path)
+    return not any(map(is_number, Sample.of(path).header[1:2]))
+
+
+def _read_by_format(path: str | Path) -> list[Score] | None:
+    """The scores of a file; None for leaderboards, for files of no format, and for streams."""
+    read = None if is_stream(path) else _reader_of(known_format(path))
+    return None if read is None else list(read(Path(path)))
+
+
+def _reader_of(form: Format | None) -> Callable[[Path], Iterable[Score]] | None:
+    """The reader of a format of scores that is not read as a leaderboard."""
+    if form is None or form.content != "scores" or form.records is read_all_scores:
+        return None
+    return form.records
 
 
 def _is_board_of_means(sample: Sample) -> bool:

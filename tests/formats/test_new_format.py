@@ -13,10 +13,11 @@ from exam_pp.cli.main import cli
 from exam_pp.data_model import Id, Record
 from exam_pp.formats.base import FORMATS, Format, Schema, Source, Target, register
 from exam_pp.formats.sample import Fit, Sample, with_keys
-from exam_pp.formats.scores import read_all_scores
+from exam_pp.formats.scores import holds_scores, read_all_scores, read_means, read_query_scores
 from exam_pp.results import Score
 from exam_pp.store.files import read_text_lines
 from exam_pp.store.json_lines import read_records, write_records
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query
 from scripts.make_docs import converting_page, validation_page
 
@@ -135,3 +136,38 @@ def test_its_scores_are_read(tmp_path: Path, tiny_passages: Path) -> None:
     sql = "SELECT system, metric, value FROM scores"
     done = run("query", tiny_passages, "--scores", path, sql, "--format", "tsv")
     assert done.stdout.splitlines()[1:] == ["a\tgoodness\t0.5", "b\tgoodness\t0.25"]
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_its_scores_are_correlated_with_ranks(official: bool, tmp_path: Path) -> None:
+    path, ranks = tmp_path / "board.txt", tmp_path / "ranks.tsv"
+    path.write_text("a = 0.5\nb = 0.25\nc = 0.125\n")
+    ranks.write_text("system\tRR\na\t0.9\nb\t0.8\nc\t0.7\n" if official else "a\t1\nb\t2\nc\t3\n")
+    files = (ranks, path) if official else (path, ranks)
+    done = run("analyze", "correlation", files[0], "--official", files[1], "--format", "tsv")
+    assert done.stdout.splitlines()[-1].split("\t")[1:4] == ["3", "1.000000", "1.000000"]
+    assert "goodness" in run("analyze", "compare", files[0], "--official", files[1], "--format", "tsv").stdout
+
+
+def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:
+    path = tmp_path / "results.tsv"
+    path.write_text("run_id\tquery_id\tmeasure\tvalue\na\tq1\tRR\t0.5\na\tq2\tRR\t1\nb\tq1\tRR\t0.25\n")
+    assert read_means(path) == [Score("a", "all", "RR", 0.75), Score("b", "all", "RR", 0.25)]
+    assert len(read_query_scores(path)) == 3
+    assert holds_scores(path)
+
+
+def test_a_table_of_four_columns_is_a_leaderboard(tmp_path: Path) -> None:
+    path = tmp_path / "board.tsv"
+    path.write_text("name\tRR\tP@5\tnDCG@10\na\t0.5\t0.25\t0.75\n")
+    assert read_means(path) == read_all_scores(path)
+    assert [score.metric for score in read_means(path)] == ["RR", "P@5", "nDCG@10"]
+
+
+def test_answers_of_every_format_are_imported(tmp_path: Path) -> None:
+    path, output = tmp_path / "answers.csv", tmp_path / "passages.jsonl"
+    path.write_text("qid,agent,answer\nq1,a,One. Two.\nq2,a,Three.\n")
+    assert run("import", "--answers", path, "--unit", "whole", "-o", output).exit_code == 0
+    assert [(query.query_id, query.passages[0].text) for query in read_passages(output)] == [
+        ("q1", "One. Two."), ("q2", "Three."),
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
+from exam_pp.formats.scores import read_means
 from exam_pp.phases.interchange.convert import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
@@ -25,7 +26,6 @@ from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answer_lines import write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
-from exam_pp.store.trec.scores import read_scores
 
 names = st.text("ab1_-é", min_size=1, max_size=5)
 texts = st.text('aB1. ,"\n\u4e2d[]', max_size=12)
@@ -316,7 +316,7 @@ def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     assert lost.counts == {
         "names of measures": 1, "scores of other measures": 1, "scores of single queries": 2,
     }  # fmt: skip
-    assert read_scores(tmp_path / "r.csv") == [
+    assert read_means(tmp_path / "r.csv") == [
         Score("b", "all", "score", 2.0),
         Score("a", "all", "score", 0.5),
     ]

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Literal
 
 from exam_pp.errors import SelectionError
+from exam_pp.formats.scores import holds_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import (
     Correlation,
     correlate,
@@ -22,7 +23,6 @@ from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, 
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
 
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]
@@ -245,7 +245,7 @@ def split_threshold(measure: str) -> tuple[str, int | None]:
 def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
     """Measure to system to score, of a leaderboard file, without the overall system."""
     boards: dict[str, dict[str, float]] = {}
-    for score in read_scores(path):
+    for score in read_means(path):
         if score.system != OVERALL_SYSTEM:
             boards.setdefault(score.metric, {})[score.system] = score.value
     return boards

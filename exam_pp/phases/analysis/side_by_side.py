@@ -8,13 +8,13 @@ from itertools import combinations
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
+from exam_pp.formats.scores import holds_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import scores_by_measure
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
 
 
 @dataclass
@@ -63,7 +63,7 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
             name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
             found.boards[name] = board
             found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
-    systems = [{score.system for score in read_scores(file)} - {OVERALL_SYSTEM} for file in files]
+    systems = [{score.system for score in read_means(file)} - {OVERALL_SYSTEM} for file in files]
     if found.ranks:
         systems.append(set(found.ranks))
     if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):

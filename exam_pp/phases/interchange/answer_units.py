@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.data_model import RankingEntry
+from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.losses import Losses, answer_losses, unused_keys, used
 from exam_pp.results import RunLine
 from exam_pp.sentences import sentences
-from exam_pp.store.trec.answers import Answer, AnswerPart
+from exam_pp.store.files import is_stream
+from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 
 Unit = Literal["paragraph", "sentence", "whole"]
 
@@ -67,9 +69,17 @@ _USED = used(
 )
 
 
-def note_unused(file: Path, losses: Losses) -> None:
-    """Note what a file of answers says beside them, and how sure systems are of their citations."""
-    unused_keys(file, _USED, losses)
+def noted_answers(file: Path, losses: Losses) -> Iterator[Answer]:
+    """The answers of a file in any format; a stream, or a file of no format, is read as one of a TREC track.
+
+    Notes what the file says beside them, and how sure systems are of their citations.
+    """
+    form = None if is_stream(file) else known_format(file)
+    if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
+        yield from read_answers(file)
+        unused_keys(file, _USED, losses)
+    else:
+        yield from form.read(Source(file, losses))
 
 
 def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:

@@ -12,11 +12,11 @@ from pathlib import Path
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.formats.losses import Losses
-from exam_pp.phases.interchange.answer_units import Unit, answer_passages, note_unused, ranking_entry
+from exam_pp.phases.interchange.answer_units import Unit, answer_passages, noted_answers, ranking_entry
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.trec.answers import Answer, read_answers
+from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs
 from exam_pp.store.trec.texts import read_texts
@@ -149,7 +149,7 @@ class _Pool:
         answered: dict[tuple[str, str], Path] = {}
         empty = 0
         for file in files:
-            for answer in read_answers(file):
+            for answer in noted_answers(file, self.losses):
                 if not self._takes(answer.query_id, "answers"):
                     continue
                 key = (answer.system, answer.query_id)
@@ -168,7 +168,6 @@ class _Pool:
                 answered[key] = file
                 self._add_answer(answer, unit, file)
                 empty += not answer.parts
-            note_unused(file, self.losses)
         if empty:
             gives = "an empty passage" if unit == "whole" else "no passage"
             words = counted(empty, "answer has no text and gives", "answers have no text and give")

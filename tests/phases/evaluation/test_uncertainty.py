@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
+from exam_pp.formats.scores import read_means
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases.evaluation import rubric as evaluate
@@ -21,7 +22,6 @@ from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage, rubric
 
 COVER = "Cover(min_grade=4)@20"
@@ -213,7 +213,7 @@ def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: 
     for name, report in (("plain", plain), ("full", full), ("nested", nested)):
         path = tmp_path / name
         path.write_text(render(report, form))
-        found.append(read_scores(path))
+        found.append(read_means(path))
 
     assert found[0] == found[1] == found[2]
 

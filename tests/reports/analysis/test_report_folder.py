@@ -13,6 +13,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.scores import read_means
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.response_lengths import compare_lengths, pareto_front, response_lengths
@@ -27,7 +28,6 @@ from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
 from exam_pp.reports.analysis.response_lengths import length_report
 from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 from exam_pp.results import Score
-from exam_pp.store.trec.scores import read_scores
 from tests.conftest import passage
 
 pytest.importorskip("matplotlib")
@@ -90,7 +90,7 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert page.count("<img") >= 8
     assert ".work" not in page
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
-    assert {score.metric for score in read_scores(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
+    assert {score.metric for score in read_means(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR"}
     single = correlation(tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100)
     assert (tmp_path / "cover-correlation.tsv").read_text() == render(
         correlation_report(single, decimals=6), "tsv"
@@ -109,7 +109,7 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
     found = {file.name: file for file in (tmp_path / "out").iterdir()}
 
     def measures(name: str) -> set[str]:
-        return {score.metric for score in read_scores(found[name])}
+        return {score.metric for score in read_means(found[name])}
 
     assert measures("cover.tsv") == {"Cover(min_grade=2)@1", "nCover(min_grade=2)@1"}
     assert measures("rubric-qrels.tsv") == {"RR(rel=2)", "P(rel=2)@1"}
