@@ -23,7 +23,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -195,7 +195,7 @@ def _bank(bank: PathLike | TestBank | None) -> TestBank:
 
 def _texts(queries: PathLike | Mapping[str, str]) -> Mapping[str, str]:
     if isinstance(queries, PathLike):
-        return {query_id: query.query_text for query_id, query in read_queries(queries).items()}
+        return read_query_texts(queries)
     return queries
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from exam_pp.data_model import Id, Passage, QueryPassages
-from exam_pp.formats.base import Format, Schema, Target, reading, register
+from exam_pp.data_model import Id, Passage
+from exam_pp.formats.base import Format, Schema, reading, register, writing
 from exam_pp.formats.sample import Sample, fits
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import read_passages, write_passages
 
 
 def _is_graded(sample: Sample) -> bool:
@@ -20,16 +18,10 @@ def _is_graded(sample: Sample) -> bool:
     )
 
 
-def _write(queries: Iterable[QueryPassages], target: Target) -> None:
-    with passages_writer(target.path, inputs=target.inputs) as writer:
-        for query in queries:
-            writer.write(query)
-
-
 register(
     Format(
         "graded", "passages", "graded passages, one line a query", fits(_is_graded),
-        read=reading(read_passages), write=_write,
+        read=reading(read_passages), write=writing(write_passages),
         schema=Schema(
             "graded", "a line of graded passages: [query_id, [passage, ...]]", tuple[Id, list[Passage]]
         ),

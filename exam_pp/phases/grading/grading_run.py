@@ -25,7 +25,7 @@ from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -160,7 +160,7 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     check_kinds(bank, options.prompts)
     if files.bank is not None and any(prompt.answer_key for prompt in options.prompts):
         check_answer_keys(bank, files.bank)
-    return Exam(bank, _query_texts(files))
+    return Exam(bank, {} if files.queries is None else read_query_texts(files.queries))
 
 
 def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
@@ -287,11 +287,6 @@ def _take_over(journal: Journal, team: Team) -> None:
     nothing: dict[str, Completion] = {}
     for replies in team.gather(nothing)[1:]:
         journal.add(replies)
-
-
-def _query_texts(files: GradeFiles) -> dict[str, str]:
-    queries = {} if files.queries is None else read_queries(files.queries)
-    return {query_id: query.query_text for query_id, query in queries.items()}
 
 
 def check_prompts(prompts: Iterable[Prompt], *, bank: bool, queries: bool) -> None:

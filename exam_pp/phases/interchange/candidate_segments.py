@@ -11,8 +11,8 @@ from exam_pp.formats.losses import Losses
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.trec.queries import read_queries, write_queries
+from exam_pp.store.passages.graded_file import read_passages, write_passages
+from exam_pp.store.trec.queries import read_query_texts, write_queries
 from exam_pp.wording import counted
 
 
@@ -32,9 +32,7 @@ def import_candidates(
     queries, texts = pool_candidates(files, losses)
     if queries_output is not None:
         write_queries(texts, queries_output, inputs=files)
-    with passages_writer(output, inputs=files) as writer:
-        for query in queries:
-            writer.write(query)
+    write_passages(queries, output, inputs=files)
     count = sum(len(query.passages) for query in queries)
     imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
     return [imported, *losses.lines()]
@@ -48,7 +46,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     """
     inputs = [passages, queries]
     check_output(output, inputs)
-    texts = {key: query.query_text for key, query in read_queries(queries).items()}
+    texts = read_query_texts(queries)
     losses = Losses()
     lines: list[CandidateLine] = []
     systems: dict[str, None] = {}

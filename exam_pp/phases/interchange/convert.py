@@ -14,7 +14,7 @@ from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
 from exam_pp.store.files import check_output, write_text
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.store.trec.runs import MethodName, run_files
 
 
@@ -73,8 +73,7 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
         bridge = BRIDGES[source_format.content, target_format.content]
         value = bridge(value, losses, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
-    queries = read_queries(conversion.queries) if conversion.queries else {}
-    texts = {query_id: query.query_text for query_id, query in queries.items()}
+    texts = read_query_texts(conversion.queries) if conversion.queries else {}
     target_format.write(value, Target(conversion.target, losses, inputs, contexts, texts))
     if loss_report is not None:
         _write_report(conversion, source_format, losses, loss_report)

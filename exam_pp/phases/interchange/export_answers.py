@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,11 @@ from pathlib import Path
 from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
 from exam_pp.formats.losses import Losses, passage_losses
-from exam_pp.store.files import atomic_output, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.answer_lines import AnswerFormat, answer_line
+from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.wording import counted
 
 
@@ -47,7 +46,7 @@ def export_answers(
     """
     inputs = [passages, *([queries] if queries else [])]
     check_output(output, inputs)
-    texts = {key: query.query_text for key, query in read_queries(queries).items()} if queries else {}
+    texts = read_query_texts(queries) if queries else {}
     losses = Losses()
     answers = answers_of(read_passages(passages), systems, losses)
     found = {system for system, _ in answers}
@@ -55,13 +54,13 @@ def export_answers(
         raise SelectionError(f"{passages} holds no answer of {missing[0]!r}.")
     if not answers:
         raise SelectionError(f"{passages} holds no answers; import them with --answers.")
-    with atomic_output(output, inputs=inputs) as stream:
-        for (system, query_id), answer in answers.items():
-            parts = tuple(answer.in_order())
-            if form == "plain":
-                losses.add("cited documents", sum(len(part.citations) for part in parts))
-            line = answer_line(Answer(query_id, system, parts, query_text=texts.get(query_id, "")), form)
-            stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    lines = [
+        Answer(query_id, system, tuple(answer.in_order()), query_text=texts.get(query_id, ""))
+        for (system, query_id), answer in answers.items()
+    ]
+    if form == "plain":
+        losses.add("cited documents", sum(len(part.citations) for line in lines for part in line.parts))
+    write_answers(lines, output, form, inputs=inputs)
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
     if form in ("rag24", "rag25") and (untold := {query_id for _, query_id in answers} - texts.keys()):

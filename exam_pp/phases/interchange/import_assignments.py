@@ -16,7 +16,7 @@ from exam_pp.formats.nugget_assignments import (
 )
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import BankLine
 
@@ -77,6 +77,4 @@ def _write(
     if sources.queries_output is not None:
         texts = {query_id: line.query_text for query_id, line in bank.items() if line.query_text}
         write_queries(texts, sources.queries_output, inputs=sources.inputs)
-    with passages_writer(sources.output, inputs=sources.inputs) as writer:
-        for query in queries:
-            writer.write(query)
+    write_passages(queries, sources.output, inputs=sources.inputs)

@@ -16,8 +16,8 @@ from exam_pp.prompts import UMBRELA
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.passages.graded_file import read_passages, write_passages
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.wording import counted, listed
 
 DEFAULT_MODEL = "umbrela"
@@ -77,7 +77,7 @@ def import_judge_rows(
     inputs = [*files, passages, queries]
     check_output(output, inputs)
     lines = list(read_passages(passages))
-    places = _places(lines, {key: query.query_text for key, query in read_queries(queries).items()})
+    places = _places(lines, read_query_texts(queries))
     summary = JudgeSummary()
     for texts, row in _last_rows(files, places, summary):
         for passage in places[texts]:
@@ -86,9 +86,7 @@ def import_judge_rows(
             summary.ungraded += row.failed
     if len(summary.unknown) == summary.rows:
         raise SelectionError(f"No row has the query text and the passage text of a passage in {passages}.")
-    with passages_writer(output, inputs=inputs) as writer:
-        for line in lines:
-            writer.write(line)
+    write_passages(lines, output, inputs=inputs)
     return summary
 
 
@@ -171,7 +169,7 @@ def export_judge_rows(
     """
     inputs = [graded, queries]
     check_output(output, inputs)
-    texts = {key: query.query_text for key, query in read_queries(queries).items()}
+    texts = read_query_texts(queries)
     selector = GradeSelector(grade_filter or GradeFilter(prompt_class=UMBRELA.name))
     losses = Losses()
     rows: list[JudgeRow] = []

@@ -73,6 +73,13 @@ def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> I
         yield PassagesWriter(stream)
 
 
+def write_passages(queries: Iterable[Line], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write queries, one a line."""
+    with passages_writer(path, inputs=inputs) as writer:
+        for query in queries:
+            writer.write(query)
+
+
 class Line(Protocol):
     """A query that can be written: `QueryPassages`, or one of :mod:`exam_pp.store.passages.raw_passages`."""
 

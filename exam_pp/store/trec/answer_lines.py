@@ -13,21 +13,16 @@ from exam_pp.store.trec.answers import Answer, AnswerPart
 AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
 
 
-def answer_line(answer: Answer, form: AnswerFormat) -> dict[str, Any]:
-    """The answer as a line of a file. References keep the order that the answer gives them.
-
-    A plain row has the text alone, its parts joined by a space.
-    """
-    return _WRITERS[form](answer)
-
-
 def write_answers(
     answers: Iterable[Answer], path: str | Path, form: AnswerFormat, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write a line an answer."""
+    """Write a line an answer. References keep the order that the answer gives them.
+
+    A plain row has the text alone, its parts joined by a space.
+    """
     with atomic_output(path, inputs=inputs) as stream:
         for answer in answers:
-            stream.write(json.dumps(answer_line(answer, form), ensure_ascii=False).encode() + b"\n")
+            stream.write(json.dumps(_WRITERS[form](answer), ensure_ascii=False).encode() + b"\n")
 
 
 def references_of(answer: Answer) -> list[str]:

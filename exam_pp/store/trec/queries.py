@@ -62,6 +62,11 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     return queries
 
 
+def read_query_texts(path: str | Path) -> dict[str, str]:
+    """Query id to the text of the query; otherwise as :func:`read_queries`."""
+    return {query_id: query.query_text for query_id, query in read_queries(path).items()}
+
+
 def write_queries(texts: Mapping[str, str], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write queries as a JSON object of id to text."""
     write_text(path, json.dumps(texts, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
