@@ -57,7 +57,7 @@ def import_command(
 
         tell(import_bank(form, files, output, passages_output).lines())
         return
-    from exam_pp.phases.interchange.bank_formats import import_texts
+    from exam_pp.phases.interchange.import_bank import import_texts
 
     tell(import_texts(form, files, output, base).lines())
 
@@ -74,7 +74,7 @@ def import_command(
 @required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
-    from exam_pp.phases.interchange.bank_formats import export_bank
+    from exam_pp.phases.interchange.export_bank import export_bank
 
     tell(export_bank(bank, form, output))
 

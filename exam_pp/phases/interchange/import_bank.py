@@ -1,7 +1,8 @@
-"""Test banks from the files of question answering collections."""
+"""Import test banks: from collections of questions and answers, other tools, and spreadsheets."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -11,16 +12,24 @@ from typing import Literal
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.formats.bank_csv import bank_of_rows, is_stale, note_unused_cells, read_bank_csv
+from exam_pp.formats.base import FORMATS
+from exam_pp.formats.losses import Losses
 from exam_pp.formats.squad import read_squad
 from exam_pp.formats.tqa import read_tqa
+from exam_pp.phases.interchange.edited_spreadsheet import SpreadsheetChanges, edited_bank
+from exam_pp.phases.interchange.export_bank import FORMAT_NAMES
 from exam_pp.prompts.answer_key import checkable_golds
-from exam_pp.store.banks.bank_json import write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.test_bank import BankLine, TestBank
 from exam_pp.wording import counted
 
+log = logging.getLogger(__name__)
+
 BankFormat = Literal["tqa", "squad2"]
+TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
 
 
 @dataclass
@@ -100,3 +109,61 @@ def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> 
     if len(bank.queries) < len(lines):
         twice = Counter(line.query_id for line in lines).most_common(1)[0][0]
         raise DataError(f"the query {twice!r} occurs twice; is a file named twice?", file=names)
+
+
+@dataclass(frozen=True)
+class ImportedTexts:
+    """Counts for the closing lines."""
+
+    queries: int
+    entries: int
+    changes: SpreadsheetChanges
+    losses: Losses
+
+    def lines(self) -> Iterator[str]:
+        """What was converted, for people."""
+        yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
+        yield from self.changes.lines()
+        yield from self.losses.lines()
+
+
+def import_texts(
+    form: TextFormat, files: Sequence[Path], output: Path, base: Path | None = None
+) -> ImportedTexts:
+    """Write the bank that the files hold.
+
+    With a ``base`` (for ``csv``) the spreadsheet is an edited copy of that bank: what a spreadsheet does
+    not show stays, and every change is recorded in the bank's history. Raises :class:`ExamError`.
+    """
+    inputs = [*files, *([base] if base else [])]
+    check_output(output, inputs)
+    changes, losses = SpreadsheetChanges(), Losses()
+    if form == "csv":
+        lines = _bank_of_spreadsheets(files, base, changes, losses)
+    else:
+        read = FORMATS.get(FORMAT_NAMES.get(form, form)).records
+        assert read is not None, "every such format is read"
+        lines = [line for file in files for line in read(file)]
+    bank = TestBank.from_lines(lines)
+    entries = sum(len(query.entries) for query in bank)
+    if not entries:
+        raise DataError("holds no questions and no nuggets.", file=", ".join(map(str, files)))
+    if bank.duplicates:
+        log.warning(
+            "%s more than once (first: %s); `exam-pp bank lint` lists them",
+            counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
+        )  # fmt: skip
+    write_bank(lines, output, inputs=inputs)
+    return ImportedTexts(len(bank.queries), entries, changes, losses)
+
+
+def _bank_of_spreadsheets(
+    files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, losses: Losses
+) -> list[BankLine]:
+    for file in files:
+        note_unused_cells(file, losses)
+    rows = [(file, row) for file in files for row in read_bank_csv(file)]
+    if base is not None:
+        return edited_bank(rows, read_bank(base).lines, changes)
+    changes.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)
+    return bank_of_rows(rows)

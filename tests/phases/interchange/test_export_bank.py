@@ -8,7 +8,8 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.banks.compare import differences
-from exam_pp.phases.interchange.bank_formats import ExportFormat, export_bank, import_texts
+from exam_pp.phases.interchange.export_bank import ExportFormat, export_bank
+from exam_pp.phases.interchange.import_bank import import_texts
 from exam_pp.store.banks.bank_json import read_bank
 
 
