@@ -14,8 +14,9 @@ from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, read
 from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
+from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
@@ -155,10 +156,10 @@ def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialR
     """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
     assert sources.runs is not None
     try:
-        judgments = evaluate.judgments(sources.qrels or sources.graded)
+        judged = judgments(sources.qrels or sources.graded)
     except SelectionError:
         return None
-    evaluation = score_runs(judgments, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    evaluation = score_runs(judged, sources.runs, sources.measures, min_grade=sources.min_relevant)
     out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
     first = evaluation.scores[0].metric
     ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
