@@ -12,9 +12,8 @@ from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import scores_by_measure
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.store.trec.scores import holds_scores, read_query_scores, read_scores
+from exam_pp.store.trec.scores import holds_scores, read_query_scores
 
 
 @dataclass
@@ -52,18 +51,19 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
         found.ranks = ranks_of(first)
     elif official is not None:
         found.ranks = read_ranks(official)
-    measures = [measure for file in files for measure in scores_by_measure(file)]
+    read = {file: scores_by_measure(file) for file in files}
+    measures = [measure for boards in read.values() for measure in boards]
     stems = [file.stem for file in files]
-    for file in files:
+    for file, boards in read.items():
         errors = {
             (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
         }
-        for measure, board in scores_by_measure(file).items():
+        for measure, board in boards.items():
             source = file.stem if stems.count(file.stem) == 1 else str(file)
             name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
             found.boards[name] = board
             found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
-    systems = [{score.system for score in read_scores(file)} - {OVERALL_SYSTEM} for file in files]
+    systems = [{system for board in boards.values() for system in board} for boards in read.values()]
     if found.ranks:
         systems.append(set(found.ranks))
     if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
