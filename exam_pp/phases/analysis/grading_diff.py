@@ -39,7 +39,7 @@ class LabelChange(NamedTuple):
     after: int | None
 
 
-@dataclass
+@dataclass(frozen=True)
 class GradingDifference:
     """What :func:`diff` found.
 

@@ -35,7 +35,7 @@ from exam_pp.wording import counted
 MissingQueries = Literal["zero", "skip"]
 
 
-@dataclass
+@dataclass(frozen=True)
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 

@@ -23,7 +23,7 @@ DEFAULT_MIN_GRADE = 4
 _UNRATED_MIN_GRADE = 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class SelectedGrades:
     """A gathered file with the queries that are evaluated, and the threshold of their grades."""
 

@@ -53,7 +53,7 @@ class SystemUncertainty(NamedTuple):
     order_open: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class Uncertainty:
     """By system and metric, with what a reader has to know."""
 
