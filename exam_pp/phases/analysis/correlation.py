@@ -107,7 +107,7 @@ def correlation(
     Args:
         leaderboard: Scores of systems: what ``evaluate`` writes as TSV or JSON, or a table with a header.
         official: Ranks (JSON or TSV), or another leaderboard of scores, of which the first measure counts.
-        boards: Measure to system to score, of a leaderboard that has a name and is in no file yet.
+        boards: Measure to system to score, in place of what the file says; the path only names them then.
         top: k of the top-k overlap.
         intervals: Also 95 % intervals, by resampling the queries (the leaderboard must hold the scores of
             single queries) or the systems.
