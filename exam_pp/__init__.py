@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from exam_pp.api.evaluation import (
         agreement,
         correlate,
-        cover,
         grade_table,
-        judgments,
         leaderboard,
-        nugget_scores,
-        rubric_qrels,
         score_rankings,
         score_runs,
     )
@@ -42,7 +38,10 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.phases.evaluation.judgments import judgments
+    from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
+    from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
@@ -102,12 +101,8 @@ __all__ = [
 _HOMES = {
     "agreement": "api.evaluation",
     "correlate": "api.evaluation",
-    "cover": "api.evaluation",
     "grade_table": "api.evaluation",
-    "judgments": "api.evaluation",
     "leaderboard": "api.evaluation",
-    "nugget_scores": "api.evaluation",
-    "rubric_qrels": "api.evaluation",
     "score_rankings": "api.evaluation",
     "score_runs": "api.evaluation",
     "write_bank": "api.files",
@@ -126,7 +121,11 @@ _HOMES = {
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
+    "judgments": "phases.evaluation.judgments",
+    "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",
+    "cover": "phases.evaluation.rubric",
+    "rubric_qrels": "phases.evaluation.rubric",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",

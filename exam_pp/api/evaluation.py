@@ -1,4 +1,4 @@
-"""Scores, relevance labels, leaderboards, correlation and agreement from Python."""
+"""Scores of rankings, leaderboards, correlation, agreement and tables of grades from Python."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from exam_pp.metrics.agreement import coefficients
 from exam_pp.metrics.correlation import Correlation
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.leaderboard import Standing
-from exam_pp.metrics.qrels import Facets, Label
-from exam_pp.phases.evaluation import judgments as people
-from exam_pp.phases.evaluation import leaderboards, rubric
-from exam_pp.phases.evaluation import nugget_scores as nuggets
+from exam_pp.metrics.qrels import Facets
+from exam_pp.phases.evaluation import leaderboards
 from exam_pp.phases.evaluation import score_runs as runs_scored
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, name_of, views
+from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
-from exam_pp.phases.evaluation.rubric import MissingQueries, RubricQrels
+from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
@@ -41,142 +39,6 @@ from exam_pp.store.trec.runs import MethodName, read_qrels
 
 Labels = PathLike | RubricQrels | Iterable[Qrel | SubtopicQrel]
 """A qrels file, what :func:`rubric_qrels` returns, or lines of qrels."""
-
-
-def cover(
-    passages: Passages,
-    bank: Bank | None = None,
-    *,
-    grade_filter: GradeFilter | None = None,
-    min_grade: int | Sequence[int] | None = None,
-    cutoff: int = 20,
-    queries: Queries | None = None,
-    missing_queries: MissingQueries = "zero",
-    soft: bool = False,
-) -> Evaluation:
-    """Rubric-Cover: the share of a query's bank entries that the first ranks of each system cover.
-
-    Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
-
-    Args:
-        passages: Graded passages with the rankings of the systems: a file, or queries.
-        bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
-            the selected grades name.
-        grade_filter: Which grades count; needed where several models or prompts graded.
-        min_grade: Grade from which an entry is covered, or several, each with its scores. Default: 4, the
-            highest of a shorter scale, or 1 for prompts without a scale.
-        cutoff: How many ranks of a system count.
-        queries: Query file or query ids to restrict the evaluation to.
-        missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
-        soft: Highest probability of reaching the grade, instead of yes or no.
-
-    Returns:
-        Scores in 0..1 of ``Cover`` and ``nCover`` (the share of what all graded passages cover), by system
-        and query. The system ``_overall_`` is the upper bound.
-
-    Raises:
-        SelectionError: The filter selects no grades or several sets of them, or no query is graded.
-        DataError: A file is not in its format.
-    """
-    return rubric.cover(
-        passages,
-        bank=bank,
-        grade_filter=_filter(grade_filter),
-        min_grade=min_grade,
-        cutoff=cutoff,
-        queries=queries,
-        missing_queries=missing_queries,
-        soft=soft,
-    )
-
-
-def rubric_qrels(
-    passages: Passages,
-    bank: Bank | None = None,
-    *,
-    grade_filter: GradeFilter | None = None,
-    label: Label = "max",
-    min_grade: int | None = None,
-    queries: Queries | None = None,
-    facets: Facets = "title",
-) -> RubricQrels:
-    """Rubric-Qrels: a relevance label for every passage that has a grade.
-
-    Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
-
-    Args:
-        passages: Graded passages: a file, or queries.
-        bank: Test bank: which entries and queries count.
-        grade_filter: Which grades count.
-        label: ``max``, the highest grade; ``count``, how many entries are graded ``min_grade`` or higher; or
-            ``binary``, whether there is one.
-        min_grade: Threshold of ``count`` and ``binary``; default as for :func:`exam_pp.cover`.
-        queries: Query file or query ids to restrict the labels to.
-        facets: ``facet`` gives labels for each facet, as query ``query/facet``.
-
-    Returns:
-        The lines as ``qrels``, for :func:`exam_pp.write_qrels` and :func:`exam_pp.score_runs`.
-
-    Raises:
-        SelectionError: As :func:`exam_pp.cover`; or no entry has a facet.
-        DataError: A file is not in its format.
-    """
-    return rubric.qrels(
-        passages,
-        bank=bank,
-        grade_filter=_filter(grade_filter),
-        label=label,
-        min_grade=min_grade,
-        queries=queries,
-        facets=facets,
-    )
-
-
-def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:
-    """The manual judgments of a passages file or a qrels file.
-
-    Args:
-        source: Passages (a file, or queries), or a qrels file.
-        queries: Query file or query ids to restrict the judgments to.
-        facets: ``facet``: judgments of passages are of the judged facets, as query ``query/facet``.
-
-    Returns:
-        Lines of qrels; where a passage was judged several times, the highest judgment.
-
-    Raises:
-        SelectionError: There are no judgments.
-        DataError: A file is not in its format.
-    """
-    return people.judgments(source, queries=queries, facets=facets)
-
-
-def nugget_scores(
-    answers: Passages,
-    bank: Bank,
-    *,
-    grade_filter: GradeFilter | None = None,
-    queries: Queries | None = None,
-) -> dict[str, Evaluation]:
-    """Nugget scores of generated answers, from the nuggets that a grader assigned to them.
-
-    Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
-    AutoNuggetizer Framework" (2024), section 3.5.
-
-    Args:
-        answers: Answers as passages with nugget assignments: a file, or queries.
-        bank: The nuggets with their importance; also the queries that means are over.
-        grade_filter: Which grades count.
-        queries: Query file or query ids to restrict the evaluation to.
-
-    Returns:
-        Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
-        and A in 0..1, and L, the number of words. A query that a system did not answer scores 0.
-
-    Raises:
-        SelectionError: There are no assignments, or none for the nuggets of the bank.
-        DataError: A file is not in its format.
-    """
-    return nuggets.nugget_evaluations(answers, bank, grade_filter=_filter(grade_filter), queries=queries)
 
 
 def score_runs(
@@ -375,8 +237,7 @@ def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> 
         SelectionError: No grades pass the filter.
         DataError: The file is not in its format.
     """
-    criteria = _filter(grade_filter) or GradeFilter()
-    selector = GradeSelector(criteria)
+    selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
     table = Grades(
         Grade(query.query_id, passage.passage_id, *row)
         for query in views(passages)
@@ -402,10 +263,6 @@ def _ratings(
 
 def _expected(probabilities: Sequence[float]) -> float:
     return sum(grade * share for grade, share in enumerate(probabilities))
-
-
-def _filter(grade_filter: GradeFilter | None) -> GradeFilter | None:
-    return None if grade_filter is None else under_all_names(grade_filter)
 
 
 def _labels(

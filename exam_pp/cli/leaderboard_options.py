@@ -29,7 +29,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import NumberRange
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.rubric import Evaluation
+    from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.uncertainty import Statistics
 
 F = TypeVar("F", bound=Callable[..., Any])

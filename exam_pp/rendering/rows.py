@@ -16,8 +16,6 @@ from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
 
-DECIMALS = 3
-"""Of numbers that are shown to people."""
 _BATCH = 1000
 
 
@@ -38,12 +36,12 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
         case "json":
             _json(columns, rows, stream)
         case _:
-            stream.write(render(table(columns, rows), form).encode())
+            stream.write(render(Report("", [table(columns, rows)]), form).encode())
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Report:
-    """The rows as a report, for people."""
-    return Report("", [Table(columns, [[cell(value) for value in row] for row in rows], decimals=DECIMALS)])
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """The rows for people."""
+    return Table(columns, [[_cell(value) for value in row] for row in rows])
 
 
 def unique(columns: Sequence[str]) -> list[str]:
@@ -60,7 +58,7 @@ def unique(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def cell(value: Any) -> Cell:
+def _cell(value: Any) -> Cell:
     """A value of a database as one cell; what is nested becomes JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -126,5 +124,5 @@ def _separated(
 
 
 def _text(value: Any) -> str:
-    shown = cell(value)
+    shown = _cell(value)
     return "" if shown is None else str(shown)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from exam_pp.rendering.cells import harmless, show
-from exam_pp.rendering.rows import DECIMALS, cell, unique
+from exam_pp.rendering.cells import harmless, is_numeric, shown_rows
+from exam_pp.rendering.rows import table, unique
 
 MOST_ROWS = 200
 """Rows that are drawn; a table that is longer is for files."""
@@ -20,15 +20,15 @@ def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, most: in
     from rich.text import Text  # noqa: PLC0415
 
     iterator = iter(rows)
-    shown = [[cell(value) for value in row] for row in islice(iterator, most)]
+    shown = table(unique(columns), islice(iterator, most))
     more = next(iterator, None) is not None
     drawing = Table()
-    for number, name in enumerate(unique(columns)):
-        values = [row[number] for row in shown if row[number] is not None]
-        numeric = bool(values) and all(isinstance(value, int | float) for value in values)
+    header, *rows = shown_rows(shown)
+    for number, name in enumerate(header):
+        numeric = is_numeric(shown, number)
         drawing.add_column(Text(harmless(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in shown:
+    for row in rows:
         # Text, so that brackets in passages are not taken for markup.
-        drawing.add_row(*(Text(harmless(show(c, DECIMALS))) for c in row))
+        drawing.add_row(*(Text(harmless(words)) for words in row))
     Console().print(drawing)
     return more

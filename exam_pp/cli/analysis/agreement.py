@@ -75,7 +75,7 @@ def command(
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
     from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
-    from exam_pp.phases.evaluation.rubric import is_passages
+    from exam_pp.phases.evaluation.judgments import is_passages
     from exam_pp.reports.analysis.agreement import agreement_report
 
     if label_rule is not None and min_answers:

@@ -159,7 +159,7 @@ def _labels(
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.store.trec.runs import write_qrels
 
-    found = evaluate.qrels(
+    found = evaluate.rubric_qrels(
         graded,
         bank=bank,
         grade_filter=chosen,

@@ -21,7 +21,7 @@ from exam_pp.metrics.passage_labels import KthBest, LabelRule
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
-from exam_pp.phases.evaluation.rubric import PathLike
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics

@@ -96,7 +96,7 @@ def correlation(
     leaderboard: PathLike,
     official: PathLike | OfficialRanks,
     *,
-    name: PathLike | None = None,
+    boards: Mapping[str, Mapping[str, float]] | None = None,
     top: int = 5,
     intervals: Resampled | None = None,
     samples: int = 2000,
@@ -107,7 +107,7 @@ def correlation(
     Args:
         leaderboard: Scores of systems: what ``evaluate`` writes as TSV or JSON, or a table with a header.
         official: Ranks (JSON or TSV), or another leaderboard of scores, of which the first measure counts.
-        name: Of the leaderboard, in place of its path.
+        boards: Measure to system to score, in place of what the file says; the path only names them then.
         top: k of the top-k overlap.
         intervals: Also 95 % intervals, by resampling the queries (the leaderboard must hold the scores of
             single queries) or the systems.
@@ -118,23 +118,22 @@ def correlation(
     :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
-    name = leaderboard if name is None else name
-    boards = scores_by_measure(leaderboard)
+    boards = scores_by_measure(leaderboard) if boards is None else boards
     systems = {system for board in boards.values() for system in board}
     matched = matched_names(systems, reference.ranks)
     ranks = renamed(reference.ranks, matched)
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(
-            f"{name} and {reference.source} have {len(common)} system{'s' * (len(common) != 1)} in common; a "
-            "correlation needs two (are they named alike?)."
+            f"{leaderboard} and {reference.source} have {len(common)} system{'s' * (len(common) != 1)} in "
+            "common; a correlation needs two (are they named alike?)."
         )
     found = _resampled(leaderboard, boards, ranks, intervals, top, samples, seed) if intervals else {}
     measures = [
         MeasureCorrelation(measure, correlate(board, ranks, top), found.get(measure, ()))
         for measure, board in boards.items()
     ]
-    return Correlations(name, reference, measures, boards, matched, top, intervals, samples, seed)
+    return Correlations(leaderboard, reference, measures, boards, matched, top, intervals, samples, seed)
 
 
 def _resampled(

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
-from exam_pp.phases.evaluation.rubric import PathLike, cover
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_stream
@@ -38,7 +39,7 @@ class LabelChange(NamedTuple):
     after: int | None
 
 
-@dataclass
+@dataclass(frozen=True)
 class GradingDifference:
     """What :func:`diff` found.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.agreement import RatedPassage
-from exam_pp.phases.evaluation.rubric import PathLike
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS, UMBRELA
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.graded_file import read_passages_for_metrics

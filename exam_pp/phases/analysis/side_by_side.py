@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.scores import holds_scores, read_means, read_query_scores
+from exam_pp.formats.scores import holds_scores, read_query_scores
 from exam_pp.metrics.correlation import ranks_of
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import scores_by_measure
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 
 
-@dataclass
+@dataclass(frozen=True)
 class ComparedBoards:
     """Board to system to score; ``errors`` are standard errors, where they are known."""
 
-    boards: dict[str, dict[str, float]] = field(default_factory=dict)
-    errors: dict[str, dict[str, float]] = field(default_factory=dict)
-    ranks: dict[str, float] = field(default_factory=dict)
+    boards: Mapping[str, Mapping[str, float]]
+    errors: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, float]
 
     @property
     def order(self) -> list[str]:
@@ -44,28 +43,30 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
 
     Source: Farzi and Dietz, "EXAM++" (2024), figure 2.
     """
-    found = ComparedBoards()
+    named: dict[str, dict[str, float]] = {}
+    errors: dict[str, dict[str, float]] = {}
+    ranks: dict[str, float] = {}
     files = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and holds_scores(official):
         files = list(dict.fromkeys([*files, Path(official)]))
-        first = next(iter(scores_by_measure(official).values()))
-        found.ranks = ranks_of(first)
+        ranks = ranks_of(next(iter(scores_by_measure(official).values())))
     elif official is not None:
-        found.ranks = read_ranks(official)
-    measures = [measure for file in files for measure in scores_by_measure(file)]
+        ranks = read_ranks(official)
+    read = {file: scores_by_measure(file) for file in files}
+    measures = [measure for boards in read.values() for measure in boards]
     stems = [file.stem for file in files]
-    for file in files:
-        errors = {
+    for file, boards in read.items():
+        known = {
             (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
         }
-        for measure, board in scores_by_measure(file).items():
+        for measure, board in boards.items():
             source = file.stem if stems.count(file.stem) == 1 else str(file)
             name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
-            found.boards[name] = board
-            found.errors[name] = {s: errors[measure, s] for s in board if (measure, s) in errors}
-    systems = [{score.system for score in read_means(file)} - {OVERALL_SYSTEM} for file in files]
-    if found.ranks:
-        systems.append(set(found.ranks))
+            named[name] = board
+            errors[name] = {s: known[measure, s] for s in board if (measure, s) in known}
+    systems = [{system for board in boards.values() for system in board} for boards in read.values()]
+    if ranks:
+        systems.append(set(ranks))
     if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
         raise SelectionError("No two of the leaderboards have a system in common (are they named alike?).")
-    return found
+    return ComparedBoards(named, errors, ranks)

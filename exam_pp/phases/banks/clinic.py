@@ -43,7 +43,7 @@ class Finding:
     reason: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class Examination:
     """Everything the clinic found."""
 

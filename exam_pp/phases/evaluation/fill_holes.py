@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.rubric import PathLike
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.results import Qrel
 from exam_pp.store.files import atomic_output, read_text_lines
 from exam_pp.store.trec.runs import read_qrels

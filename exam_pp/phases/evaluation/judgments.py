@@ -12,9 +12,19 @@ from exam_pp.store.trec.runs import read_qrels
 
 
 def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:
-    """Manual judgments, of a graded (or ungraded) passages file or of a qrels file.
+    """The manual judgments of a passages file or a qrels file.
 
-    With ``facets="facet"``, those of a passages file are of the judged facets (``query/facet``).
+    Args:
+        source: Passages (a file, or queries), or a qrels file.
+        queries: Query file or query ids to restrict the judgments to.
+        facets: ``facet``: judgments of passages are of the judged facets, as query ``query/facet``.
+
+    Returns:
+        Lines of qrels; where a passage was judged several times, the highest judgment.
+
+    Raises:
+        SelectionError: There are no judgments.
+        DataError: A file is not in its format.
     """
     if not isinstance(source, PathLike) or is_passages(source):
         found = judgment_qrels(views(source), facets)

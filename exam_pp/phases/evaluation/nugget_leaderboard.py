@@ -12,9 +12,10 @@ from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings
-from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
-from exam_pp.phases.evaluation.rubric import Evaluation, PathLike, is_passages
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.results import ALL_QUERIES, Score
@@ -110,7 +111,7 @@ def _conditions(
         return
     if bank is None:
         raise SelectionError(f"{file} holds graded answers: name the bank of their nuggets with --bank.")
-    evaluations = nugget_evaluations(file, bank, grade_filter=grade_filter, queries=queries)
+    evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
         yield Condition(name, evaluation)

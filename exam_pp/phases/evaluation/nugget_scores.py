@@ -16,11 +16,12 @@ from exam_pp.metrics.nuggets import (
     LabelledNugget,
     answer_length,
     is_label,
-    nugget_scores,
 )
+from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import under_all_names
 from exam_pp.results import Score, Scores
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
@@ -53,26 +54,34 @@ class _Answers:
     seen: dict[GradeKey, None] = field(default_factory=dict)
 
 
-def nugget_evaluations(
-    graded: Passages,
+def nugget_scores(
+    answers: Passages,
     bank: Bank,
     *,
     grade_filter: GradeFilter | None = None,
     queries: Queries | None = None,
 ) -> dict[str, Evaluation]:
-    """The nugget scores of all systems by each grader (a model, or a person, with a prompt).
+    """Nugget scores of generated answers, from the nuggets that a grader assigned to them.
+
+    Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
+    AutoNuggetizer Framework" (2024), section 3.5.
 
     Args:
-        graded: Answers as passages, with nugget assignments. The response of a system is all passages
-            that it ranks; a nugget has the best label that any of them got.
-        bank: The nuggets, with their importance; also the queries that the means are over.
-        grade_filter: Which grades to look at.
-        queries: Query file that restricts the queries.
+        answers: Answers as passages with nugget assignments: a file, or queries. The response of a system is
+            all passages that it ranks; a nugget has the best label that any of them got.
+        bank: The nuggets with their importance; also the queries that means are over.
+        grade_filter: Which grades count.
+        queries: Query file or query ids to restrict the evaluation to.
 
-    A query that a system did not answer scores 0. Metrics are
-    :data:`~exam_pp.metrics.nuggets.NUGGET_METRICS` and L, the words of the answer; one that a query leaves
-    undefined has no score there. ``best_case`` takes ungraded nuggets for supported. Raises
-    :class:`~exam_pp.errors.SelectionError` if there are no assignments, or none for the bank.
+    Returns:
+        Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
+        and A in 0..1, and L, the number of words. A query that a system did not answer scores 0; a
+        metric that a query leaves undefined has no score there. ``best_case`` takes ungraded nuggets for
+        supported.
+
+    Raises:
+        SelectionError: There are no assignments, or none for the nuggets of the bank.
+        DataError: A file is not in its format.
     """
     read = bank_of(bank)
     bank_name = name_of(bank, "the bank")
@@ -84,12 +93,10 @@ def nugget_evaluations(
         if not items:
             listed = name_of(queries, "the list of queries")
             raise SelectionError(f"None of the queries in {listed} has nuggets in {bank_name}.")
-    answers = _gather(graded, grade_filter or GradeFilter())
-    _check_ids(answers, items, name_of(graded, "the passages"), bank_name)
-    name = grader_names(list(answers.graders))
-    return {
-        name(key): _evaluate(key, list(systems), answers, items) for key, systems in answers.graders.items()
-    }
+    given = _gather(answers, under_all_names(grade_filter or GradeFilter()))
+    _check_ids(given, items, name_of(answers, "the passages"), bank_name)
+    name = grader_names(list(given.graders))
+    return {name(key): _evaluate(key, list(systems), given, items) for key, systems in given.graders.items()}
 
 
 def bank_items(bank: TestBank) -> dict[str, list[Entry]]:
@@ -224,8 +231,8 @@ def _evaluate(
             labels = answer.labels.get(key, {}) if answer and words else None
             nuggets = _labelled(entries, labels)
             counts.add(query_id, system, nuggets, answer)
-            _add_rows(evaluation.scores, system, query_id, nugget_scores(nuggets), words)
-            best = nugget_scores(nuggets, ungraded="support")
+            _add_rows(evaluation.scores, system, query_id, scores_of_answer(nuggets), words)
+            best = scores_of_answer(nuggets, ungraded="support")
             evaluation.best_case.extend(Score(system, query_id, metric, best[metric]) for metric in best)
     if not counts.ungraded:
         evaluation.best_case = []

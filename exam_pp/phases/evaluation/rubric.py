@@ -17,14 +17,13 @@ from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.metrics.qrels import Facets, Label, best_qrels, rubric_qrels, ungraded_label
+from exam_pp.metrics.qrels import Facets, Label, best_qrels, ungraded_label
+from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import Remade
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
-from exam_pp.phases.evaluation.judgments import is_passages, judgments
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing, some
+from exam_pp.phases.evaluation.result import Evaluation, check_names, returned_nothing, some
 from exam_pp.phases.evaluation.selected_grades import (
-    DEFAULT_MIN_GRADE,
     SelectedGrades,
     read_selected,
     threshold_notes,
@@ -34,22 +33,9 @@ from exam_pp.store.garbage_collector import no_collections
 from exam_pp.wording import counted
 
 MissingQueries = Literal["zero", "skip"]
-__all__ = [
-    "DEFAULT_MIN_GRADE",
-    "Evaluation",
-    "PathLike",
-    "RubricQrels",
-    "cover",
-    "cover_of",
-    "is_passages",
-    "judgments",
-    "qrels",
-    "qrels_of",
-    "some",
-]
 
 
-@dataclass
+@dataclass(frozen=True)
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
@@ -64,9 +50,9 @@ class RubricQrels:
 
 
 def cover(
-    graded: Passages,
-    *,
+    passages: Passages,
     bank: Bank | None = None,
+    *,
     grade_filter: GradeFilter | None = None,
     min_grade: int | Sequence[int] | None = None,
     cutoff: int = 20,
@@ -74,25 +60,33 @@ def cover(
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:
-    """Rubric-Cover and normalised cover of the systems whose rankings the file holds.
+    """Rubric-Cover: the share of a query's bank entries that the first ranks of each system cover.
+
+    Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
 
     Args:
-        graded: Graded passages.
+        passages: Graded passages with the rankings of the systems: a file, or queries.
         bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
-            the selected grades hold for a query.
-        grade_filter: Which grades to look at.
-        min_grade: Grade from which an entry is covered, or several, each with its scores; default 4, or the
-            highest of a scale below that, and 1 for prompts without a scale.
+            the selected grades name.
+        grade_filter: Which grades count; needed where several models or prompts graded.
+        min_grade: Grade from which an entry is covered, or several, each with its scores. Default: 4, the
+            highest of a shorter scale, or 1 for prompts without a scale.
         cutoff: How many ranks of a system count.
-        queries: Query file that restricts the queries.
+        queries: Query file or query ids to restrict the evaluation to.
         missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
-        soft: Soft cover (probabilities of grades) instead of cover.
+        soft: Highest probability of reaching the grade, instead of yes or no.
 
-    Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
+    Returns:
+        Scores in 0..1 of ``Cover`` and ``nCover`` (the share of what all graded passages cover), by system
+        and query. The system ``_overall_`` is the upper bound.
+
+    Raises:
+        SelectionError: The filter selects no grades or several sets of them, or no query is graded.
+        DataError: A file is not in its format.
     """
     min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
     first = min_grades[0] if min_grades else None
-    data = read_selected(graded, bank, grade_filter, first, queries, soft=soft)
+    data = read_selected(passages, bank, grade_filter, first, queries, soft=soft)
     return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
@@ -156,10 +150,10 @@ def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[Entry
     return [metric.entry_values(query, data.file.first_ranks) for query in data.queries]
 
 
-def qrels(
-    graded: Passages,
-    *,
+def rubric_qrels(
+    passages: Passages,
     bank: Bank | None = None,
+    *,
     grade_filter: GradeFilter | None = None,
     label: Label = "max",
     min_grade: int | None = None,
@@ -168,18 +162,32 @@ def qrels(
 ) -> RubricQrels:
     """Rubric-Qrels: a relevance label for every passage that has a grade.
 
-    The arguments are those of :func:`cover`; ``min_grade`` matters for the labels "count" and "binary".
-    With ``facets="facet"``, every facet of a query has labels of its own, from its own entries, as
-    ``query/facet``. Raises :class:`~exam_pp.errors.ExamError` as :func:`cover`, and where no entry has a
-    facet.
+    Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
+
+    Args:
+        passages: Graded passages: a file, or queries.
+        bank: Test bank: which entries and queries count.
+        grade_filter: Which grades count.
+        label: ``max``, the highest grade; ``count``, how many entries are graded ``min_grade`` or higher; or
+            ``binary``, whether there is one.
+        min_grade: Threshold of ``count`` and ``binary``; default as for :func:`exam_pp.cover`.
+        queries: Query file or query ids to restrict the labels to.
+        facets: ``facet`` gives labels for each facet, as query ``query/facet``.
+
+    Returns:
+        The lines as ``qrels``, for :func:`exam_pp.write_qrels` and :func:`exam_pp.score_runs`.
+
+    Raises:
+        SelectionError: As :func:`exam_pp.cover`; or no entry has a facet.
+        DataError: A file is not in its format.
     """
-    data = read_selected(graded, bank, grade_filter, min_grade, queries)
+    data = read_selected(passages, bank, grade_filter, min_grade, queries)
     return qrels_of(data, label, facets)
 
 
 @no_collections()
 def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
-    """As :func:`qrels`, of grades that were read already."""
+    """As :func:`rubric_qrels`, of grades that were read already."""
     notes = data.notes + (threshold_notes(data) if label != "max" else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
         query_id: {query_id: None} for query_id in data.queries.keys
@@ -192,7 +200,7 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         lambda: (
             qrel
             for query in data.queries
-            for qrel in rubric_qrels(query, label, data.min_grade, entries[query.query_id])
+            for qrel in labels_of_query(query, label, data.min_grade, entries[query.query_id])
         )
     )
     if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):

@@ -13,6 +13,7 @@ from exam_pp.packed import Chosen
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, some
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import under_all_names
 from exam_pp.store.garbage_collector import no_collections
 from exam_pp.test_bank import TestBank
 
@@ -22,7 +23,7 @@ DEFAULT_MIN_GRADE = 4
 _UNRATED_MIN_GRADE = 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class SelectedGrades:
     """A gathered file with the queries that are evaluated, and the threshold of their grades."""
 
@@ -73,7 +74,7 @@ def read_selected(
     """The grades that pass the filter, of the queries that are evaluated; raises as :func:`cover`."""
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     wanted = query_ids(queries_source) if queries_source is not None else None
-    selector = GradeSelector(grade_filter or GradeFilter())
+    selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
     file = gather(views(graded), selector, bank, soft=soft)
     name = name_of(graded, "the passages")
     selector.check(str(name))

@@ -13,7 +13,7 @@ from exam_pp.results import SubtopicQrel
 from exam_pp.wording import counted
 
 
-@dataclass
+@dataclass(frozen=True)
 class SubtopicLabels:
     """Labels for every entry; ``min_grade`` is the grade from which an entry is covered."""
 

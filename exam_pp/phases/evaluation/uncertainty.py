@@ -1,4 +1,4 @@
-"""What a leaderboard cannot tell: intervals, ranks that could change places, differences that are chance."""
+"""Confidence intervals, rank intervals, significance letters and bounds for leaderboards."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SystemUncertainty(NamedTuple):
     order_open: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class Uncertainty:
     """By system and metric, with what a reader has to know."""
 

@@ -11,7 +11,7 @@ from exam_pp.data_model import DIRECT_ID, HUMAN, DirectGrade, Passage, RubricGra
 from exam_pp.edits import Edits, HumanRating
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.phases.evaluation.rubric import some
+from exam_pp.phases.evaluation.result import some
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.phases.review.human_grades import RatedClass, add_ratings
 from exam_pp.phases.review.rating_scale import rating_scale

@@ -12,7 +12,9 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.rubric import DEFAULT_MIN_GRADE, cover, some
+from exam_pp.phases.evaluation.result import some
+from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
 from exam_pp.phases.review.verification.checked import extracted_answers

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.correlation import ranks_of
 from exam_pp.phases.analysis.agreement import agreement, graders, rated_passages
 from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, read_official
 from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.rubric import Evaluation, PathLike
+from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.uncertainty import Statistics
@@ -37,6 +39,9 @@ from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
 from exam_pp.store.trec.runs import write_qrels
+
+Boards = dict[str, dict[str, float]]
+"""Metric to system to mean."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,10 @@ class _Folder:
 
     path: Path
     blocks: list[Block] = field(default_factory=list)
-    boards: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def text(self, name: str, text: str, about: str) -> Path:
+    def text(self, name: str, text: str, about: str) -> None:
         write_text(self.path / name, text)
         self.blocks.append(Link(f"{name}: {about}", name))
-        return self.path / name
 
     def figure(self, name: str, drawing: Drawing, caption: str) -> None:
         data = png(drawing)
@@ -74,8 +77,8 @@ class _Folder:
             stream.write(data)
         self.blocks += [Image(data, caption), Link(name, name)]
 
-    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Path:
-        """Heading, table, figure and files of one leaderboard; returns the file of single queries."""
+    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Boards:
+        """Heading, table, figure and files of one leaderboard; returns the means of systems by metric."""
         self.blocks.append(Heading(title))
         board = leaderboard(evaluation, statistics)
         self.blocks += leaderboard_report(board, title).blocks
@@ -83,11 +86,13 @@ class _Folder:
         self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
         for_scripts = leaderboard_report(board, title, for_people=False)
         self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
+        per_query = render(per_query_report(evaluation, title), "tsv")
+        self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
+        means: Boards = {}
         for row in board.rows.values():
             if row.system != OVERALL_SYSTEM:
-                self.boards.setdefault(f"{name}: {row.metric}", {})[row.system] = row.mean
-        per_query = render(per_query_report(evaluation, title), "tsv")
-        return self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
+                means.setdefault(row.metric, {})[row.system] = row.mean
+        return means
 
 
 def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
@@ -111,22 +116,22 @@ def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -
     """Write everything but the index page, which is returned."""
     asked = statistics or Statistics("nested", significance=True)
     grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
-    queries = [_cover(out, sources, grades, asked)]
+    boards = {"cover": _cover(out, sources, grades, asked)}
     official = read_official(sources.official) if sources.official is not None else None
     if sources.runs is not None:
         over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
-        queries.append(_rubric_qrels(out, sources, grades, over_queries))
+        boards["rubric-qrels"] = _rubric_qrels(out, sources, grades, over_queries)
         if official is None:
             official = _judged(out, sources, over_queries)
     if official is not None:
-        _correlations(out, sources, official, queries, asked)
+        _correlations(out, sources, official, boards, asked)
     _agreement(out, sources, asked)
     return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
 
 
-def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Boards:
     evaluation = evaluate.cover_of(grades, cutoff=sources.cutoff)
-    per_query = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
+    means = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
     lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
     if len(lengths) > 1:
         found = compare_lengths(evaluation, lengths)
@@ -135,48 +140,52 @@ def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: S
         out.figure("length.png", length_figure(found), "Rubric-Cover against response length")
         for_scripts = length_report(found, decimals=SCRIPT_DECIMALS)
         out.text("length.tsv", render(for_scripts, "tsv"), "words and scores")
-    return per_query
+    return means
 
 
-def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Path:
+def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Boards:
     assert sources.runs is not None
     labels = evaluate.qrels_of(grades)
     evaluation = score_runs(
         labels.qrels, sources.runs, sources.measures, min_grade=sources.min_grade, ungraded=labels.ungraded
     )
     evaluation.notes[:0] = labels.notes
-    per_query = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
+    means = out.leaderboard("rubric-qrels", evaluation, "Rubric-Qrels", statistics)
     write_qrels(labels.qrels, out.path / "rubric.qrels")
     out.blocks.append(Link("rubric.qrels: the labels, for trec_eval", "rubric.qrels"))
-    return per_query
+    return means
 
 
 def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialRanks | None:
     """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
     assert sources.runs is not None
     try:
-        judgments = evaluate.judgments(sources.qrels or sources.graded)
+        judged = judgments(sources.qrels or sources.graded)
     except SelectionError:
         return None
-    evaluation = score_runs(judgments, sources.runs, sources.measures, min_grade=sources.min_relevant)
-    out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
+    evaluation = score_runs(judged, sources.runs, sources.measures, min_grade=sources.min_relevant)
+    means = out.leaderboard("judgments", evaluation, "Manual judgments", statistics)
     first = evaluation.scores[0].metric
     ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
-    path = out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
-    return replace(read_official(path), source=path.name)
+    out.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+    return OfficialRanks("official.json", ranks_of(means[first]))
 
 
 def _correlations(
-    out: _Folder, sources: Sources, official: OfficialRanks, per_query: Iterable[Path], statistics: Statistics
+    out: _Folder,
+    sources: Sources,
+    official: OfficialRanks,
+    boards: Mapping[str, Boards],
+    statistics: Statistics,
 ) -> None:
     out.blocks.append(Heading("Correlation with the official leaderboard"))
     ranks = official.ranks
-    for path in per_query:
+    for name, means in boards.items():
         try:
             found = correlation(
-                path,
+                f"{name}-per-query.tsv",
                 official,
-                name=path.name,
+                boards=means,
                 intervals="systems",
                 samples=statistics.samples,
                 seed=statistics.seed,
@@ -186,10 +195,13 @@ def _correlations(
             continue
         out.blocks += correlation_report(found, decimals=3).blocks
         for_scripts = correlation_report(found, decimals=SCRIPT_DECIMALS)
-        name = path.name.replace("-per-query.tsv", "-correlation.tsv")
-        out.text(name, render(for_scripts, "tsv"), "the same for scripts")
-    boards = {name: board for name, board in out.boards.items() if not name.startswith("judgments")}
-    ours = {name: board for name, board in boards.items() if board.keys() & ranks.keys()}
+        out.text(f"{name}-correlation.tsv", render(for_scripts, "tsv"), "the same for scripts")
+    ours = {
+        f"{name}: {metric}": board
+        for name, means in boards.items()
+        for metric, board in means.items()
+        if board.keys() & ranks.keys()
+    }
     for name, board in ours.items():
         short = name.replace(": ", "-").translate({ord(c): "_" for c in "()=@,/ "})
         out.figure(

@@ -41,11 +41,7 @@ def leaderboard_report(
     counts = board.queries
     uneven = len(set(counts.values())) > 1
     doubts = board.uncertainty
-    columns = ["system"]
-    for metric in board.metrics:
-        columns += [metric] if for_people else [metric, f"{metric} stderr"]
-        columns += uncertainty_columns(doubts, metric, for_people=for_people)
-    columns += ["queries"] if uneven else []
+    columns = ["system", *metric_columns(board, for_people=for_people), *(["queries"] if uneven else [])]
     rows: list[list[Cell]] = []
     for system in board.systems:
         cells: list[Cell] = [system]
@@ -63,6 +59,15 @@ def leaderboard_report(
         notes = [*extra.first_notes, *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
     return Report(title, [table, *map(Paragraph, notes)])
+
+
+def metric_columns(board: Standings, *, for_people: bool) -> list[str]:
+    """Names of the columns of all metrics, each with those of its uncertainty."""
+    columns = []
+    for metric in board.metrics:
+        columns += [metric] if for_people else [metric, f"{metric} stderr"]
+        columns += uncertainty_columns(board.uncertainty, metric, for_people=for_people)
+    return columns
 
 
 def _readable(row: Standing | None) -> str:

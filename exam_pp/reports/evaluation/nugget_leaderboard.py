@@ -9,8 +9,8 @@ from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import some
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS
-from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
+from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, metric_columns
+from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
 from exam_pp.wording import counted, listed
 
 TITLE = "Nugget scores"
@@ -29,7 +29,10 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
     columns = ["Run ID", *(["Task"] if found.types else [])]
     for name, board in found.boards:
         prefix = f"{name} " if len(found.boards) > 1 else ""
-        columns += [prefix + column for column in _columns(board, for_people)[: 1 if narrow else None]]
+        columns += [
+            prefix + column
+            for column in metric_columns(board, for_people=for_people)[: 1 if narrow else None]
+        ]
     rows: list[list[Cell]] = []
     for system in found.systems:
         row: list[Cell] = [system, *([found.types.get(system)] if found.types else [])]
@@ -45,7 +48,7 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
         tables += [
             _table(name, board, for_people)
             for name, board in found.boards
-            if len(_columns(board, for_people)) > 1
+            if len(metric_columns(board, for_people=for_people)) > 1
         ]
     notes = list(_notes(found))
     if found.types and (untyped := [system for system in found.systems if system not in found.types]):
@@ -53,16 +56,8 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
     return Report(TITLE, [*tables, *map(Paragraph, notes)])
 
 
-def _columns(board: Standings, for_people: bool) -> list[str]:
-    columns = []
-    for metric in board.metrics:
-        columns += [metric] if for_people else [metric, f"{metric} stderr"]
-        columns += uncertainty_columns(board.uncertainty, metric, for_people=for_people)
-    return columns
-
-
 def _cells(board: Standings, system: str, for_people: bool) -> list[Cell]:
-    """The cells under :func:`_columns`, the mean of the first metric first."""
+    """The cells under :func:`metric_columns`, the mean of the first metric first."""
     cells: list[Cell] = []
     for metric in board.metrics:
         row = board.rows.get((system, metric))
@@ -77,7 +72,7 @@ def _table(name: str, board: Standings, for_people: bool) -> Table:
     """A table of one condition alone, its best run first."""
     rows = [[system, *_cells(board, system, for_people)] for system in board.systems]
     decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
-    return Table(["Run ID", *_columns(board, for_people)], rows, name, decimals)
+    return Table(["Run ID", *metric_columns(board, for_people=for_people)], rows, name, decimals)
 
 
 def _length(value: float | None, *, for_people: bool) -> Cell:

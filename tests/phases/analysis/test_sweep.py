@@ -268,7 +268,7 @@ def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> No
     swept = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
     settings = swept.settings
     cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
-    labels = evaluate.qrels(files[0], bank=files[1])
+    labels = evaluate.rubric_qrels(files[0], bank=files[1])
     qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)
     single = {
         row.metric: {

@@ -11,6 +11,7 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.results import Qrel
 from tests.conftest import passage, rubric
@@ -66,19 +67,19 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 
 
 def test_labels_of_a_facet_come_from_its_own_entries(graded: Path) -> None:
-    assert evaluate.qrels(graded).qrels == [Qrel("q", "p1", 5), Qrel("q", "p2", 4), Qrel("q", "p3", 0)]
-    assert evaluate.qrels(graded, facets="facet").qrels == [
+    assert evaluate.rubric_qrels(graded).qrels == [Qrel("q", "p1", 5), Qrel("q", "p2", 4), Qrel("q", "p3", 0)]
+    assert evaluate.rubric_qrels(graded, facets="facet").qrels == [
         Qrel("q/one", "p1", 5), Qrel("q/one", "p2", 0),
         Qrel("q/two", "p1", 1), Qrel("q/two", "p2", 4), Qrel("q/two", "p3", 0),
     ]  # fmt: skip
 
 
 def test_counts_are_of_a_facet_s_entries(graded: Path, bank: Path) -> None:
-    assert evaluate.qrels(graded, label="count", min_grade=1, facets="facet").qrels[2] == Qrel(
+    assert evaluate.rubric_qrels(graded, label="count", min_grade=1, facets="facet").qrels[2] == Qrel(
         "q/two", "p1", 1
     )
-    assert evaluate.qrels(graded, label="count", min_grade=1).qrels[0] == Qrel("q", "p1", 2)
-    of_bank = evaluate.qrels(graded, bank=bank, label="count", min_grade=1, facets="facet")
+    assert evaluate.rubric_qrels(graded, label="count", min_grade=1).qrels[0] == Qrel("q", "p1", 2)
+    of_bank = evaluate.rubric_qrels(graded, bank=bank, label="count", min_grade=1, facets="facet")
     assert of_bank.qrels[0] == Qrel("q/same", "p1", 2)
 
 
@@ -88,7 +89,7 @@ def test_a_facet_of_an_entry_comes_before_that_of_its_line(graded: Path, write_j
         {"query_id": "q", "question_id": "q/two/b", "question_text": "b"},
     ]
     line = {"query_id": "q", "facet_id": "same", "query_text": "q", "test_collection": "t", "items": items}
-    labels = evaluate.qrels(graded, bank=write_jsonl("own.jsonl", [line]), facets="facet").qrels
+    labels = evaluate.rubric_qrels(graded, bank=write_jsonl("own.jsonl", [line]), facets="facet").qrels
 
     assert [label for label in labels if label.passage_id == "p1"] == [
         Qrel("q/own", "p1", 5), Qrel("q/same", "p1", 1)
@@ -96,15 +97,15 @@ def test_a_facet_of_an_entry_comes_before_that_of_its_line(graded: Path, write_j
 
 
 def test_judgments_of_facets(graded: Path) -> None:
-    assert evaluate.judgments(graded)[0] == Qrel("q", "p1", 3)
-    assert evaluate.judgments(graded, facets="facet") == [
+    assert judgments(graded)[0] == Qrel("q", "p1", 3)
+    assert judgments(graded, facets="facet") == [
         Qrel("q/one", "p1", 3), Qrel("q/two", "p2", 2), Qrel("q/two", "p3", 0)
     ]  # fmt: skip
 
 
 def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
     """A ranking of the title stands for each of its facets."""
-    labels = evaluate.qrels(graded, facets="facet")
+    labels = evaluate.rubric_qrels(graded, facets="facet")
     scores = score_rankings(labels.qrels, graded, ["RR"], min_grade=4, facets="facet").scores
 
     assert {(s.system, s.query_id): s.value for s in scores} == {
@@ -127,7 +128,7 @@ def test_a_query_whose_id_begins_as_another_is_no_facet_of_it(write_jsonl: Write
         ["q/1", [ranked("p2", "q/1", [rubric({"e": 0})]), passage("p1", exam_grades=[rubric({"e": 5})])]],
     ]
     path = write_jsonl("slash.jsonl", lines)
-    scores = score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4).scores
+    scores = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4).scores
 
     assert [(s.query_id, s.value) for s in scores] == [("q/1", 0.0)]
 
@@ -135,7 +136,7 @@ def test_a_query_whose_id_begins_as_another_is_no_facet_of_it(write_jsonl: Write
 def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
     (tmp_path / "s.run").write_text("q/one Q0 p2 1 2 t\nq/one Q0 p1 2 1 t\nq/two Q0 p2 1 2 t\n")
     evaluation = score_runs(
-        evaluate.qrels(graded, facets="facet").qrels, tmp_path / "s.run", ["RR"], min_grade=4
+        evaluate.rubric_qrels(graded, facets="facet").qrels, tmp_path / "s.run", ["RR"], min_grade=4
     )
 
     assert [row.mean for row in standings(evaluation.scores)] == [0.75]
@@ -143,4 +144,4 @@ def test_runs_of_facets(graded: Path, tmp_path: Path) -> None:
 
 def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match="belongs to a facet"):
-        evaluate.qrels(tiny_passages, facets="facet")
+        evaluate.rubric_qrels(tiny_passages, facets="facet")

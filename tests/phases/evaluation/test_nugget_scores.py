@@ -14,8 +14,8 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
-from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
-from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
@@ -83,13 +83,13 @@ def notes_of(report: Report) -> str:
 
 def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:
     line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
-    found = only(nugget_evaluations(write_jsonl("twice.jsonl", [line, line]), bank))
+    found = only(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
     assert scores(found, "a", "q1")["L"] == 4
 
 
 def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     """A missing answer scores 0, length included; an ungraded nugget counts 0 and gives a bound."""
-    evaluation = only(nugget_evaluations(graded, bank))
+    evaluation = only(nugget_scores(graded, bank))
 
     assert scores(evaluation, "full", "q1") == {
         "V_strict": 0.5, "V": 0.75, "W_strict": 0.6, "W": 0.8, "A_strict": 2 / 3, "A": 5 / 6, "L": 4,
@@ -108,14 +108,14 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
 def test_a_query_called_as_the_mean_is_refused(write_jsonl: WriteJsonl) -> None:
     graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
     with pytest.raises(SelectionError, match="give it another name"):
-        nugget_evaluations(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
+        nugget_scores(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
 
 
 def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, bank: Path) -> None:
     """TREC RAG 2024 has such a run: all 0 in Table 8."""
     empty = answer("silent", "q1", "", " ")
     graded = write_jsonl("answers.jsonl", [["q1", [answer("full", "q1", "SSS"), empty]]])
-    evaluation = only(nugget_evaluations(graded, bank))
+    evaluation = only(nugget_scores(graded, bank))
 
     assert {value for (system, _), value in means(evaluation).items() if system == "silent"} == {0}
     assert evaluation.best_case == [], "nothing is ungraded"
@@ -129,7 +129,7 @@ def test_queries_without_vital_nuggets_are_left_out_of_v(write_jsonl: WriteJsonl
         ["q2", [answer("a", "q2", "SS")]],
         ["q3", [answer("a", "q3", "S")]],
     ]
-    evaluation = only(nugget_evaluations(write_jsonl("g.jsonl", lines), bank))
+    evaluation = only(nugget_scores(write_jsonl("g.jsonl", lines), bank))
 
     found = means(evaluation)
     assert found["a", "V_strict"] == 0, "the mean over q1 alone"
@@ -150,7 +150,7 @@ def test_repeated_nuggets_count_each_with_its_own_label(write_jsonl: WriteJsonl)
     given = answer("a", "q1", "")
     given["exam_grades"] = [grades]
     evaluation = only(
-        nugget_evaluations(write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("b.jsonl", [line]))
+        nugget_scores(write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("b.jsonl", [line]))
     )
 
     assert scores(evaluation, "a", "q1") == {
@@ -161,7 +161,7 @@ def test_repeated_nuggets_count_each_with_its_own_label(write_jsonl: WriteJsonl)
 
 def test_parts_of_an_answer_are_united(write_jsonl: WriteJsonl, bank: Path) -> None:
     parts = [answer("a", "q1", "NPN", "one two", part=1), answer("a", "q1", "SNN", "three", part=2)]
-    evaluation = only(nugget_evaluations(write_jsonl("g.jsonl", [["q1", parts]]), bank))
+    evaluation = only(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
 
     assert scores(evaluation, "a", "q1")["V"] == 0.75, "the best label of each nugget"
     assert scores(evaluation, "a", "q1")["L"] == 3
@@ -171,7 +171,7 @@ def test_parts_of_an_answer_are_united(write_jsonl: WriteJsonl, bank: Path) -> N
 def test_queries_that_a_grader_left_out_are_told(write_jsonl: WriteJsonl, bank: Path) -> None:
     """People label few topics; means stay over the bank's queries unless they are restricted."""
     lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
-    found = nugget_evaluations(write_jsonl("g.jsonl", lines), bank)
+    found = nugget_scores(write_jsonl("g.jsonl", lines), bank)
 
     assert means(found["human:ann"])["a", "A"] == 0.5
     assert "This grader labelled no answer to 1 query (q2)" in " ".join(found["human:ann"].notes)
@@ -183,8 +183,8 @@ def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path
     given["exam_grades"].append(assigned("q1", "S"))
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    assert scores(only(nugget_evaluations(graded, bank)), "a", "q1")["V_strict"] == 0.5
-    first = only(nugget_evaluations(graded, bank, grade_filter=GradeFilter(choice="first")))
+    assert scores(only(nugget_scores(graded, bank)), "a", "q1")["V_strict"] == 0.5
+    first = only(nugget_scores(graded, bank, grade_filter=GradeFilter(choice="first")))
     assert scores(first, "a", "q1")["V_strict"] == 0
 
 
@@ -195,7 +195,7 @@ def test_ratings_of_a_person_with_the_prompt_are_labels(write_jsonl: WriteJsonl,
         del grades["assignments"]
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    assert scores(only(nugget_evaluations(graded, bank)), "a", "q1")["A"] == 0.5
+    assert scores(only(nugget_scores(graded, bank)), "a", "q1")["A"] == 0.5
 
 
 def test_retrieved_passages_are_no_answers(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -204,7 +204,7 @@ def test_retrieved_passages_are_no_answers(write_jsonl: WriteJsonl, bank: Path) 
         "d1", paragraph_data={"judgments": [], "rankings": [ranking]}, exam_grades=[rubric({"q1/n1": 5})]
     )
     graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "SSS"), retrieved]]])
-    evaluation = only(nugget_evaluations(graded, bank))
+    evaluation = only(nugget_scores(graded, bank))
 
     assert evaluation.systems == ["a"]
     assert "Left out: 1 system (bm25) without an assignment" in " ".join(evaluation.notes)
@@ -223,12 +223,12 @@ def test_nothing_to_score(
     write_jsonl: WriteJsonl, bank: Path, lines: list[Any], options: dict[str, Any], error: str
 ) -> None:
     with pytest.raises(SelectionError, match=error):
-        nugget_evaluations(write_jsonl("g.jsonl", lines), bank, grade_filter=GradeFilter(**options))
+        nugget_scores(write_jsonl("g.jsonl", lines), bank, grade_filter=GradeFilter(**options))
 
 
 def test_a_bank_of_questions_has_no_nugget_scores(graded: Path, tiny_bank: Path) -> None:
     with pytest.raises(SelectionError, match="needs a bank of nuggets"):
-        nugget_evaluations(graded, tiny_bank)
+        nugget_scores(graded, tiny_bank)
 
 
 def test_two_versions_of_the_words_are_not_mixed(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -240,20 +240,20 @@ def test_two_versions_of_the_words_are_not_mixed(write_jsonl: WriteJsonl, bank: 
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
     with pytest.raises(SelectionError, match="2 versions"):
-        nugget_evaluations(graded, bank)
-    chosen = only(nugget_evaluations(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
+        nugget_scores(graded, bank)
+    chosen = only(nugget_scores(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
     assert scores(chosen, "a", "q1")["A"] == 0
 
 
 def test_the_queries_of_a_file(graded: Path, bank: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\ttext\n")
-    evaluation = only(nugget_evaluations(graded, bank, queries=queries))
+    evaluation = only(nugget_scores(graded, bank, queries=queries))
 
     assert means(evaluation)["half", "L"] == 2
     queries.write_text("q9\ttext\n")
     with pytest.raises(SelectionError, match="None of the queries"):
-        nugget_evaluations(graded, bank, queries=queries)
+        nugget_scores(graded, bank, queries=queries)
 
 
 def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_nuggets_that_assessors_edited(
     edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "reviewer": "ann", "bank": changes}))
     edited = tmp_path / "edited.jsonl"
     run("bank", "apply", bank, edits, "-o", edited, "--force")
-    evaluation = only(nugget_evaluations(graded, edited))
+    evaluation = only(nugget_scores(graded, edited))
 
     assert scores(evaluation, "full", "q1")["V_strict"] == 1, "n1 and n3 are supported"
     assert scores(evaluation, "full", "q2")["A"] == 1 / 3, "one of three; the new one is open"

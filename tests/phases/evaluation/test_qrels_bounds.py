@@ -44,7 +44,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def bounds(graded: Path, runs: Path, label: Any, measure: str) -> dict[str, tuple[float, float]]:
-    labels = evaluate.qrels(graded, label=label)
+    labels = evaluate.rubric_qrels(graded, label=label)
     level = 4 if label == "max" else None
     evaluation = score_runs(labels.qrels, runs, [measure], min_grade=level, ungraded=labels.ungraded)
     low = {score.system: score.value for score in evaluation.worst_case}
@@ -58,7 +58,7 @@ def test_an_ungraded_passage_could_be_relevant_or_not(graded: Path, runs: Path) 
 
 def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
     """p2 is asked about one of two entries, below the threshold: at best it covers the other one."""
-    labels = evaluate.qrels(graded, label="count")
+    labels = evaluate.rubric_qrels(graded, label="count")
 
     assert labels.ungraded is not None
     ungraded = labels.ungraded()
@@ -76,7 +76,7 @@ def test_the_best_label_is_the_top_of_the_scale_or_what_is_above_it(
         entries = {"a": "a", "b": "b"}
         items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
         bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
-        labels = evaluate.qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
+        labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
         assert labels.ungraded is not None
         return dict(labels.ungraded().labels)
 
@@ -91,7 +91,7 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
         passage("p1", exam_grades=[rubric({"q/one/a": 3})]),
         passage("p2", exam_grades=[rubric({"q/two/b": 0})]),
     ]
-    labels = evaluate.qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
+    labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
     assert labels.ungraded is not None
 
     assert labels.ungraded().labels == {
@@ -101,14 +101,14 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
 
 def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> None:
     (tmp_path / "s.run").write_text("q Q0 p1 1 2 t\n")
-    labels = evaluate.qrels(graded)
+    labels = evaluate.rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, tmp_path / "s.run", ["nDCG@10"], ungraded=labels.ungraded)
 
     assert (evaluation.worst_case, evaluation.best_case) == ([], [])
 
 
 def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs: Path) -> None:
-    labels = evaluate.qrels(graded)
+    labels = evaluate.rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, runs, ["P@1"], min_grade=4, ungraded=labels.ungraded)
     (runs / "graded.run").write_text("q Q0 p1 1 2 t\n")
     found = uncertainty(evaluation, Statistics()).systems
@@ -126,7 +126,7 @@ def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs
 
 
 def test_a_rank_that_the_file_lacks_is_no_ungraded_passage(graded: Path) -> None:
-    labels = evaluate.qrels(graded)
+    labels = evaluate.rubric_qrels(graded)
     evaluation = score_rankings(labels.qrels, graded, ["P@2", "P@4"], min_grade=4, ungraded=labels.ungraded)
 
     # The place 2 is empty: P@2 is certain; at places 3 and 4 are p2 (in part) and p3 (not graded).

@@ -14,9 +14,9 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.result import returned_nothing
-from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.result import Evaluation, returned_nothing
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
@@ -88,7 +88,7 @@ def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> N
     assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
     missing = "Nothing returned for 1 query (q2), scored as an empty ranking: easy."
     assert missing in evaluation.notes
-    assert missing in score_rankings(evaluate.qrels(graded).qrels, graded, ["RR"]).notes
+    assert missing in score_rankings(evaluate.rubric_qrels(graded).qrels, graded, ["RR"]).notes
 
 
 def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
@@ -133,8 +133,8 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
     grades = rubric({"q/a": 1, "q/b": 0}, self_ratings=None)
     path = write_jsonl("extracted.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
 
-    assert evaluate.qrels(path, label="count").qrels == [Qrel("q", "p", 1)]
-    assert evaluate.qrels(path, label="count").min_grade == 1
+    assert evaluate.rubric_qrels(path, label="count").qrels == [Qrel("q", "p", 1)]
+    assert evaluate.rubric_qrels(path, label="count").min_grade == 1
 
 
 def test_a_threshold_that_no_grade_reaches_is_said(graded: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_query_that_nothing_covers_is_said(graded: Path, bank: Path) -> None:
 
 
 def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
-    labels = evaluate.qrels(graded, label="binary", min_grade=5).qrels
+    labels = evaluate.rubric_qrels(graded, label="binary", min_grade=5).qrels
 
     assert [label.relevance for label in labels] == [1, 0, 0]
 
@@ -203,7 +203,7 @@ def test_names_that_leaderboards_use_are_refused(
     path = write_jsonl("names.jsonl", [[query_id, [graded]]])
     run = tmp_path / f"{system}.run"
     run.write_text(f"{query_id} Q0 p 1 1 t\n")
-    labels = evaluate.qrels(path).qrels
+    labels = evaluate.rubric_qrels(path).qrels
     refused = pytest.raises(SelectionError, match="give it another name")
     with refused:
         evaluate.cover(path)
@@ -241,22 +241,22 @@ def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: 
     qrels = tmp_path / "judged.qrels"
     qrels.write_text("q1 0 p1 3\n")
 
-    assert evaluate.judgments(tiny_passages) == evaluate.judgments(qrels) == [Qrel("q1", "p1", 3)]
+    assert judgments(tiny_passages) == judgments(qrels) == [Qrel("q1", "p1", 3)]
 
 
 def test_judgments_of_some_queries(tmp_path: Path) -> None:
     qrels, queries = tmp_path / "judged.qrels", tmp_path / "queries.tsv"
     qrels.write_text("q1 0 p1 3\nq2 0 p1 1\n")
     queries.write_text("q2\twhy?\nq3\thow?\n")
-    assert evaluate.judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
+    assert judgments(qrels, queries=queries) == [Qrel("q2", "p1", 1)]
     queries.write_text("q3\thow?\n")
     with pytest.raises(SelectionError, match=r"None of the queries in .* has judgments in"):
-        evaluate.judgments(qrels, queries=queries)
+        judgments(qrels, queries=queries)
 
 
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
     with pytest.raises(SelectionError, match="holds no judgments"):
-        evaluate.judgments(graded)
+        judgments(graded)
 
 
 @pytest.fixture
@@ -323,8 +323,8 @@ def test_published_leaderboard_of_dl20(
 def test_gpt4_grades_of_dl19_order_systems_as_people_do(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "dl19-gpt4"
     graded = folder / "dl19-graded.jsonl.gz"
-    by_people = score_runs(evaluate.judgments(graded), folder / "runs", ["nDCG@10"])
-    by_grades = score_runs(evaluate.qrels(graded).qrels, folder / "runs", ["nDCG@10"])
+    by_people = score_runs(judgments(graded), folder / "runs", ["nDCG@10"])
+    by_grades = score_runs(evaluate.rubric_qrels(graded).qrels, folder / "runs", ["nDCG@10"])
     covered = evaluate.cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
 
     def order(evaluation: Evaluation) -> list[str]:
@@ -343,16 +343,16 @@ def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
     """Every passage of the file is graded; half of them hold a 4 or 5."""
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     chosen = GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices")
-    labels = evaluate.qrels(graded, grade_filter=chosen).qrels
+    labels = evaluate.rubric_qrels(graded, grade_filter=chosen).qrels
 
     assert len(labels) == 7263
     assert {label.relevance for label in labels} == set(range(6))
     with pytest.raises(SelectionError, match="matches 5 sets of grades"):
-        evaluate.qrels(graded)
+        evaluate.rubric_qrels(graded)
 
 
 def test_rankings_in_the_file_are_scored(graded: Path) -> None:
-    labels = evaluate.qrels(graded).qrels
+    labels = evaluate.rubric_qrels(graded).qrels
     found = means(score_rankings(labels, graded, ["RR", "P@1"], min_grade=4))
 
     assert found["all", "RR(rel=4)"] == 1.0
@@ -362,7 +362,7 @@ def test_rankings_in_the_file_are_scored(graded: Path) -> None:
 def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
     """The second passage is at rank 3, so it does not move up to 2."""
     path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
-    evaluation = score_rankings(evaluate.qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
+    evaluation = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
     assert "1 ranks are not in the file" in evaluation.notes[0]
@@ -372,7 +372,7 @@ def test_ranks_from_0_leave_the_first_place_filled(write_jsonl: WriteJsonl) -> N
     """With a rank 0 anywhere, rank 1 is the second place, also in a ranking that lacks its rank 0."""
     lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
     path = write_jsonl("zero.jsonl", lines)
-    found = score_rankings(evaluate.qrels(path).qrels, path, ["RR"])
+    found = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"])
 
     assert [score.value for score in found.scores] == [1.0, 0.5]
 
@@ -382,7 +382,7 @@ def test_a_rank_that_is_no_rank_is_refused(write_jsonl: WriteJsonl) -> None:
     ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
     with pytest.raises(DataError, match="the rank 2000000000 in a ranking of 's' for the query 'q'"):
-        score_rankings(evaluate.qrels(path).qrels, path, ["RR"], min_grade=4)
+        score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
 
 
 def test_rankings_equal_the_run_files(shared_data: Path) -> None:
@@ -391,7 +391,7 @@ def test_rankings_equal_the_run_files(shared_data: Path) -> None:
     REP_LLAMA has tied scores, which trec_eval orders by passage id, whatever the ranks say.
     """
     folder = shared_data / "dl19-gpt4"
-    labels = evaluate.qrels(folder / "dl19-graded.jsonl.gz").qrels
+    labels = evaluate.rubric_qrels(folder / "dl19-graded.jsonl.gz").qrels
     inside = means(score_rankings(labels, folder / "dl19-graded.jsonl.gz", ["nDCG@10", "RR@10"]))
     outside = means(score_runs(labels, folder / "runs", ["nDCG@10", "RR@10"]))
 

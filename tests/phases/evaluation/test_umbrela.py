@@ -18,6 +18,7 @@ from exam_pp.phases.analysis.agreement import agreement
 from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
+from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer
@@ -87,14 +88,14 @@ def labelled(passages: Path, tmp_path: Path) -> Path:
 
 def test_labels_become_qrels(labelled: Path) -> None:
     """An unreadable reply gives no line: it is no 0."""
-    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
     assert labels.notes == ["No label for 1 passage of these queries without a grade."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
     """Threshold 2; P@K divides by K, AP by all relevant ones of the query, within the cutoff or not."""
-    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     names = ["P@1", "P@3", "P@5", "P@10", "AP@3", "AP@10", "RR"]
     evaluation = score_rankings(labels.qrels, labelled, names, min_grade=2)
     found = {row.metric: row.mean for row in standings(evaluation.scores)}
@@ -112,7 +113,7 @@ def test_derived_measures_by_hand(labelled: Path) -> None:
 
 
 def test_the_same_numbers_from_a_run_and_the_measures_by_name(labelled: Path, tmp_path: Path) -> None:
-    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     run = tmp_path / "bm25.run"
     order = ["p2", "p1", "p4", "p3", "p5"]
     run.write_text("".join(f"q Q0 {p} {n} {9 - n} t\n" for n, p in enumerate(order, 1)))
@@ -139,7 +140,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
 def test_holes_are_filled_and_people_stand(labelled: Path, tmp_path: Path) -> None:
     existing = tmp_path / "human.qrels"
     existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
-    labels = evaluate.qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
+    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     filled = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
     write_filled(filled, tmp_path / "filled.qrels", inputs=[existing])
 
@@ -253,9 +254,9 @@ def test_real_labels_of_a_model_against_people(shared_data: Path, tmp_path: Path
         for g in p.direct_grades or ()
     }
     (direct,) = classes
-    labels = evaluate.qrels(source, grade_filter=GradeFilter(prompt_class=direct, kind="direct"))
+    labels = evaluate.rubric_qrels(source, grade_filter=GradeFilter(prompt_class=direct, kind="direct"))
     model, people = tmp_path / "model.qrels", tmp_path / "people.qrels"
-    for path, qrels in ((model, labels.qrels), (people, evaluate.judgments(source))):
+    for path, qrels in ((model, labels.qrels), (people, judgments(source))):
         path.write_text("".join(f"{q.query_id} 0 {q.passage_id} {q.relevance}\n" for q in qrels))
     passages = labelled_passages(model, people)
     report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))

@@ -16,7 +16,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render

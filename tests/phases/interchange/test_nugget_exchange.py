@@ -15,7 +15,7 @@ from exam_pp.cli.main import main
 from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.evaluation.nugget_scores import nugget_evaluations
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.interchange.candidate_segments import export_candidates, import_candidates
 from exam_pp.phases.interchange.export_answers import export_answers
 from exam_pp.phases.interchange.export_assignments import export_assignments
@@ -108,7 +108,7 @@ def test_a_nugget_that_repeats_has_each_label_in_its_place(write_jsonl: WriteJso
         [write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl"
     )
     import_assignments(sources)
-    (scores,) = nugget_evaluations(sources.output, tmp_path / "b.jsonl").values()
+    (scores,) = nugget_scores(sources.output, tmp_path / "b.jsonl").values()
     assert {row.metric: row.value for row in scores.scores}["V_strict"] == 0.5
     assert {row.metric: row.value for row in scores.best_case}["V_strict"] == 1.0
     export_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")

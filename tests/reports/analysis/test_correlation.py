@@ -18,7 +18,7 @@ from exam_pp.phases.analysis.correlation import (
     scores_by_measure,
 )
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report

@@ -10,7 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, query_correlation
 from exam_pp.phases.analysis.official_ranks import ranked, with_ranks
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.rubric import Evaluation
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.legacy_tsv import (

@@ -41,7 +41,8 @@ class GradedPair(NamedTuple):
     ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``source`` is how the rating
     was read, where the file says so. ``reply`` is the model's reply where it was not just the number, and
     ``again`` how the prompt's rule reads it now, where the prompt is known.
-    ``judgment`` is a number, several in one string, or None. ``text`` is the start of the passage.
+    ``judgment`` is a number, several in one string, or None. ``text`` is the start of the passage. ``asked``
+    is False where the file says nothing of the pair.
     """
 
     passage_id: str
@@ -54,6 +55,7 @@ class GradedPair(NamedTuple):
     reason: str | None = NOT_ASKED
     tokens_cut: int = 0
     again: Reading | None = None
+    asked: bool = False
 
     @property
     def by_default(self) -> bool:
@@ -225,6 +227,7 @@ def _pairs(blank: GradedPair, grades: RubricGrades | DirectGrade) -> Iterator[tu
         replies = dict(grades.answers)
         errors = grades.errors if isinstance(grades.errors, dict) else {}
         sources = {rating.entry_id: rating.source for rating in grades.self_ratings or ()}
+    blank = blank._replace(asked=True)
     ratings = grades.entry_ratings()
     cut = grades.tokens_cut or {}
     for entry_id, rating in ratings.items():

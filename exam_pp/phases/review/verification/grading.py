@@ -10,7 +10,6 @@ import msgspec
 from exam_pp.packed import PackedMapping
 from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import (
-    NOT_ASKED,
     CheckedQuery,
     GradedPair,
     blank_pair,
@@ -75,9 +74,8 @@ class PairCounts:
             self.pairs += 1
             self.odd_replies += pair.rating is not None and pair.reply is not None
             self.by_default += pair.by_default
-            asked = pair.reason != NOT_ASKED
-            self.not_asked += not asked
-            self.ungraded += asked and pair.rating is None
+            self.not_asked += not pair.asked
+            self.ungraded += pair.asked and pair.rating is None
 
 
 @dataclass(frozen=True)

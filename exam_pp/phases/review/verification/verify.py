@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.evaluation.rubric import DEFAULT_MIN_GRADE
+from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
 from exam_pp.phases.passages.merge import unite_passages
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.verification.base import Selection

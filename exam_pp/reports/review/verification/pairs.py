@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exam_pp.phases.review.verification.checked import NOT_ASKED, UNGRADED, GradedPair, shortened
+from exam_pp.phases.review.verification.checked import UNGRADED, GradedPair, shortened
 from exam_pp.rendering.document import Cell, Table
 from exam_pp.reports.review.verification.base import without_empty_columns
 
@@ -33,7 +33,7 @@ def note(pair: GradedPair) -> str:
     """What is special about a pair: a rating by default, no rating and why, an odd reply."""
     reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
     if pair.rating is None:
-        mark = pair.reason if pair.reason == NOT_ASKED else f"{UNGRADED}: {pair.reason}"
+        mark = f"{UNGRADED}: {pair.reason}" if pair.asked else pair.reason
     else:
         mark = pair.source if pair.source not in (None, "number") else ""
     return " ".join(part for part in (mark, f"reply {reply}" if reply else "") if part)

@@ -99,6 +99,13 @@ def test_ungraded_pairs_come_last_with_their_reason() -> None:
     ]
 
 
+def test_a_reason_that_reads_like_a_pair_without_grade_is_a_failure() -> None:
+    failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "not asked"}})
+    report = Grading()
+    report.add(query(passage("p", failed), bank=None))
+    assert summary(report).endswith("1 ungraded, 0 not asked.")
+
+
 def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
     failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out"}})
     assert listed(passage("p", rated({"q/a": 3}), failed))["q/a"].pairs[0].rating == 3
