@@ -163,6 +163,17 @@ def test_rooms_are_in_the_documentation() -> None:
     assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
 
 
+def test_storeys_are_in_the_documentation() -> None:
+    """In the drawing a line is a storey, or goes on with the one above."""
+    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    drawing = page.partition("```\n6 ")[2].partition("```")[0]
+    drawn, storey = {}, 6
+    for line in drawing.splitlines():
+        storey = int(line[0]) if line[:1].isdigit() else storey
+        drawn.update({word.rstrip("/"): storey for word in line.split() if word.rstrip("/") in STOREYS})
+    assert drawn == STOREYS
+
+
 def test_heavy_packages_are_imported_inside_functions() -> None:
     assert [
         f"{name(path)}:{line}: {module} at import"
