@@ -42,7 +42,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "review": ("evaluation", "passages"),
         "banks": ("evaluation", "grading", "passages"),
         "interchange": ("banks", "evaluation"),
-        "validation": ("banks", "evaluation"),
+        "validation": ("banks",),
         "sql": ("evaluation",),
     },
     "reports": {

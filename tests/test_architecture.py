@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 import sys
 import tomllib
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from exam_pp import errors
 from exam_pp.cli.main import SECTIONS
 from scripts.import_graph import (
     OUTSIDE,
@@ -161,6 +163,17 @@ def test_rooms_are_in_the_documentation() -> None:
     assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
 
 
+def test_storeys_are_in_the_documentation() -> None:
+    """In the drawing a line is a storey, or goes on with the one above."""
+    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    drawing = page.partition("```\n6 ")[2].partition("```")[0]
+    drawn, storey = {}, 6
+    for line in drawing.splitlines():
+        storey = int(line[0]) if line[:1].isdigit() else storey
+        drawn.update({word.rstrip("/"): storey for word in line.split() if word.rstrip("/") in STOREYS})
+    assert drawn == STOREYS
+
+
 def test_heavy_packages_are_imported_inside_functions() -> None:
     assert [
         f"{name(path)}:{line}: {module} at import"
@@ -179,9 +192,39 @@ def test_nothing_prints() -> None:
     ] == []
 
 
+def stale_references(text: str) -> list[str]:
+    """Names in docstrings (``:func:`name```) that neither the module nor the package has."""
+    tree = ast.parse(text)
+    known = {getattr(node, "id", None) or getattr(node, "attr", None) for node in ast.walk(tree)} | set(
+        dir(errors)
+    )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            known.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            known.update(alias.asname or alias.name for alias in node.names)
+    found = re.findall(r":(?:class|func|meth|mod|attr|data|exc):`(?:[^`<]*<)?~?([\w.]+)", text)
+    return [name for name in found if not (set(name.split(".")) <= known or resolves(name))]
+
+
+def resolves(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def test_names_in_docstrings_exist() -> None:
+    stale = {name(path): stale_references(path.read_text(encoding="utf-8")) for path in MODULES}
+    assert {module: names for module, names in stale.items() if names} == {}
+
+
 def test_the_rules_would_notice(tmp_path: Path) -> None:
     """The walk sees imports in functions, in classes and of submodules."""
     module = tmp_path / "m.py"
     module.write_text("import torch.nn\nclass A:\n    import scipy\ndef f():\n    from exam_pp import cli\n")
     assert {found for found, _ in imports(module)} == {"torch.nn", "scipy", "exam_pp", "exam_pp.cli"}
     assert {found for found, _ in imports(module, top_level=True)} == {"torch.nn", "scipy"}
+    references = ":func:`f` :class:`~exam_pp.errors.DataError` :class:`gone` :func:`exam_pp.phases.gone.f`"
+    assert stale_references(f'def f():\n    """{references}"""') == ["gone", "exam_pp.phases.gone.f"]

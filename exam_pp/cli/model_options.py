@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exam_pp.cli.options import together
+from exam_pp.cli.options import take, together
 from exam_pp.cli.ranges import NumberRange
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         click.option("--model", required=required, help=_MODEL_HELP),
         click.option(
             "--model-pipeline",
+            "pipeline",
             default="text2text",
             show_default=True,
             help="Kind of model: text2text, text-generation, question-answering or openai (an endpoint).",
@@ -86,20 +88,5 @@ def take_model_options(options: dict[str, Any], *, in_team: bool = False) -> Mod
 
     if not in_team:
         refuse_team()
-    return ModelOptions(
-        model=options.pop("model"),
-        pipeline=options.pop("model_pipeline"),
-        revision=options.pop("revision"),
-        device=options.pop("device"),
-        device_map=options.pop("device_map"),
-        dtype=options.pop("dtype"),
-        engine=options.pop("engine"),
-        compute_type=options.pop("compute_type"),
-        batch_tokens=options.pop("batch_tokens"),
-        num_beams=1 if options.pop("greedy") else None,
-        threads=options.pop("threads"),
-        thinking_tokens=options.pop("thinking_tokens"),
-        base_url=options.pop("base_url"),
-        timeout=options.pop("timeout"),
-        concurrency=options.pop("concurrency"),
-    )
+    names = [field.name for field in fields(ModelOptions) if field.name in options]
+    return ModelOptions(num_beams=1 if options.pop("greedy") else None, **take(options, *names))

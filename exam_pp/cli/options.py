@@ -102,6 +102,12 @@ UNPARSED = click.option(
     help="What replies that are no number become.",
 )
 QUERY_TEXTS = "Texts of the queries (JSON, JSONL or TSV)."
+ONLY_QUERY = click.option(
+    "--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."
+)
+LABEL_RULE = click.option(
+    "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+)
 
 METHOD_NAME = click.option(
     "--method-name",
@@ -121,6 +127,11 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Some of a command's keyword arguments, taken out of them."""
+    return {name: options.pop(name) for name in names}
 
 
 def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
@@ -152,13 +163,21 @@ journal_options = together(
     ),
     click.option(
         "--journal",
-        "journal_file",
         type=click.Path(path_type=Path),
         help="Reply journal.  [default: next to -o]",
     ),
     click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
 )
-"""How a command that asks a model continues after an interruption."""
+"""How a command that asks a model continues after an interruption; the names are :data:`JOURNAL`."""
+JOURNAL = ("journal", "keep_journal", "retry_failed")
+
+new_bank_options = together(
+    click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
+    click.option("--description", default="", help="Words about this bank, for its records."),
+    click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
+)
+"""What the records of a bank say that a model writes, and for which queries; :data:`NEW_BANK` names them."""
+NEW_BANK = ("test_collection", "description", "max_queries")
 
 
 class _Format(click.Choice[str]):

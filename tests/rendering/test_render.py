@@ -176,3 +176,11 @@ def test_a_report_that_is_made_anew_is_written_in_parts(form: str) -> None:
     assert "".join(parts) == render(Report("t", list(blocks())), form)
     assert len(parts) > 50
     assert max(map(len, parts)) < 2500  # the head of HTML, and its links to the sections
+
+
+def test_long_names_and_headings_are_wrapped_in_latex() -> None:
+    names = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    text = render(Report("t", [Table(["grader", "Krippendorff's α (ordinal)"], [[names, 0.5]])]), "latex")
+
+    assert r"Question\-Self\-Rated\-Unanswerable\-Prompt\-With\-Choices & 0.500" in text
+    assert r"\shortstack{Krippendorff's\\$\alpha$ (ordinal)}" in text

@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
+    LABEL_RULE,
     emit_report,
     filter_options,
     format_option,
@@ -26,9 +27,7 @@ from exam_pp.cli.options import (
 @click.option("--model-after", help="Grades by this model in AFTER, where --model is that of BEFORE.")
 @click.option("--prompt-class-after", help="Grades made with this prompt in AFTER.")
 @click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
-@click.option(
-    "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
-)
+@LABEL_RULE
 @click.option("--min-grade", type=int, help="Grade from which systems cover an entry. [default: as evaluate]")
 @CUTOFF
 @filter_options

@@ -10,6 +10,7 @@ import click
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    LABEL_RULE,
     emit_figure,
     emit_report,
     filter_options,
@@ -23,10 +24,7 @@ from exam_pp.cli.options import (
 @click.command("graders")
 @GRADED
 @click.option("--bank", type=FILE, help="Test bank: which entries count.")
-@click.option(
-    "--label-rule",
-    help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
-)
+@LABEL_RULE
 @click.option("--per-entry", is_flag=True, help="Compare the ratings of pairs of a passage and a bank entry.")
 @filter_options
 @format_option()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from exam_pp.cli.options import (
     min_relevant_option,
     output_option,
     required_output,
+    take,
     tell,
 )
 from exam_pp.cli.progress import progress
@@ -102,17 +104,8 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     from exam_pp.store.banks.edits import write_edits
     from exam_pp.store.files import check_output
 
-    names = (
-        "min_grade",
-        "cutoff",
-        "min_relevant",
-        "everybody",
-        "often",
-        "mostly",
-        "discrimination",
-        "samples",
-    )
-    chosen = ClinicOptions(**{name: options.pop(name) for name in (*names, "seed")})
+    names = [field.name for field in fields(ClinicOptions) if field.name in options]
+    chosen = ClinicOptions(**take(options, *names))
     closed_book, edits, signs = (options.pop(name) for name in ("closed_book", "write_edits", "signs"))
     limit = options.pop("limit")
     inputs = [graded, bank, *([closed_book] if closed_book else [])]

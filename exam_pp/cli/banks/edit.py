@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, OUTPUT_PATH, emit, format_option, output_option, required_output, tell
+from exam_pp.cli.options import (
+    FILE,
+    ONLY_QUERY,
+    OUTPUT_PATH,
+    emit,
+    format_option,
+    output_option,
+    required_output,
+    tell,
+)
 from exam_pp.cli.ranges import NumberRange
 
 _BANK = click.argument("bank", type=FILE)
@@ -15,7 +24,7 @@ _BANK = click.argument("bank", type=FILE)
 
 @click.command("show")
 @_BANK
-@click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
+@ONLY_QUERY
 @format_option()
 @output_option()
 def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:

@@ -9,7 +9,17 @@ import click
 
 from exam_pp.cli.groups import Group
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import QUERIES_FILE, journal_options, required_output, tell, together
+from exam_pp.cli.options import (
+    JOURNAL,
+    NEW_BANK,
+    QUERIES_FILE,
+    journal_options,
+    new_bank_options,
+    required_output,
+    take,
+    tell,
+    together,
+)
 from exam_pp.cli.progress import progress
 
 _generate_options = together(
@@ -28,9 +38,7 @@ _generate_options = together(
         show_default=True,
         help="How often a reply without a list is asked for again.",
     ),
-    click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
-    click.option("--description", default="", help="Words about this bank, for its records."),
-    click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
+    new_bank_options,
     model_options(),
     journal_options,
 )
@@ -65,23 +73,8 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
 
     model = take_model_options(options)
     what = GenerateOptions(
-        kind,
-        options["count"],
-        options["repairs"],
-        not options["no_facets"],
-        options["test_collection"],
-        options["description"],
-        options["max_queries"],
+        kind, facets=not options["no_facets"], **take(options, "count", "repairs", *NEW_BANK)
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
-        summary = generate_file(
-            queries,
-            output,
-            model,
-            what,
-            journal=options["journal_file"],
-            keep_journal=options["keep_journal"],
-            retry_failed=options["retry_failed"],
-            advance=advance,
-        )
+        summary = generate_file(queries, output, model, what, **take(options, *JOURNAL), advance=advance)
     tell(summary.lines())

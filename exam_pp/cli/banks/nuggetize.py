@@ -8,7 +8,18 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import PASSAGES, QUERIES_FILE, QUERY_TEXTS, journal_options, required_output, tell
+from exam_pp.cli.options import (
+    JOURNAL,
+    NEW_BANK,
+    PASSAGES,
+    QUERIES_FILE,
+    QUERY_TEXTS,
+    journal_options,
+    new_bank_options,
+    required_output,
+    take,
+    tell,
+)
 from exam_pp.cli.progress import progress
 
 
@@ -55,9 +66,7 @@ from exam_pp.cli.progress import progress
     "--trace", type=click.Path(path_type=Path),
     help="Write what every window did to this file (JSON lines), and not into the bank's info.",
 )  # fmt: skip
-@click.option("--test-collection", default="", help="Name of the collection, for the bank's records.")
-@click.option("--description", default="", help="Words about this bank, for its records.")
-@click.option("--max-queries", type=click.IntRange(1), help="Only the first queries.")
+@new_bank_options
 @model_options()
 @journal_options
 def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
@@ -78,26 +87,11 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
 
     model = take_model_options(options)
     what = NuggetizeOptions(
-        Relevance(options["source"], options["min_judgment"], options["judge"], options["ranking"]),
-        Nuggetizer(
-            options["max_nuggets"],
-            options["keep"],
-            options["max_words"],
-            options["for_editing"],
-            options["repairs"],
-        ),
-        options["test_collection"],
-        options["description"],
-        options["max_queries"],
+        Relevance(**take(options, "source", "min_judgment", "judge", "ranking")),
+        Nuggetizer(**take(options, "max_nuggets", "keep", "max_words", "for_editing", "repairs")),
+        **take(options, *NEW_BANK),
     )
-    where = GradeFiles(
-        passages,
-        output,
-        journal=options["journal_file"],
-        keep_journal=options["keep_journal"],
-        retry_failed=options["retry_failed"],
-        queries=queries,
-    )
+    where = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
         summary = nuggetize_file(where, model, what, trace=trace, advance=advance)
     tell(summary.lines())

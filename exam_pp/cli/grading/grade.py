@@ -13,6 +13,7 @@ from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
+    JOURNAL,
     PASSAGES,
     QUERIES_FILE,
     UNPARSED,
@@ -21,6 +22,7 @@ from exam_pp.cli.options import (
     journal_options,
     prompt_file_option,
     required_output,
+    take,
     tell,
 )
 from exam_pp.cli.progress import progress
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 NOTHING_TO_ASK = 3
 """Exit code of ``--plan`` where every pair is answered."""
+_HOW = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs", "only_unjudged")
+"""Options that are fields of ``GradeOptions``."""
 
 
 @click.command("grade")
@@ -106,25 +110,8 @@ def command(
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
     model = take_model_options(options, in_team=True)
-    what = GradeOptions(
-        prompts=choose_prompts(prompt_classes, options["prompt_files"]),
-        unparsed=options["unparsed"],
-        soft=options["soft"],
-        regrade=options["regrade"],
-        repairs=options["repairs"],
-        max_queries=options["max_queries"],
-        max_paragraphs=options["max_paragraphs"],
-        only_unjudged=options["only_unjudged"],
-    )
-    where = GradeFiles(
-        passages,
-        output,
-        bank,
-        options["journal_file"],
-        options["keep_journal"],
-        options["retry_failed"],
-        options["queries"],
-    )
+    what = GradeOptions(choose_prompts(prompt_classes, options["prompt_files"]), **take(options, *_HOW))
+    where = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
     if options["status_file"]:
         check_status(options["status_file"], where, options["prompt_files"])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, GRADED, journal_options, required_output, tell
+from exam_pp.cli.options import FILE, GRADED, JOURNAL, journal_options, required_output, take, tell
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
 
@@ -35,9 +35,7 @@ def command(
     from exam_pp.phases.grading.verify_answers import verify_answers
 
     model = take_model_options(options)
-    files = GradeFiles(
-        graded, output, bank, options["journal_file"], options["keep_journal"], options["retry_failed"]
-    )
+    files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
     answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
         summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)

@@ -12,12 +12,14 @@ from exam_pp.cli.options import (
     FILE,
     GRADED,
     MIN_GRADE,
+    ONLY_QUERY,
     answers_class_option,
     emit,
     filter_options,
     grade_filter,
     prompt_file_option,
     required_output,
+    take,
     tell,
 )
 
@@ -26,7 +28,7 @@ from exam_pp.cli.options import (
 @GRADED
 @click.option("--bank", type=FILE, help="The test bank, for the words of its entries and to edit them.")
 @required_output("HTML file.")
-@click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated.")
+@ONLY_QUERY
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many passages of each query.")
 @filter_options
 @answers_class_option
@@ -56,7 +58,7 @@ def command(
     from exam_pp.reports.review.page import render_page
 
     names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff")
-    shown = ReviewOptions(**{name: options.pop(name) for name in names})
+    shown = ReviewOptions(**take(options, *names))
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(render_page(material.head, material.tables), output, [graded, bank, *prompt_files])

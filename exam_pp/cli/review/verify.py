@@ -14,6 +14,7 @@ from exam_pp.cli.options import (
     FOR_SCRIPTS,
     GRADED,
     MIN_GRADE,
+    ONLY_QUERY,
     answers_class_option,
     emit,
     filter_options,
@@ -45,7 +46,7 @@ _report = together(
         type=FILE,
         help="The test bank: the words of its entries. Without it, graded ids stand for them.",
     ),
-    click.option("--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."),
+    ONLY_QUERY,
     click.option(
         "--system",
         "systems",

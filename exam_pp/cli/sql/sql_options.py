@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, together
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, take, together
 
 if TYPE_CHECKING:
     from exam_pp.phases.sql.query import SqlSources
@@ -42,7 +42,7 @@ def take_sources(files: Sequence[Path], options: dict[str, Any]) -> SqlSources:
     from exam_pp.phases.sql.query import SqlSources
 
     names = ("banks", "runs", "scores", "queries", "method_name")
-    return SqlSources(files, **{name: options.pop(name) for name in names})
+    return SqlSources(files, **take(options, *names))
 
 
 def take_limits(options: dict[str, Any]) -> Limits:

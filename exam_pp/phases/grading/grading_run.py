@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
@@ -62,7 +62,6 @@ class FileSummary(GradeSummary):
     asked: int = 0
     output: str = ""
     soft_left_out: bool = False
-    warnings: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The closing summary for people."""

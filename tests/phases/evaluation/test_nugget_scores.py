@@ -17,13 +17,13 @@ from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, rea
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.score_rows import read_score_rows
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, assigned, bank_line
+from tests.tables import notes_of, rows_of
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 Run = Callable[..., str]
@@ -70,15 +70,6 @@ def means(evaluation: Evaluation) -> dict[tuple[str, str], float]:
 def scores(evaluation: Evaluation, system: str, query_id: str) -> dict[str, float]:
     found = [s for s in evaluation.scores if (s.system, s.query_id) == (system, query_id)]
     return {score.metric: score.value for score in found}
-
-
-def rows_of(report: Report) -> list[dict[str, Any]]:
-    (table,) = [block for block in report.blocks if isinstance(block, Table)]
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-
-
-def notes_of(report: Report) -> str:
-    return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
 def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:

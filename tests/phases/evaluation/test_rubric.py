@@ -18,10 +18,10 @@ from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation, returned_nothing
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.rendering.document import Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Qrel
 from tests.conftest import passage, rubric
+from tests.tables import rows_of
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 
@@ -37,15 +37,6 @@ def ranked(passage_id: str, ratings: dict[str, int], **ranks: int) -> dict[str, 
 
 def means(evaluation: Evaluation) -> dict[tuple[str, str], float]:
     return {(row.system, row.metric): row.mean for row in standings(evaluation.scores)}
-
-
-def rows_of(report: Report) -> list[dict[str, Any]]:
-    (table,) = [block for block in report.blocks if isinstance(block, Table)]
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-
-
-def notes_of(report: Report) -> str:
-    return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -14,21 +12,11 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
-from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
-from exam_pp.phases.analysis.response_lengths import compare_lengths, pareto_front, response_lengths
-from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.uncertainty import Statistics
-from exam_pp.rendering.plots import draw
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report
 from exam_pp.reports.analysis.report_folder import Sources, write_evaluation
-from exam_pp.reports.analysis.response_lengths import length_report
-from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
-from exam_pp.results import Score
-from tests.conftest import passage
 
 pytest.importorskip("matplotlib")
 QUICK = Statistics("nested", significance=True, samples=100)
@@ -117,49 +105,6 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
     assert "Cover@1\t" in found["sweep.tsv"].read_text()
     assert "5th best rating" in found["agreement.tsv"].read_text()
     assert not [name for name in found if name.startswith("ranks-judgments")]
-
-
-def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
-    """bm25 has one passage of three words for one of two queries."""
-    lengths = response_lengths(tiny_passages)
-    assert lengths == {"bm25": 1.5}
-
-    evaluation = evaluate.cover(tiny_passages)
-    report = length_report(compare_lengths(evaluation, lengths))
-    mean = next(row.mean for row in standings(evaluation.scores))
-    assert list(report.blocks[0].rows) == [["bm25", 1.5, mean, "yes"]]  # type: ignore[union-attr]
-
-
-def test_equal_points_are_both_on_the_front_and_beaten_ones_are_not() -> None:
-    """Beaten is who is as long and worse, or as good and longer."""
-    points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
-
-    assert pareto_front(points) == ["a", "same", "best"]
-
-
-def test_a_rank_0_anywhere_counts_for_all_queries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    """Within the cutoff 1 is rank 0 alone, in the first query; the words are means over both."""
-    lines: list[Any] = [
-        [f"q{rank}", [passage("p", paragraph_data={"rankings": [
-            {"method": "s", "paragraphId": "p", "queryId": f"q{rank}", "rank": rank, "score": 1.0}
-        ]})]]
-        for rank in (0, 1)
-    ]  # fmt: skip
-    path = write_jsonl("ranks.jsonl", lines)
-    words = len(lines[0][1][0]["text"].split())
-
-    assert response_lengths(path, cutoff=1) == {"s": words / 2}
-    assert response_lengths(path, cutoff=2) == {"s": words}
-
-
-def test_the_figure_has_the_best_system_on_top() -> None:
-    board = Evaluation(
-        [Score(s, q, "RR", v) for s, v in (("b", 0.5), ("a", 0.5), ("best", 0.75)) for q in "12"]
-    )
-    figure, size = leaderboard_figure(leaderboard(board, Statistics(samples=100).intervals_only))
-    svg = draw(figure, "svg", size=size).decode()
-    # Ticks are written in the order that they are given in, from the highest place down.
-    assert re.findall(r">(best|a|b)</text>", svg) == ["best", "a", "b"]
 
 
 def test_plot_options(tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

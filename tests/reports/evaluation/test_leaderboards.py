@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
 
 import pytest
 
@@ -11,26 +11,19 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import published_cover
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.rendering.plots import draw
 from exam_pp.rendering.render import render
-from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+from exam_pp.reports.evaluation.leaderboards import leaderboard_figure, leaderboard_report, per_query_report
 from exam_pp.reports.evaluation.score_layouts import official_json
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from tests.tables import notes_of, rows_of
 
 EVALUATION = Evaluation(
     [Score(s, q, "RR", v) for s, q, v in [("a", "1", 0.5), ("a", "2", 1.0), ("b", "1", 1.0), ("b", "2", 0.5)]]
     + [Score(OVERALL_SYSTEM, q, "RR", 1.0) for q in "12"],
     ["A note."],
 )
-
-
-def rows_of(report: Report) -> list[dict[str, Any]]:
-    (table,) = [block for block in report.blocks if isinstance(block, Table)]
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-
-
-def notes_of(report: Report) -> str:
-    return " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
 def test_a_score_of_all_queries_alone_is_no_mean_over_queries() -> None:
@@ -85,3 +78,14 @@ def test_official_ranks_need_one_measure() -> None:
 
     with pytest.raises(SelectionError, match="one measure"):
         official_json(two)
+
+
+def test_the_figure_has_the_best_system_on_top() -> None:
+    pytest.importorskip("matplotlib")
+    board = Evaluation(
+        [Score(s, q, "RR", v) for s, v in (("b", 0.5), ("a", 0.5), ("best", 0.75)) for q in "12"]
+    )
+    figure, size = leaderboard_figure(leaderboard(board, Statistics(samples=100).intervals_only))
+    svg = draw(figure, "svg", size=size).decode()
+    # Ticks are written in the order that they are given in, from the highest place down.
+    assert re.findall(r">(best|a|b)</text>", svg) == ["best", "a", "b"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,12 +18,13 @@ from exam_pp.phases.analysis.correlation import (
 )
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
 from exam_pp.reports.analysis.notes import one_sided
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
+from tests.tables import rows_of
 
 VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}
 BOARD = Evaluation(
@@ -35,11 +35,6 @@ BOARD = Evaluation(
         for query_id, noise in (("1", 0.05), ("2", -0.05))
     ]
 )
-
-
-def rows_of(report: Report) -> list[dict[str, Any]]:
-    (table,) = [block for block in report.blocks if isinstance(block, Table)]
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
 @pytest.fixture

@@ -22,9 +22,10 @@ from exam_pp.phases.analysis.grading_diff import (
     diff,
     entry_texts,
 )
-from exam_pp.rendering.document import Paragraph, Report, Table
+from exam_pp.rendering.document import Paragraph, Report
 from exam_pp.reports.analysis import grading_diff
 from tests.conftest import passage, rubric
+from tests.tables import tables_of
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 
@@ -54,10 +55,6 @@ def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: d
 def diff_report(before: Grading, after: Grading, found: GradingDifference, **options: int) -> Report:
     systems = compare_systems(before, after, **options)
     return grading_diff.diff_report(found, systems, entry_texts(before, after))
-
-
-def tables_of(report: Report) -> dict[str, Table]:
-    return {block.title: block for block in report.blocks if isinstance(block, Table)}
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
+from tests.tables import tables_of
 
 
 def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
@@ -28,10 +29,6 @@ def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
 
 # Table 5 of the workbench paper, questions: rows 4-5 and 0-3, judgments 2-3 and 0-1.
 TABLE_5 = [*rated(998, 5, 3), *rated(2377, 4, 1), *rated(668, 2, 2), *rated(7343, 0, 0)]
-
-
-def tables_of(report: Report) -> dict[str, Table]:
-    return {block.title: block for block in report.blocks if isinstance(block, Table)}
 
 
 def test_table_5() -> None:
@@ -244,14 +241,6 @@ def test_latex_compiles(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout
-
-
-def test_long_names_and_headings_are_wrapped_in_latex() -> None:
-    names = "QuestionSelfRatedUnanswerablePromptWithChoices"
-    text = render(Report("t", [Table(["grader", "Krippendorff's α (ordinal)"], [[names, 0.5]])]), "latex")
-
-    assert r"Question\-Self\-Rated\-Unanswerable\-Prompt\-With\-Choices & 0.500" in text
-    assert r"\shortstack{Krippendorff's\\$\alpha$ (ordinal)}" in text
 
 
 def test_latex_escapes_and_boxes() -> None:
