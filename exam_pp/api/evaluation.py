@@ -38,7 +38,7 @@ from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import MethodName, read_qrels
 
 Labels = PathLike | RubricQrels | Iterable[Qrel | SubtopicQrel]
-"""A qrels file, what :func:`rubric_qrels` returns, or lines of qrels."""
+"""A qrels file, what :func:`exam_pp.rubric_qrels` returns, or lines of qrels."""
 
 
 def score_runs(
