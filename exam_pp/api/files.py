@@ -14,7 +14,7 @@ from exam_pp.test_bank import BankLine, TestBank
 def write_passages(queries: Iterable[QueryPassages], path: str | Path) -> int:
     """Write a passages file, one query at a time: an iterator of queries is never held in memory.
 
-    The file appears when the last query is written; after an error there is none, or still the old one.
+    The file appears when the last query is written. After an error the path is as it was before.
 
     Args:
         queries: The queries with their passages, such as those of :func:`exam_pp.read_passages`.
