@@ -38,14 +38,14 @@ class MissingExtraError(ExamError):
 class DataError(ExamError):
     """A file holds something that we cannot use.
 
-    ``str(error)`` starts with ``file, line N, field:`` as far as they are known; ``words`` is the rest.
+    ``str(error)`` starts with ``file, line N, field:`` as far as they are known; ``problem`` is the rest.
     """
 
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, field: str | None = None
     ) -> None:
         self.file, self.line, self.field = file, line, field
-        self.words = message
+        self.problem = message
         where = [part for part in (file, f"line {line}" if line is not None else None, field) if part]
         super().__init__(f"{', '.join(where)}: {message}" if where else message)
 
@@ -70,7 +70,7 @@ class ModelError(ExamError):
     """A model cannot be loaded, or cannot do what is asked of it."""
 
 
-class TeamError(ExamError):
+class ProcessGroupError(ExamError):
     """Another process of a grading by several has gone; nothing is lost."""
 
 

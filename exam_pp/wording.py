@@ -11,15 +11,15 @@ LISTED = 5
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun: ``1 query``, ``2 queries``.
 
-    ``many`` is the other form where it is not the last word that changes, as in ``set of grades`` or with
+    ``plural`` is the plural where it is not the last word that changes, as in ``set of grades`` or with
     a verb: ``query has``, ``queries have``.
     """
     if count != 1:
-        one = many or (f"{one[:-1]}ies" if _ends_in_consonant_y(one) else f"{one}s")
-    return f"{count} {one}"
+        singular = plural or (f"{singular[:-1]}ies" if _ends_in_consonant_y(singular) else f"{singular}s")
+    return f"{count} {singular}"
 
 
 def _ends_in_consonant_y(noun: str) -> bool:

@@ -68,7 +68,7 @@ def prompt_section(prompt: Prompt) -> str:
         f"* Source: {prompt.cite}.",
         *([f"* Also called {aliases}."] if aliases else []),
     ]
-    return "\n".join([f"### {prompt.name}", "", *facts, "", "```text", prompt.words, "```", ""])
+    return "\n".join([f"### {prompt.name}", "", *facts, "", "```text", prompt.text, "```", ""])
 
 
 def prose(name: str, **generated: list[str]) -> str:
@@ -82,11 +82,11 @@ def prose(name: str, **generated: list[str]) -> str:
 def querying_page() -> str:
     sections = []
     for table in TABLES.values():
-        rows = [f"| `{c.name}` | {c.type} | {c.words} |" for c in table.columns]
+        rows = [f"| `{c.name}` | {c.type} | {c.description} |" for c in table.columns]
         sections += [
             f"### {table.name}",
             "",
-            table.words,
+            table.description,
             "",
             "| column | type | |",
             "|---|---|---|",
@@ -97,7 +97,7 @@ def querying_page() -> str:
 
 
 def validation_page() -> str:
-    checks = [f"| `{c.name}` | {c.level} | {c.words} |" for c in CHECKS.values()]
+    checks = [f"| `{c.name}` | {c.level} | {c.description} |" for c in CHECKS.values()]
     known = schemas()
     rows = [f"| `{name}` | {known.get(name).about} |" for name in known]
     return prose("validation.md", checks=checks, schemas=rows)

@@ -36,7 +36,7 @@ def test_every_table_and_column_is_documented() -> None:
     for table in TABLES.values():
         section = page.split(f"### {table.name}\n")[1].split("\n### ")[0]
         for column in table.columns:
-            assert f"| `{column.name}` | {column.type} | {column.words} |" in section
+            assert f"| `{column.name}` | {column.type} | {column.description} |" in section
 
 
 def test_changed_outputs_are_noticed(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def grade(
     if isinstance(llm, LearnsFromPassages):
         passages = passages if isinstance(passages, PathLike) else list(passages)
         llm.learn(passage.text for query in _queries(passages) for passage in query.passages)
-    options = files.settle_soft(options, llm, chosen)
+    options = files.resolve_soft(options, llm, chosen)
     return _graded(_queries(passages), exam, llm, options)
 
 

@@ -13,10 +13,10 @@ import click
 from exam_pp.cli.options import (
     FILE,
     FILES,
-    FOR_SCRIPTS,
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
+    SCRIPT_FORMATS,
     emit,
     emit_figure,
     emit_report,
@@ -143,7 +143,7 @@ class LeaderboardOutput:
 
                 extra = rank_column(ranked(evaluation, self.official))
             board = leaderboard(evaluation, self.statistics)
-            report = leaderboard_report(board, title, for_people=self.form not in FOR_SCRIPTS, extra=extra)
+            report = leaderboard_report(board, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources)
         emit_report(report, self.form, self.output, sources)

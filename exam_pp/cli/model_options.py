@@ -78,15 +78,15 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
     )
 
 
-def take_model_options(options: dict[str, Any], *, in_team: bool = False) -> ModelOptions:
+def take_model_options(options: dict[str, Any], *, in_process_group: bool = False) -> ModelOptions:
     """Remove the model's options from what a command received, and return them as an object.
 
     A command that is not meant for a team of processes is refused there.
     """
     from exam_pp.llm import ModelOptions
-    from exam_pp.phases.grading.distributed import refuse_team
+    from exam_pp.phases.grading.distributed import refuse_process_group
 
-    if not in_team:
-        refuse_team()
+    if not in_process_group:
+        refuse_process_group()
     names = [field.name for field in fields(ModelOptions) if field.name in options]
     return ModelOptions(num_beams=1 if options.pop("greedy") else None, **take(options, *names))

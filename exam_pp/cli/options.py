@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-FOR_SCRIPTS = ("tsv", "json")
+SCRIPT_FORMATS = ("tsv", "json")
 """Formats with a number in every cell, and every row on its own."""
 
 
@@ -297,7 +297,7 @@ def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()
         stream.write(data)
 
 
-def tell(lines: Iterable[object]) -> None:
+def log_summary(lines: Iterable[object]) -> None:
     """What was done, on standard error."""
     for line in lines:
         log.info("%s", line)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 from functools import partial
 
 from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.losses import answer_losses, used
+from exam_pp.formats.dropped_fields import dropped_answer_fields, used
 from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
@@ -24,7 +24,7 @@ def _is_rag25(sample: Sample) -> bool:
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
     def noted() -> Iterator[Answer]:
         for answer in answers:
-            answer_losses(answer, keeps, target.losses)
+            dropped_answer_fields(answer, keeps, target.dropped)
             yield answer
 
     write_answers(noted(), target.path, form, inputs=target.inputs)

@@ -23,7 +23,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.losses import bank_losses
+from exam_pp.formats.dropped_fields import dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
@@ -260,7 +260,7 @@ def _order(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Order:
 
 
 def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
-    lines = with_texts(lines, target.losses)
+    lines = with_texts(lines, target.dropped)
     keeps = {
         "query texts",
         "test collections",
@@ -268,18 +268,20 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         "gold answers",
         "queries without entries",
     }
-    bank_losses([without_kept_info(line, _KEPT) for line in lines], keeps, target.losses)
+    dropped_bank_fields([without_kept_info(line, _KEPT) for line in lines], keeps, target.dropped)
     texts: Counter[tuple[str, str, str]] = Counter()
     for line in lines:
         for item in line.items:
             texts[line.query_id, item.kind, item.text] += 1
-            target.losses.add("entry ids", _id_when_read(item) != item.entry_id)
-            target.losses.add("marks of unanswerable questions", item.gold_answers == [])
+            target.dropped.add("entry ids", _id_when_read(item) != item.entry_id)
+            target.dropped.add("marks of unanswerable questions", item.gold_answers == [])
             golds = item.gold_answers or [] if isinstance(item, Question) else []
             told = {gold.strip() for gold in golds if gold}
-            target.losses.add("gold answers that are empty or equal", len(golds) - len(told))
-            target.losses.add("gold answers of nuggets", isinstance(item, Nugget) and bool(item.gold_answers))
-    target.losses.add("entries of equal text", sum(count - 1 for count in texts.values()))
+            target.dropped.add("gold answers that are empty or equal", len(golds) - len(told))
+            target.dropped.add(
+                "gold answers of nuggets", isinstance(item, Nugget) and bool(item.gold_answers)
+            )
+    target.dropped.add("entries of equal text", sum(count - 1 for count in texts.values()))
     write_autojudge(lines, target.path, inputs=target.inputs)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.test_bank import BankLine, Entry, EntryKind
@@ -30,28 +30,28 @@ def check_entries(lines: Iterable[BankLine]) -> None:
         raise SelectionError("The bank holds no questions and no nuggets, and its file could not be read.")
 
 
-def with_texts(lines: Iterable[BankLine], losses: Losses) -> list[BankLine]:
+def with_texts(lines: Iterable[BankLine], dropped: DroppedFields) -> list[BankLine]:
     """The lines with the entries that have a text, as formats need it."""
-    return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", losses)
+    return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
 
 
-def of_kind(lines: Iterable[BankLine], kind: EntryKind, losses: Losses) -> list[BankLine]:
+def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) -> list[BankLine]:
     """The lines with the entries of one kind; raises :class:`SelectionError` if there are none."""
     others = "nuggets" if kind == "question" else "questions"
-    kept = _kept(lines, lambda item: item.kind == kind, others, losses)
+    kept = _kept(lines, lambda item: item.kind == kind, others, dropped)
     if not any(line.items for line in kept):
         raise SelectionError(f"The format is for {kind}s, and the bank holds none.")
     return kept
 
 
 def _kept(
-    lines: Iterable[BankLine], keep: Callable[[Entry], bool], lost: str, losses: Losses
+    lines: Iterable[BankLine], keep: Callable[[Entry], bool], lost: str, dropped: DroppedFields
 ) -> list[BankLine]:
     """The lines with the entries to keep; the others are lost under the name ``lost``."""
     kept = []
     for line in lines:
         items = [item for item in line.items if keep(item)]
-        losses.add(lost, len(line.items) - len(items))
+        dropped.add(lost, len(line.items) - len(items))
         kept.append(line if len(items) == len(line.items) else line.model_copy(update={"items": items}))
     return kept
 

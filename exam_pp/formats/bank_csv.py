@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
-from exam_pp.formats.losses import Losses, bank_losses, uncounted
+from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, uncounted
 from exam_pp.formats.sample import with_columns
 from exam_pp.store.files import is_stream, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
@@ -217,16 +217,16 @@ def _golds(file: Path, row: Row) -> list[str]:
     return [str(answer) for answer in answers]
 
 
-def note_unused_cells(path: Path, losses: Losses) -> None:
+def note_unused_cells(path: Path, dropped: DroppedFields) -> None:
     """Count what stands in columns of a spreadsheet that a bank does not have; a pipe is read only once."""
     for name, count in () if is_stream(path) else unused_cells(path).items():
-        losses.add(f"values of {name!r}" if name else "cells without a column", count)
+        dropped.add(f"values of {name!r}" if name else "cells without a column", count)
 
 
 def _read(source: Source) -> list[BankLine]:
     if is_stream(source.path):
-        uncounted(source.losses)
-    note_unused_cells(source.path, source.losses)
+        uncounted(source.dropped)
+    note_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
     if not lines:
         raise DataError("holds no questions and no nuggets.", file=str(source.path))
@@ -234,14 +234,14 @@ def _read(source: Source) -> list[BankLine]:
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
-    lines = with_texts(lines, target.losses)
+    lines = with_texts(lines, target.dropped)
     check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
     keeps |= {"importance labels", "weights", "gold answers"}
-    bank_losses(lines, keeps, target.losses)
+    dropped_bank_fields(lines, keeps, target.dropped)
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)
-    target.losses.add("entry ids", changed)
+    target.dropped.add("entry ids", changed)
     write_bank_csv(lines, target.path, inputs=target.inputs)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.formats.losses import Losses, Used, unused_keys
+from exam_pp.formats.dropped_fields import DroppedFields, Used, unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
 from exam_pp.store.csv_cells import Cells, Layout, read_cells
@@ -30,7 +30,7 @@ class Source:
     """Where a reader reads, and where it notes what it leaves out."""
 
     path: Path
-    losses: Losses
+    dropped: DroppedFields
     method_name: MethodName = "stem"
 
 
@@ -42,7 +42,7 @@ class Target:
     """
 
     path: Path
-    losses: Losses
+    dropped: DroppedFields
     inputs: Sequence[Path] = ()
     contexts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     query_texts: Mapping[str, str] = field(default_factory=dict)
@@ -145,7 +145,7 @@ def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[
         found = read(source.path)
         if tree is not None:
             found = found if isinstance(found, Mapping) else list(found)
-            unused_keys(source.path, tree, source.losses)
+            unused_keys(source.path, tree, source.dropped)
         return found
 
     return reader
@@ -185,5 +185,5 @@ def read_noted_cells(source: Source, layout: Layout) -> Cells:
     """The cells of a CSV file; values of columns outside the layout are noted as left out."""
     cells = read_cells(source.path, layout)
     for name, count in cells.unused.items():
-        source.losses.add(f"values of {name!r}", count)
+        source.dropped.add(f"values of {name!r}", count)
     return cells

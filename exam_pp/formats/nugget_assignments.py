@@ -25,7 +25,7 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, register
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nuggetizer import NuggetText, bank_line
 from exam_pp.formats.sample import with_keys
 from exam_pp.metrics.nuggets import answer_length, is_label
@@ -95,7 +95,7 @@ class AssignmentSummary:
     unlike: list[str] = field(default_factory=list)
     matched: int = 0
     foreign: set[str] = field(default_factory=set)
-    losses: Losses = field(default_factory=Losses)
+    dropped: DroppedFields = field(default_factory=DroppedFields)
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
@@ -114,7 +114,7 @@ class AssignmentSummary:
                 f"{counted(len(self.unlike), 'query has', 'queries have')} other nuggets for some answers; "
                 f"--bank-output takes those of all: {some}"
             )
-        yield from self.losses.lines()
+        yield from self.dropped.lines()
 
 
 def add_assignments(
@@ -140,9 +140,9 @@ def add_assignments(
             _add_to_bank(bank, line, summary)
             summary.answers += 1
             summary.systems.add(line.run_id)
-            summary.losses.keys(line.model_extra)
+            summary.dropped.keys(line.model_extra)
             words = answer_length(line.answer_text)
-            summary.losses.add(
+            summary.dropped.add(
                 "response lengths other than the words", line.response_length not in (None, words)
             )
     return bank
@@ -237,11 +237,11 @@ def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: Assig
 
 def _read(source: Source) -> list[QueryPassages]:
     """Answers with their grades; the nuggets themselves belong into a bank."""
-    summary = AssignmentSummary(losses=source.losses)
+    summary = AssignmentSummary(dropped=source.dropped)
     queries: dict[str, QueryPassages] = {}
     bank = add_assignments(queries, [source.path], DEFAULT_GRADER, summary)
-    source.losses.add("texts of queries", sum(bool(line.query_text) for line in bank.values()))
-    source.losses.add("nuggets, which belong into a bank", sum(len(line.items) for line in bank.values()))
+    source.dropped.add("texts of queries", sum(bool(line.query_text) for line in bank.values()))
+    source.dropped.add("nuggets, which belong into a bank", sum(len(line.items) for line in bank.values()))
     return list(queries.values())
 
 

@@ -15,7 +15,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, reading, register
-from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.dropped_fields import dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
@@ -174,12 +174,12 @@ def _are_metrics(sample: Sample) -> bool:
 
 
 def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
-    lines = with_texts(of_kind(lines, "nugget", target.losses), target.losses)
+    lines = with_texts(of_kind(lines, "nugget", target.dropped), target.dropped)
     for line in lines:
-        target.losses.keys(line.model_extra)
+        target.dropped.keys(line.model_extra)
     keeps = {"query texts", "importance labels", "further keys", "queries without entries"}
     kept = [without_kept_info(line, _KEPT) for line in lines]
-    bank_losses(kept, keeps, target.losses, entry_id=lambda item: entry_id(item.query_id, item.text))
+    dropped_bank_fields(kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text))
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
@@ -191,8 +191,10 @@ def _write_metrics(scores: Iterable[Score], target: Target) -> None:
         raise SelectionError(
             f"A metrics file of AutoNuggetizer holds one run, not {len(systems)}: {', '.join(systems[:5])}."
         )
-    target.losses.add("names of systems")
-    target.losses.add("scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores))
+    target.dropped.add("names of systems")
+    target.dropped.add(
+        "scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores)
+    )
     kept = [score for score in scores if score.metric in NUGGET_METRICS]
     if not kept:
         raise SelectionError(

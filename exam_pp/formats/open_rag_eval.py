@@ -21,7 +21,7 @@ from pathlib import Path
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, read_noted_cells, register
-from exam_pp.formats.losses import answer_losses, trimmed
+from exam_pp.formats.dropped_fields import dropped_answer_fields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.sentences import sentences
@@ -209,8 +209,8 @@ def _read_answers(source: Source) -> Iterator[Answer]:
     for system, generation in _generations(source):
         query_id = generation.query_id
         parts, inside = cited_sentences(generation.answer)
-        source.losses.add("places of citations inside sentences", inside)
-        source.losses.add("texts of passages", len(generation.passages))
+        source.dropped.add("places of citations inside sentences", inside)
+        source.dropped.add("texts of passages", len(generation.passages))
         yield Answer(
             query_id,
             system,
@@ -227,8 +227,8 @@ def _read_passages(source: Source) -> list[QueryPassages]:
     """What was retrieved, ranked in the order of the rows."""
     queries: dict[str, QueryPassages] = {}
     for system, generation in _generations(source):
-        source.losses.add("answers", bool(generation.answer))
-        source.losses.add("texts of queries", bool(generation.query_text))
+        source.dropped.add("answers", bool(generation.answer))
+        source.dropped.add("texts of queries", bool(generation.query_text))
         query = queries.setdefault(generation.query_id, QueryPassages(generation.query_id, []))
         for rank, (number, text) in enumerate(generation.passages.items(), 1):
             docid = _docid(system, query.query_id, number)
@@ -260,24 +260,24 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
                     f"{answer.system!r} does not say: name a file of queries with --queries."
                 )
             keeps = {"query texts", "cited documents", "references that are not cited", "boundaries of parts"}
-            answer_losses(answer, keeps, target.losses)
+            dropped_answer_fields(answer, keeps, target.dropped)
             runs.setdefault(answer.system, str(len(runs) + 1))
             references = references_of(answer)
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
             parts = [(part.text, tuple(numbers[docid] for docid in part.citations)) for part in answer.parts]
             text = " ".join(words + _marks(cited) for words, cited in parts)
             if answer.by_sentence:
-                target.losses.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
+                target.dropped.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
             texts = target.contexts.get(answer.query_id, {})
-            target.losses.add("ids of documents", len(references))
+            target.dropped.add("ids of documents", len(references))
             missing = sum(docid not in texts for docid in references)
-            target.losses.add("texts of documents, which --contexts would give", missing)
-            passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.losses) for docid in references}
-            query_text = trimmed(query_text, target.losses)
+            target.dropped.add("texts of documents, which --contexts would give", missing)
+            passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.dropped) for docid in references}
+            query_text = trimmed(query_text, target.dropped)
             yield Generation(answer.query_id, query_text, runs[answer.system], passages, text)
 
     written = list(generations())
-    target.losses.add("names of systems", len(runs))
+    target.dropped.add("names of systems", len(runs))
     rows = [
         (
             generation.query_id,
@@ -300,7 +300,7 @@ def _marks(numbers: Sequence[str]) -> str:
 def _read_scores(source: Source) -> list[Score]:
     scores, others = read_results(source.path, _system(source))
     for column, count in others.items():
-        source.losses.add(f"values of {column!r}", count)
+        source.dropped.add(f"values of {column!r}", count)
     return scores
 
 
@@ -308,8 +308,8 @@ def _write_scores(scores: Iterable[Score], target: Target) -> None:
     scores = list(scores)
     if all(score.query_id == ALL_QUERIES for score in scores):
         raise SelectionError("Results of Open RAG Eval are of single queries, and these scores are means.")
-    target.losses.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
-    target.losses.add("names of systems", len({score.system for score in scores}))
+    target.dropped.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
+    target.dropped.add("names of systems", len({score.system for score in scores}))
     write_results(scores, target.path, inputs=target.inputs)
 
 

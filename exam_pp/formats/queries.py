@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.formats.base import Format, Schema, Source, Target, reading, register
-from exam_pp.formats.losses import query_losses, uncounted
+from exam_pp.formats.dropped_fields import dropped_query_fields, uncounted
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream, read_text
 from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
@@ -42,10 +42,10 @@ def _read(path: Path) -> list[Query]:
 
 def _read_topics(source: Source) -> list[Query]:
     if is_stream(source.path):
-        uncounted(source.losses)
+        uncounted(source.dropped)
     else:
         for tag, count in unused_fields(read_text(source.path)).items():
-            source.losses.add(f"values of {tag!r}", count)
+            source.dropped.add(f"values of {tag!r}", count)
     return _read(source.path)
 
 
@@ -53,10 +53,10 @@ def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv"
     queries = list(queries)
     if form != "jsonl":
         for query in queries:
-            query_losses(query, target.losses)
+            dropped_query_fields(query, target.dropped)
             if form == "tsv":
                 changed = " ".join(query.query_text.split()) != query.query_text
-                target.losses.add("white space in texts", changed)
+                target.dropped.add("white space in texts", changed)
     if form == "json":
         texts = {query.query_id: query.query_text for query in queries}
         write_queries(texts, target.path, inputs=target.inputs)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from exam_pp.data_model import Record
 from exam_pp.formats.bank import of_kind, with_texts
 from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.losses import CHANGED_TEXTS, bank_losses, used
+from exam_pp.formats.dropped_fields import CHANGED_TEXTS, dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -103,17 +103,17 @@ def _is_genq(sample: Sample) -> bool:
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
-    lines = with_texts(of_kind(lines, "question", target.losses), target.losses)
+    lines = with_texts(of_kind(lines, "question", target.dropped), target.dropped)
     keeps = {"query texts", "facets", "facet texts", "queries without entries"}
-    bank_losses(lines, keeps, target.losses)
+    dropped_bank_fields(lines, keeps, target.dropped)
     positions: Counter[tuple[str, str | None]] = Counter()
     for line in lines:
         for item in line.items:
             positions[line.query_id, line.facet_id] += 1
             text = _numbered_text(item, positions[line.query_id, line.facet_id])
             if entry_id(line.query_id, text, line.facet_id) != item.entry_id:
-                target.losses.add("entry ids")
-            target.losses.add(CHANGED_TEXTS, _plain_text(text) != item.text)
+                target.dropped.add("entry ids")
+            target.dropped.add(CHANGED_TEXTS, _plain_text(text) != item.text)
     write_genq(lines, target.path, inputs=target.inputs)
 
 

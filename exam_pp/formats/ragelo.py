@@ -15,9 +15,15 @@ from typing import Any, NamedTuple
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Target, csv_format, register
-from exam_pp.formats.losses import answer_losses, passage_losses, query_losses, ranking_losses, trimmed
+from exam_pp.formats.dropped_fields import (
+    dropped_answer_fields,
+    dropped_passage_fields,
+    dropped_query_fields,
+    dropped_ranking_fields,
+    trimmed,
+)
 from exam_pp.formats.sample import Fit, fits, with_columns
-from exam_pp.formats.scores import one_measure, read_board
+from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.results import Score
@@ -128,8 +134,8 @@ _LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
 def _write_queries(queries: Iterable[Query], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str]]:
         for query in queries:
-            query_losses(query, target.losses)
-            yield query.query_id, trimmed(query.query_text, target.losses)
+            dropped_query_fields(query, target.dropped)
+            yield query.query_id, trimmed(query.query_text, target.dropped)
 
     write_cells(QUERIES.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
 
@@ -137,9 +143,9 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
     def rows() -> Iterator[tuple[str, str, str]]:
         for answer in answers:
-            answer_losses(answer, frozenset(), target.losses)
+            dropped_answer_fields(answer, frozenset(), target.dropped)
             text = " ".join(part.text for part in answer.parts)
-            yield answer.query_id, answer.system, trimmed(text, target.losses)
+            yield answer.query_id, answer.system, trimmed(text, target.dropped)
 
     write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
 
@@ -152,19 +158,26 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            passage_losses(query, frozenset({"texts of passages", "places in rankings"}), target.losses)
+            dropped_passage_fields(
+                query, frozenset({"texts of passages", "places in rankings"}), target.dropped
+            )
             for passage in query.passages:
-                ranking_losses(query.query_id, passage, target.losses)
+                dropped_ranking_fields(query.query_id, passage, target.dropped)
             for system, ranked in _ranked(query).items():
                 again = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
                 before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
                 lost = sum(one != other for one, other in zip(before, again, strict=True))
-                target.losses.add("ranks or scores", lost)
+                target.dropped.add("ranks or scores", lost)
                 for passage_id, (_, passage) in ranked.items():
-                    yield query.query_id, passage_id, trimmed(passage.text, target.losses), checked_id(system)
+                    yield (
+                        query.query_id,
+                        passage_id,
+                        trimmed(passage.text, target.dropped),
+                        checked_id(system),
+                    )
             for passage in query.passages:
                 if not passage.rankings:
-                    text = trimmed(passage.text, target.losses)
+                    text = trimmed(passage.text, target.dropped)
                     yield query.query_id, passage.passage_id, text, ""
 
     write_cells((*DOCUMENTS.required, "agent"), rows(), target.path, ids=_IDS, inputs=target.inputs)
@@ -222,27 +235,27 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            passage_losses(query, frozenset({"texts of passages", "sets of grades"}), target.losses)
+            dropped_passage_fields(query, frozenset({"texts of passages", "sets of grades"}), target.dropped)
             for passage in query.passages:
-                target.losses.add("texts of passages", bool(passage.text))
+                target.dropped.add("texts of passages", bool(passage.text))
                 grades = list(passage.grade_sets())
                 direct = next((grade for grade in grades if isinstance(grade, DirectGrade)), None)
-                target.losses.add("sets of grades", len(grades) - (direct is not None))
+                target.dropped.add("sets of grades", len(grades) - (direct is not None))
                 if direct is None:
-                    target.losses.add("passages without a direct grade")
+                    target.dropped.add("passages without a direct grade")
                     continue
                 if (query.query_id, passage.passage_id) in seen:
-                    target.losses.add("further passages of an id")
+                    target.dropped.add("further passages of an id")
                     continue
                 seen.add((query.query_id, passage.passage_id))
-                raw = trimmed(direct.answer or "", target.losses)
+                raw = trimmed(direct.answer or "", target.dropped)
                 rating = direct.entry_ratings().get(DIRECT_ID)
                 told = raw if rating is None or _rating(raw) == rating else str(rating)
                 again = _grade(raw, told)
                 changed = again.entry_ratings() != direct.entry_ratings()
-                target.losses.add("failures of grades", changed)
+                target.dropped.add("failures of grades", changed)
                 more = again.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
-                target.losses.add("what grades say beside rating and reply", more and not changed)
+                target.dropped.add("what grades say beside rating and reply", more and not changed)
                 yield query.query_id, passage.passage_id, raw, told
 
         if not seen:
@@ -253,7 +266,7 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
 
 def _write_ranking(scores: Iterable[Score], target: Target) -> None:
     """The means of one measure, best first, under the name ``score``."""
-    scores = one_measure(scores, "score", target.losses)
+    scores = one_measure(scores, "score", target.dropped)
     rows = sorted(standings(scores), key=lambda row: -row.mean)
     cells = ((row.system, repr(row.mean).removesuffix(".0")) for row in rows)
     write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
@@ -280,6 +293,7 @@ register(
         _write_reasonings, content_of=_graded,
     ),
     Format(
-        "ragelo-ranking", "scores", "ranking of RAGElo's agents, CSV", read=read_board, write=_write_ranking,
+        "ragelo-ranking", "scores", "ranking of RAGElo's agents, CSV",
+        read=read_leaderboard, write=_write_ranking,
     ),
 )  # fmt: skip

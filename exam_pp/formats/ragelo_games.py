@@ -15,7 +15,7 @@ from pydantic import ValidationError, model_validator
 from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Target, csv_format, reading, register, writing
-from exam_pp.formats.losses import trimmed
+from exam_pp.formats.dropped_fields import trimmed
 from exam_pp.formats.sample import with_columns, with_keys
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.json_lines import read_records, write_records
@@ -86,14 +86,14 @@ def read_game_lines(path: str | Path) -> Iterator[Game]:
 def _write_games(games: Iterable[Game], target: Target) -> None:
     def rows() -> Iterator[tuple[str, ...]]:
         for game in games:
-            target.losses.add("names of evaluators", bool(game.evaluator_name))
-            target.losses.add("errors of evaluators", bool(game.exception))
-            target.losses.keys(game.model_extra)
-            target.losses.keys(game.answer.model_extra if game.answer else None)
-            relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.losses)
+            target.dropped.add("names of evaluators", bool(game.evaluator_name))
+            target.dropped.add("errors of evaluators", bool(game.exception))
+            target.dropped.keys(game.model_extra)
+            target.dropped.keys(game.answer.model_extra if game.answer else None)
+            relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.dropped)
             structured = isinstance(game.relevance, bool | list | dict)
-            target.losses.add("relevance that is no text and no number", structured)
-            raw = trimmed(game.raw_answer or "", target.losses)
+            target.dropped.add("relevance that is no text and no number", structured)
+            raw = trimmed(game.raw_answer or "", target.dropped)
             yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
 
     write_cells((*GAMES.required, *GAMES.optional), rows(), target.path, ids=GAMES.ids, inputs=target.inputs)

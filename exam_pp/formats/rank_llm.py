@@ -11,7 +11,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from exam_pp.data_model import Id, Judgment, Passage, PassageData, QueryPassages, RankingEntry, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, register
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
 from exam_pp.store.json_lines import read_records
 from exam_pp.store.trec.runs import method_of
@@ -58,7 +58,9 @@ def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
     return read_records(CandidateLine, path, "candidates")
 
 
-def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPassages], dict[str, str]]:
+def pool_candidates(
+    files: Iterable[Path], dropped: DroppedFields
+) -> tuple[list[QueryPassages], dict[str, str]]:
     """The segments of the files as passages, and the texts of the queries."""
     pool: dict[str, dict[str, Passage]] = {}
     texts: dict[str, str] = {}
@@ -69,14 +71,14 @@ def pool_candidates(files: Iterable[Path], losses: Losses) -> tuple[list[QueryPa
             if (first := lines.setdefault(line.query.qid, number)) != number:
                 words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
                 raise DataError(words, file=str(file), line=number, field="query")
-            losses.keys(line.model_extra)
-            losses.keys(line.query.model_extra)
+            dropped.keys(line.model_extra)
+            dropped.keys(line.query.model_extra)
             texts.setdefault(line.query.qid, line.query.text)
             passages = pool.setdefault(line.query.qid, {})
             for rank, candidate in enumerate(line.candidates, 1):
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
-                losses.keys(candidate.model_extra)
-                losses.keys(candidate.doc, _TEXT_KEYS)
+                dropped.keys(candidate.model_extra)
+                dropped.keys(candidate.doc, _TEXT_KEYS)
     return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
 
 
@@ -116,8 +118,8 @@ def _add(
 
 
 def _read(source: Source) -> list[QueryPassages]:
-    queries, texts = pool_candidates([source.path], source.losses)
-    source.losses.add("texts of queries", sum(map(bool, texts.values())))
+    queries, texts = pool_candidates([source.path], source.dropped)
+    source.dropped.add("texts of queries", sum(map(bool, texts.values())))
     return queries
 
 

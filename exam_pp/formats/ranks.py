@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import FiniteFloat
 
 from exam_pp.formats.base import Format, Schema, Source, register, writing
-from exam_pp.formats.losses import uncounted
+from exam_pp.formats.dropped_fields import uncounted
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream
 from exam_pp.store.trec.ranks import read_ranks, side_cells, write_ranks
@@ -30,9 +30,9 @@ def _is_table(sample: Sample) -> bool:
 def _read(source: Source) -> Mapping[str, float]:
     ranks = read_ranks(source.path)
     if is_stream(source.path):
-        uncounted(source.losses)
+        uncounted(source.dropped)
     else:
-        source.losses.add("cells behind the rank", side_cells(source.path))
+        source.dropped.add("cells behind the rank", side_cells(source.path))
     return ranks
 
 

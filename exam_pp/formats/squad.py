@@ -16,7 +16,7 @@ from exam_pp.data_model import Id, Passage, PassageData, QueryPassages, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
 from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.dropped_fields import dropped_bank_fields, used
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -133,9 +133,9 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 
     The contexts of the target are the paragraphs, empty where they are not known.
     """
-    lines = of_kind(lines, "question", target.losses)
+    lines = of_kind(lines, "question", target.dropped)
     keeps = {"gold answers", "query texts", "queries without entries"}
-    bank_losses(lines, keeps, target.losses, collection="squad2", text=str.strip)
+    dropped_bank_fields(lines, keeps, target.dropped, collection="squad2", text=str.strip)
     articles: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
         title = _title(line.query_id)
@@ -143,10 +143,10 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
         context = next(iter(target.contexts.get(line.query_id, {}).values()), "")
         paragraphs.append({"context": context, "qas": [_qa(item, context) for item in line.items]})
         again = f"{'_'.join(title.split())}:{len(paragraphs)}"
-        target.losses.add("query ids", again != line.query_id)
+        target.dropped.add("query ids", again != line.query_id)
         shown = " ".join(title.replace("_", " ").split())
-        target.losses.add("query texts", shown != line.query_text)
-        target.losses.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
+        target.dropped.add("query texts", shown != line.query_text)
+        target.dropped.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
     data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
     text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
     write_text(target.path, text, inputs=target.inputs)

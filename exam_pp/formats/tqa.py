@@ -14,7 +14,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
 from exam_pp.formats.base import Format, Target, reading, register
-from exam_pp.formats.losses import bank_losses, used
+from exam_pp.formats.dropped_fields import dropped_bank_fields, used
 from exam_pp.formats.sample import fits
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
@@ -115,18 +115,20 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 
     There are no choices: the answer stands for itself.
     """
-    lines = of_kind(lines, "question", target.losses)
-    bank_losses(lines, {"query texts", "gold answers"}, target.losses, collection="tqa", text=str.strip)
+    lines = of_kind(lines, "question", target.dropped)
+    dropped_bank_fields(
+        lines, {"query texts", "gold answers"}, target.dropped, collection="tqa", text=str.strip
+    )
     lessons: dict[str, dict[str, Any]] = {}
     for line in lines:
-        target.losses.add("query ids that are no lesson", not line.query_id.startswith(_PREFIX))
+        target.dropped.add("query ids that are no lesson", not line.query_id.startswith(_PREFIX))
         name = line.query_id.removeprefix(_PREFIX)
         lesson = {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}}
         questions = lessons.setdefault(name, lesson)["questions"]["nonDiagramQuestions"]
         for item in line.items:
             golds = item.gold_answers or [""]
-            target.losses.add("gold answers beyond the first", len(golds) - 1)
-            target.losses.add("marks of unanswerable questions", item.gold_answers == [])
+            target.dropped.add("gold answers beyond the first", len(golds) - 1)
+            target.dropped.add("marks of unanswerable questions", item.gold_answers == [])
             questions[item.entry_id] = {
                 "globalID": item.entry_id,
                 "beingAsked": {"processedText": item.text},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, Target, register, writing
-from exam_pp.formats.losses import uncounted
+from exam_pp.formats.dropped_fields import uncounted
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
@@ -43,10 +43,10 @@ def _is_run(sample: Sample) -> bool:
 def _read_qrels(source: Source) -> list[Qrel]:
     """The second column is nearly always 0; where it says more, that is lost."""
     if is_stream(source.path):
-        uncounted(source.losses)
+        uncounted(source.dropped)
     else:
         columns = [line.split()[1:2] for _, line in read_lines(source.path)]
-        source.losses.add("second columns that are not 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
+        source.dropped.add("second columns that are not 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
     return read_qrels(source.path)
 
 
@@ -58,7 +58,7 @@ def _read_runs(source: Source) -> Runs:
         by_file = source.method_name == "stem"
         for line in read_run(file, method="tag", one_system=by_file):
             name = method_of(file) if by_file else line.system
-            source.losses.add("tags, as systems are named by their files", name != line.system)
+            source.dropped.add("tags, as systems are named by their files", name != line.system)
             runs.setdefault(name, []).append(line._replace(system=name))
     if not runs:
         raise DataError("holds no results.", file=str(source.path))

@@ -94,9 +94,9 @@ class LearnsFromPassages(Protocol):
 
 
 @runtime_checkable
-class ChargesForLabels(Protocol):
+class HasExpensiveLabels(Protocol):
     """A backend that may need about as long for the labels' likelihoods as for the reply itself."""
 
     @property
-    def labels_are_dear(self) -> bool:
+    def labels_are_expensive(self) -> bool:
         """Whether it does."""

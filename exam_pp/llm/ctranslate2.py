@@ -56,7 +56,7 @@ def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTransla
 class CTranslate2Engine:
     """Batches on CTranslate2 workers, several at a time."""
 
-    labels_are_dear = True  # most cost an encoder pass of their own
+    labels_are_expensive = True  # most cost an encoder pass of their own
 
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import ctranslate2

@@ -100,7 +100,7 @@ class TransformersEngine:
     """Batches through ``generate``, with the likelihoods of the scale from the same encoder pass."""
 
     parallel = 0
-    labels_are_dear = False
+    labels_are_expensive = False
 
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import torch

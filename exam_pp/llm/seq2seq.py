@@ -25,12 +25,12 @@ class Job:
 class Seq2SeqEngine(Protocol):
     """Runs batches of token ids. ``parallel`` is how many batches it works on at a time.
 
-    ``labels_are_dear``: likelihoods of labels take about as long as the replies.
+    ``labels_are_expensive``: likelihoods of labels take about as long as the replies.
     """
 
     parallel: int
     batch_tokens: int
-    labels_are_dear: bool
+    labels_are_expensive: bool
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Begin a batch; the returned function waits for its completions."""
@@ -72,9 +72,9 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         }
 
     @property
-    def labels_are_dear(self) -> bool:
+    def labels_are_expensive(self) -> bool:
         """Whether the engine needs about as long for labels as for replies."""
-        return self._engine.labels_are_dear
+        return self._engine.labels_are_expensive
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
         """Token ids; only passages are shortened."""

@@ -93,7 +93,7 @@ def entry_health(
         known = np.array([passage_id in judgments for passage_id in passages], dtype=bool)
         bad = np.array([judgments.get(passage_id) is False for passage_id in passages], dtype=bool)
         covered = _covered(file, query, min_grade, cutoff)
-        by_heart = (closed_book or {}).get(query.query_id, {})
+        closed_book_replies = (closed_book or {}).get(query.query_id, {})
         for entry_id, bit in query.entries.items():
             passing = passes[:, bit]
             yield EntryHealth(
@@ -107,7 +107,7 @@ def entry_health(
                 entropy=_entropy(query, bit),
                 systems=sum(mask >> bit & 1 for mask in covered.values()),
                 tau=without.get((query.query_id, entry_id)),
-                closed_book=by_heart.get(entry_id),
+                closed_book=closed_book_replies.get(entry_id),
             )
 
 

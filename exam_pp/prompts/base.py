@@ -50,7 +50,7 @@ class ReadingRule:
     """A reader with a name, and with one sentence for people (`exam-pp show prompt`)."""
 
     name: str
-    words: str
+    description: str
     read: Reader
 
     def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
@@ -121,7 +121,7 @@ class Prompt:
     def reading(self) -> str:
         """How replies are read, in a sentence."""
         if isinstance(self.parse, ReadingRule):
-            return self.parse.words
+            return self.parse.description
         return (self.parse.__doc__ or "by a function of its own").strip().splitlines()[0]
 
     @cached_property
@@ -135,16 +135,16 @@ class Prompt:
         return tuple(name for _, name, _, _ in Formatter().parse(self.template) if name)
 
     @property
-    def words(self) -> str:
-        """The words for people to read, placeholders in braces."""
+    def text(self) -> str:
+        """The full prompt as shown to users, placeholders in braces."""
         return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
         """The prompt as parts; ``values`` fills every placeholder."""
         parts = [Part(self.system, role="system")] if self.system else []
-        for words, slot, _, _ in Formatter().parse(self.template):
-            if words:
-                parts.append(Part(words))
+        for literal, slot, _, _ in Formatter().parse(self.template):
+            if literal:
+                parts.append(Part(literal))
             if slot:
                 parts.append(Part(values[slot], slot=slot, may_be_cut=slot == CUT_SLOT))
         return tuple(parts)

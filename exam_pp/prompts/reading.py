@@ -284,10 +284,10 @@ ANY_ANSWER = ReadingRule(
 )
 
 
-def reads_nothing_as_unanswerable(rule: ReadingRule) -> ReadingRule:
+def empty_span_is_unanswerable(rule: ReadingRule) -> ReadingRule:
     """The rule for extractive models, whose empty span means that the passage holds no answer."""
     return ReadingRule(
         rule.name,
-        f"{rule.words}; an empty span is unanswerable",
+        f"{rule.description}; an empty span is unanswerable",
         lambda reply, entry, unparsed: rule(reply if reply.strip() else UNANSWERABLE[0], entry, unparsed),
     )

@@ -13,8 +13,8 @@ from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
     YES_NO,
+    empty_span_is_unanswerable,
     rating_reader,
-    reads_nothing_as_unanswerable,
 )
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 2"
@@ -102,7 +102,7 @@ EXTRACTIVE_QA = Prompt(
     name="QuestionExtractiveQA",
     kind="question",
     template="question: {question}\ncontext: {context}",
-    parse=reads_nothing_as_unanswerable(EXTRACTION),
+    parse=empty_span_is_unanswerable(EXTRACTION),
     style="question: context:",
     cite=f"{_EXAM}, section 4.2.1, SQuAD2-tuned models",
 )
@@ -110,7 +110,7 @@ EXTRACTIVE_QA = Prompt(
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",
-    parse=reads_nothing_as_unanswerable(ANSWER_KEY),
+    parse=empty_span_is_unanswerable(ANSWER_KEY),
     answer_key=True,
 )
 

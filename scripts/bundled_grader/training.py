@@ -178,7 +178,7 @@ class MatrixMomentum(torch.optim.Optimizer):
                     weight.sub_(change, alpha=step)
 
 
-def losses(
+def dropped(
     model: T5ForConditionalGeneration, helper: Helper, batch: Batch
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The loss of the reply and that of the training aids."""
@@ -279,7 +279,7 @@ class Trainer:
         batches = stream(self.settings, self.step)
         while self.step < self.settings.steps:
             self._set_rates()
-            main, extra = losses(self.model, self.helper, next(batches))
+            main, extra = dropped(self.model, self.helper, next(batches))
             (main + 0.5 * extra).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.grad is not None], 2.0)
             for optimizer in self.optimizers:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import ExamError
 from exam_pp.formats.base import FORMATS, Source, Target, known_format
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.ragelo_games import Game
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.trec.answers import Answer, AnswerPart
@@ -87,23 +87,23 @@ def test_nasty_values(name: str, one: str, two: str, three: str, four: str, numb
     assert form.read is not None
     assert form.write is not None
     before = MADE[form.content](one, two, three, four, number)
-    losses = Losses()
+    dropped = DroppedFields()
     with tempfile.TemporaryDirectory() as folder:
         # A run's system is named by its file.
         path = Path(folder) / (quote(one, safe="") + ".run" if name == "run" and one else "file")
         try:
-            form.write(before, Target(path, losses, (), {}, {one: "a query"}))
+            form.write(before, Target(path, dropped, (), {}, {one: "a query"}))
         except ExamError:
             assert not path.exists()
             return
         # What one writes the other reads, unless it is empty, as no bank, run or table is.
-        if not before or (form.content == "bank" and losses):
+        if not before or (form.content == "bank" and dropped):
             return
         told = known_format(path)
         assert (told and told.name) in _kinds(name)
-        after = form.read(Source(path, losses))
+        after = form.read(Source(path, dropped))
         after = after if isinstance(after, dict) else list(after)
-    if not losses.counts.keys() - SAID_ANYWAY.get(name, set()):
+    if not dropped.counts.keys() - SAID_ANYWAY.get(name, set()):
         assert shown(form.content, after) == shown(form.content, before)
 
 

@@ -40,7 +40,7 @@ def asks_as_queries(source: Source) -> list[Query]:
 def write_asks(queries: Iterable[Query], target: Target) -> None:
     asks = []
     for query in queries:
-        target.losses.add("facets", len(query.facets or ()))
+        target.dropped.add("facets", len(query.facets or ()))
         asks.append(Ask(ask_id=query.query_id, ask=query.query_text))
     write_records(asks, target.path, inputs=target.inputs)
 

@@ -68,11 +68,11 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
         Score("run-a", "1", "V_strict", 0.5),
         Score("run-a", "1", "V", 0.75),
     ]
-    losses = convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
+    dropped = convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
 
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
     assert again == METRICS
-    assert losses.counts == {"names of systems": 1}
+    assert dropped.counts == {"names of systems": 1}
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
     with pytest.raises(SelectionError, match="holds one run, not 2"):
@@ -81,22 +81,22 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
 
 def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("a.jsonl", [ASSIGNMENT])
-    losses = convert(Conversion(source, tmp_path / "answers.jsonl", "rag24"))
+    dropped = convert(Conversion(source, tmp_path / "answers.jsonl", "rag24"))
     (answer,) = read_answers(tmp_path / "answers.jsonl")
 
     assert (answer.system, answer.query_id, answer.parts[0].text) == ("r", "q", "Words.")
-    assert losses.counts["nuggets, which belong into a bank"] == 1
-    assert losses.counts["sets of grades"] == 1
+    assert dropped.counts["nuggets, which belong into a bank"] == 1
+    assert dropped.counts["sets of grades"] == 1
 
 
 def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("bm25.jsonl", [CANDIDATES])
-    losses = convert(Conversion(source, tmp_path / "bm25.run", "run"))
+    dropped = convert(Conversion(source, tmp_path / "bm25.run", "run"))
     convert(Conversion(source, tmp_path / "q.qrels", "qrels"))
 
     assert [(line.passage_id, line.rank) for line in read_run(tmp_path / "bm25.run")] == [("d", 1)]
     assert read_qrels(tmp_path / "q.qrels") == [Qrel("q", "d", 3)]
-    assert losses.counts["values of 'title'"] == 1
+    assert dropped.counts["values of 'title'"] == 1
 
 
 def test_real_files(shared_data: Path, tmp_path: Path) -> None:

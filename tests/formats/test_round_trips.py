@@ -353,7 +353,7 @@ def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[
         "documents": {"d": {"text": "long"}},
     }
     source = write_jsonl("answers.jsonl", [answer])
-    report = source.with_name("losses.json")
+    report = source.with_name("dropped.json")
     convert(Conversion(source, source.with_name("out.jsonl"), "rag24"), report)
     assert json.loads(report.read_text()) == {
         "input": str(source),
@@ -417,7 +417,7 @@ def test_a_folder_holds_runs(tmp_path: Path) -> None:
         convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
 
 
-def test_the_loss_report_is_not_the_output(tmp_path: Path) -> None:
+def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
     with pytest.raises(SelectionError, match="is the output"):

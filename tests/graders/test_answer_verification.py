@@ -7,7 +7,7 @@ import pytest
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.answer_verification import AnswerVerifier, answers_of
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.grading.scheduler import Answerer, drive
+from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import ANSWER_VERIFICATION
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Question
@@ -17,7 +17,7 @@ def verified(answer: str, *golds: str) -> tuple[RubricGrades, int]:
     """The grades of an answer by a model that says yes to everything, and how often it was asked."""
     entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=list(golds))
     llm = FakeLLM(lambda request: "yes")
-    (grades,) = drive(
+    (grades,) = run_requests(
         [AnswerVerifier(ANSWER_VERIFICATION, "m", {}).run([(entry, answer)])], Answerer(llm, Journal(None))
     )
     assert isinstance(grades, RubricGrades)

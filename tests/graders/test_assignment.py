@@ -16,7 +16,7 @@ from exam_pp.graders.listwise import WRONG_LENGTH
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Completion, Request
-from exam_pp.phases.grading.scheduler import Answerer, drive
+from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.store.passages.journal import Journal
@@ -36,7 +36,7 @@ def assign(
 ) -> tuple[RubricGrades, FakeLLM]:
     llm = FakeLLM(reply)
     grader = make_grader(PROMPTS.get(name), "m", {}, repairs=repairs)
-    (grades,) = drive([grader.run(what)], Answerer(llm, Journal(None)))
+    (grades,) = run_requests([grader.run(what)], Answerer(llm, Journal(None)))
     assert isinstance(grades, RubricGrades)
     return grades, llm
 
@@ -111,7 +111,7 @@ def test_asking_again_is_no_further_progress() -> None:
     counted: list[int] = []
     llm = FakeLLM(lambda request: "no list" if request.slot("reply") is None else all_support(request))
     grader = make_grader(PROMPTS.get(LISTWISE), "m", {})
-    drive([grader.run(unit(12))], Answerer(llm, Journal(None), counted.append))
+    run_requests([grader.run(unit(12))], Answerer(llm, Journal(None), counted.append))
     assert llm.calls == 4
     assert sum(counted) == 12
 

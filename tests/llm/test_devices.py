@@ -15,7 +15,7 @@ from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
 from exam_pp.llm.checkpoint import pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
 from exam_pp.messages import Completion, Part, Request
-from exam_pp.phases.grading.distributed import TorchTeam
+from exam_pp.phases.grading.distributed import TorchProcessGroup
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_compute_types_of_ctranslate2(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("rank", "device"), [(0, "cuda:0"), (5, "cuda:1")])
 def test_each_process_gets_a_gpu(gpus: Callable[..., list[int]], rank: int, device: str) -> None:
     gpus(4)
-    team = TorchTeam.__new__(TorchTeam)
+    team = TorchProcessGroup.__new__(TorchProcessGroup)
     team.local_rank, team.local_size = rank, 8
     assert team.place(ModelOptions("m")).device == device
     assert team.place(ModelOptions("m", device="cuda")).device == device

@@ -70,7 +70,7 @@ def test_the_words_hold_the_scale_and_the_steps() -> None:
     """Upadhyay et al., 2024: four grades; intent, match (M), trustworthiness (T), final score (O)."""
     prompt = PROMPTS.get("Umbrela")
 
-    words = prompt.words
+    words = prompt.text
     assert [words.index(f"\n{grade} = ") for grade in range(4)] == sorted(
         words.index(f"\n{grade} = ") for grade in range(4)
     )

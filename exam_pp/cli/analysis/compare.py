@@ -27,10 +27,10 @@ def command(
     LEADERBOARDS are what `exam-pp evaluate ... --format tsv` (or json) wrote, with --per-query to have
     standard errors in the figure, or any tables with a header whose first column names the systems.
     """
-    from exam_pp.phases.analysis.side_by_side import compare_boards
+    from exam_pp.phases.analysis.side_by_side import compare_leaderboards
     from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
 
-    found = compare_boards(leaderboards, official)
+    found = compare_leaderboards(leaderboards, official)
     inputs = [*leaderboards, official]
     if plot is not None:
         emit_figure(compared_figure(found.boards, found.order, found.errors), plot, inputs)

@@ -10,7 +10,7 @@ import click
 from exam_pp.cli.banks.clinic import COMMANDS as CLINIC
 from exam_pp.cli.banks.edit import COMMANDS as EDITING
 from exam_pp.cli.groups import Group
-from exam_pp.cli.options import FILE, OUTPUT_PATH, required_output, tell
+from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
 
 
 @click.group("bank", cls=Group)
@@ -55,11 +55,11 @@ def import_command(
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 
-        tell(import_bank(form, files, output, passages_output).lines())
+        log_summary(import_bank(form, files, output, passages_output).lines())
         return
     from exam_pp.phases.interchange.import_bank import import_texts
 
-    tell(import_texts(form, files, output, base).lines())
+    log_summary(import_texts(form, files, output, base).lines())
 
 
 @command.command("export")
@@ -76,7 +76,7 @@ def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
     from exam_pp.phases.interchange.export_bank import export_bank
 
-    tell(export_bank(bank, form, output))
+    log_summary(export_bank(bank, form, output))
 
 
 for member in (*EDITING, *CLINIC):

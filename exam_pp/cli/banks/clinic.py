@@ -12,19 +12,19 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
-    FOR_SCRIPTS,
     GRADED,
     MIN_GRADE,
     OUTPUT_PATH,
+    SCRIPT_FORMATS,
     emit,
     filter_options,
     format_option,
     grade_filter,
+    log_summary,
     min_relevant_option,
     output_option,
     required_output,
     take,
-    tell,
 )
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import NumberRange
@@ -114,12 +114,12 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     found = examine(
         graded, bank, grade_filter=grade_filter(**options), closed_book=closed_book, options=chosen
     )
-    emit(render(clinic_report(found, flat=form in FOR_SCRIPTS, limit=limit), form), output, inputs)
+    emit(render(clinic_report(found, flat=form in SCRIPT_FORMATS, limit=limit), form), output, inputs)
     if edits is not None:
         proposed = proposed_edits(found, bank, signs or SIGN_NAMES)
         write_edits(proposed, edits, inputs=inputs)
         removals = counted(len(proposed.bank), "removal")
-        tell([f"Proposed in {edits}: {removals}; read before `exam-pp bank apply`."])
+        log_summary([f"Proposed in {edits}: {removals}; read before `exam-pp bank apply`."])
 
 
 @click.command("closed-book")
@@ -138,7 +138,7 @@ def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: 
     model = take_model_options(options)
     with progress("Grading", "pairs") as advance:
         summary = closed_book(bank, output, model, PROMPTS.get(prompt_class), advance=advance)
-    tell(summary.lines())
+    log_summary(summary.lines())
 
 
 COMMANDS = (clinic_command, closed_book_command)

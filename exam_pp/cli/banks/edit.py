@@ -13,9 +13,9 @@ from exam_pp.cli.options import (
     OUTPUT_PATH,
     emit,
     format_option,
+    log_summary,
     output_option,
     required_output,
-    tell,
 )
 from exam_pp.cli.ranges import NumberRange
 
@@ -89,7 +89,7 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     """Write the entries of all BANKS; one that several of them have is written once."""
     from exam_pp.phases.banks.compare import merge_banks
 
-    tell(merge_banks(banks, output).lines())
+    log_summary(merge_banks(banks, output).lines())
 
 
 @click.command("apply")
@@ -105,7 +105,7 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     """
     from exam_pp.phases.banks.edit import edit_bank
 
-    tell(edit_bank(bank, edits, output, force=force).lines())
+    log_summary(edit_bank(bank, edits, output, force=force).lines())
 
 
 @click.command("split")
@@ -127,7 +127,7 @@ def split_command(bank: Path, secret: float, seed: int, output: Path, secret_out
     """
     from exam_pp.phases.banks.edit import split_file
 
-    tell(split_file(bank, output, secret_output, secret, seed).lines())
+    log_summary(split_file(bank, output, secret_output, secret, seed).lines())
 
 
 COMMANDS = (

@@ -14,10 +14,10 @@ from exam_pp.cli.options import (
     NEW_BANK,
     QUERIES_FILE,
     journal_options,
+    log_summary,
     new_bank_options,
     required_output,
     take,
-    tell,
     together,
 )
 from exam_pp.cli.progress import progress
@@ -77,4 +77,4 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
         summary = generate_file(queries, output, model, what, **take(options, *JOURNAL), advance=advance)
-    tell(summary.lines())
+    log_summary(summary.lines())

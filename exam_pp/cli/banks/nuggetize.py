@@ -15,10 +15,10 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     QUERY_TEXTS,
     journal_options,
+    log_summary,
     new_bank_options,
     required_output,
     take,
-    tell,
 )
 from exam_pp.cli.progress import progress
 
@@ -94,4 +94,4 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     where = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
         summary = nuggetize_file(where, model, what, trace=trace, advance=advance)
-    tell(summary.lines())
+    log_summary(summary.lines())

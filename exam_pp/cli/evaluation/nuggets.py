@@ -11,8 +11,8 @@ from exam_pp.cli.leaderboard_options import QUERIES, LeaderboardOutput, leaderbo
 from exam_pp.cli.options import (
     FILE,
     FILES,
-    FOR_SCRIPTS,
     OUTPUT_PATH,
+    SCRIPT_FORMATS,
     emit,
     emit_figure,
     emit_report,
@@ -98,11 +98,11 @@ def command(
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 
-        for_people = board.form not in FOR_SCRIPTS
+        formatted = board.form not in SCRIPT_FORMATS
         found = nugget_leaderboard(
-            conditions, run_types=run_types, statistics=board.statistics, every_metric=not for_people
+            conditions, run_types=run_types, statistics=board.statistics, every_metric=not formatted
         )
-        report = nugget_report(found, for_people=for_people, narrow=board.form == "text")
+        report = nugget_report(found, formatted=formatted, narrow=board.form == "text")
         emit_report(report, board.form, board.output, inputs)
 
 

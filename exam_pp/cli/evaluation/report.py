@@ -16,8 +16,8 @@ from exam_pp.cli.options import (
     MIN_GRADE,
     filter_options,
     grade_filter,
+    log_summary,
     min_relevant_option,
-    tell,
 )
 
 
@@ -71,4 +71,4 @@ def command(
         cutoff,
     )
     index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
-    tell([f"Written: {index}"])
+    log_summary([f"Written: {index}"])

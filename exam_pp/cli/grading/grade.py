@@ -20,10 +20,10 @@ from exam_pp.cli.options import (
     emit,
     format_option,
     journal_options,
+    log_summary,
     prompt_file_option,
     required_output,
     take,
-    tell,
 )
 from exam_pp.cli.progress import progress
 
@@ -109,7 +109,7 @@ def command(
 
     if not prompt_classes and not options["prompt_files"]:
         raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
-    model = take_model_options(options, in_team=True)
+    model = take_model_options(options, in_process_group=True)
     what = GradeOptions(choose_prompts(prompt_classes, options["prompt_files"]), **take(options, *_HOW))
     where = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
@@ -124,12 +124,12 @@ def command(
 def _grade(
     files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, status_file: Path | None
 ) -> None:
-    from exam_pp.phases.grading.distributed import team_from_environment
+    from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
     from exam_pp.phases.grading.signals import STOP
 
-    with STOP.on_sigterm(), team_from_environment() as team:
-        if not team.leads:
+    with STOP.on_sigterm(), process_group_from_environment() as group:
+        if not group.leads:
             logging.getLogger().setLevel(logging.WARNING)
             status_file = None
         with progress("Grading", "pairs") as bar, status(status_file, "Grading", "pairs") as report:
@@ -138,8 +138,8 @@ def _grade(
                 bar(steps, total)
                 report(steps, total)
 
-            summary = grade_file(files, model, what, advance, shard=shard, team=team)
-    tell(summary.lines())
+            summary = grade_file(files, model, what, advance, shard=shard, group=group)
+    log_summary(summary.lines())
 
 
 def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:

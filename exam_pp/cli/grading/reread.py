@@ -13,9 +13,9 @@ from exam_pp.cli.options import (
     UNPARSED,
     filter_options,
     grade_filter,
+    log_summary,
     prompt_file_option,
     required_output,
-    tell,
 )
 
 
@@ -55,4 +55,4 @@ def command(
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
         grade_filter=grade_filter(**criteria),
     )
-    tell(summary.lines())
+    log_summary(summary.lines())

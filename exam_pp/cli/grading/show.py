@@ -46,4 +46,4 @@ def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:
         "version": f"{prompt.version} ({prompt.hash})",
     }
     lines = [f"{key + ':':<13}{value}" for key, value in facts.items() if value]
-    return "\n".join([*lines, "", prompt.words, ""])
+    return "\n".join([*lines, "", prompt.text, ""])

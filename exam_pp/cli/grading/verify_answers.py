@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.cli.options import FILE, GRADED, JOURNAL, journal_options, required_output, take, tell
+from exam_pp.cli.options import FILE, GRADED, JOURNAL, journal_options, log_summary, required_output, take
 from exam_pp.cli.progress import progress
 from exam_pp.grade_filter import GradeFilter
 
@@ -39,4 +39,4 @@ def command(
     answers = GradeFilter(model=answers_by, prompt_class=prompt_class)
     with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
         summary = verify_answers(files, model, answers, regrade=options["regrade"], advance=advance)
-    tell(summary.lines())
+    log_summary(summary.lines())

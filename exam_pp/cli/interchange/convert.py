@@ -28,7 +28,12 @@ log = logging.getLogger(__name__)
     "--from", "source_format", metavar="FORMAT", help="Format of SOURCE.  [default: told by the content]"
 )
 @click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
-@click.option("--loss-report", type=OUTPUT_PATH, help="Also write here, as JSON, what could not be carried.")
+@click.option(
+    "--dropped-fields",
+    "dropped_fields_output",
+    type=OUTPUT_PATH,
+    help="Also write here, as JSON, what could not be carried.",
+)
 @click.option(
     "--unit",
     type=click.Choice(["paragraph", "sentence", "whole"]),
@@ -50,7 +55,7 @@ def command(
     source: Path | None,
     output: Path | None,
     target_format: str | None,
-    loss_report: Path | None,
+    dropped_fields_output: Path | None,
     list_: bool,
     form: str,
     **options: Any,
@@ -70,8 +75,8 @@ def command(
         return
     if source is None or output is None or target_format is None:
         raise click.UsageError("Name a SOURCE, -o FILE and --to FORMAT (see --list).")
-    losses = convert(Conversion(source, output, target_format, **options), loss_report)
-    for line in losses.lines():
+    dropped = convert(Conversion(source, output, target_format, **options), dropped_fields_output)
+    for line in dropped.lines():
         log.warning("%s", line)
-    if not losses:
+    if not dropped:
         log.info("Nothing was left out.")

@@ -15,8 +15,8 @@ from exam_pp.cli.options import (
     QUERY_TEXTS,
     filter_options,
     grade_filter,
+    log_summary,
     output_option,
-    tell,
 )
 from exam_pp.wording import counted
 
@@ -45,7 +45,7 @@ def runs(graded: Path, output: Path) -> None:
     """
     from exam_pp.phases.interchange.export_runs import export_runs
 
-    tell([f"Wrote {counted(len(export_runs(graded, output)), 'run file')} to {output}."])
+    log_summary([f"Wrote {counted(len(export_runs(graded, output)), 'run file')} to {output}."])
 
 
 @command.command()
@@ -68,7 +68,7 @@ def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | N
     """
     from exam_pp.phases.interchange.export_answers import export_answers
 
-    tell(export_answers(graded, output, form=form, systems=systems, queries=queries))
+    log_summary(export_answers(graded, output, form=form, systems=systems, queries=queries))
 
 
 @command.command()
@@ -80,7 +80,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
     """Write answers with their nugget assignments, as AutoNuggetizer does; of one grader."""
     from exam_pp.phases.interchange.export_assignments import export_assignments
 
-    tell(export_assignments(graded, bank, output, grade_filter(**criteria)))
+    log_summary(export_assignments(graded, bank, output, grade_filter(**criteria)))
 
 
 @command.command()
@@ -93,7 +93,7 @@ def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     from exam_pp.phases.interchange.umbrela_rows import export_judge_rows
 
     chosen = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
-    tell(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
+    log_summary(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
 
 
 @command.command()
@@ -105,4 +105,4 @@ def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
     """Write what a system retrieved as segments for rank_llm, UMBRELA and AutoNuggetizer."""
     from exam_pp.phases.interchange.candidate_segments import export_candidates
 
-    tell(export_candidates(graded, queries, system, output))
+    log_summary(export_candidates(graded, queries, system, output))

@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE, FILES, METHOD_NAME, OUTPUT_PATH, QUERIES_FILE, output_option, tell
+from exam_pp.cli.options import (
+    FILE,
+    FILES,
+    METHOD_NAME,
+    OUTPUT_PATH,
+    QUERIES_FILE,
+    log_summary,
+    output_option,
+)
 
 # Options of files that bring passages or labels of their own, and what belongs to each.
 _BELONGS = {
@@ -98,7 +106,7 @@ def command(output: Path, **options: Any) -> None:
     if options["judged"] and not options["qrels"]:
         raise click.UsageError("--judged needs --qrels.")
     summary = import_passages(ImportSources(**options), output)
-    tell(summary.lines())
+    log_summary(summary.lines())
 
 
 def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:
@@ -143,4 +151,4 @@ def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) 
         lines = import_judge_rows(
             foreign["umbrela"], foreign["passages"], queries, output, model=foreign["grader"]
         ).lines()
-    tell(lines)
+    log_summary(lines)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.leaderboard_options import QUERIES
-from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option, tell
+from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summary, output_option
 
 
 @click.command("filter")
@@ -63,4 +63,4 @@ def command(
     ):
         raise click.UsageError("Say what to keep, such as --query, --system, --judged or --model.")
     inputs = [queries] if queries else []
-    tell([filter_file(passages, output, wanted, named=named, inputs=inputs)])
+    log_summary([filter_file(passages, output, wanted, named=named, inputs=inputs)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, log_notes, required_output, tell
+from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
 from exam_pp.wording import counted
 
 
@@ -30,4 +30,4 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     summary = merge_files(files, output, like, strict=strict)
     log_notes(summary.conflicts.lines())
     held = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
-    tell([f"{counted(summary.files, 'file')} united: {held}. Written: {output}"])
+    log_summary([f"{counted(summary.files, 'file')} united: {held}. Written: {output}"])

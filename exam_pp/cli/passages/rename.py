@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import PASSAGES, output_option, tell
+from exam_pp.cli.options import PASSAGES, log_summary, output_option
 
 _NAMES = "OLD=NEW"
 
@@ -35,7 +35,7 @@ def command(
         raise click.UsageError("Say what to rename: --model, --prompt-class or --system OLD=NEW.")
     rename_file(passages, output, renaming)
     if str(output) != "-":
-        tell([f"Written: {output}"])
+        log_summary([f"Written: {output}"])
 
 
 def _names(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import PASSAGES, output_option, tell
+from exam_pp.cli.options import PASSAGES, log_summary, output_option
 
 
 @click.command("sample")
@@ -30,4 +30,4 @@ def command(
     """
     from exam_pp.phases.passages.sample import SampleOptions, sample_file
 
-    tell([sample_file(passages, output, SampleOptions(queries, count, seed, by_judgment))])
+    log_summary([sample_file(passages, output, SampleOptions(queries, count, seed, by_judgment))])

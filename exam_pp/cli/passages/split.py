@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import PASSAGES, tell
+from exam_pp.cli.options import PASSAGES, log_summary
 from exam_pp.wording import counted
 
 
@@ -23,4 +23,4 @@ def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> 
         raise click.UsageError("Say --parts N or --by-query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
     files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
-    tell([f"{files} with {queries} written to {folder}"])
+    log_summary([f"{files} with {queries} written to {folder}"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, output_option, tell
+from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summary, output_option
 
 
 @click.command("strip")
@@ -37,4 +37,4 @@ def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
     unwanted = Unwanted(grades=grade_filter(**options) if grades else None, **dropped_parts)
     dropped = strip_file(passages, output, unwanted)
     left_out = ", ".join(f"{what} ({count})" for what, count in dropped.items())
-    tell([f"Dropped: {left_out or 'nothing'}."])
+    log_summary([f"Dropped: {left_out or 'nothing'}."])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from exam_pp.cli.options import FILE, prompt_file_option, required_output, tell
+from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_output
 
 
 @click.command(name="apply-edits")
@@ -42,4 +42,4 @@ def command(
         graded, edits, output,
         prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
     )  # fmt: skip
-    tell(summary.lines())
+    log_summary(summary.lines())

@@ -17,10 +17,10 @@ from exam_pp.cli.options import (
     emit,
     filter_options,
     grade_filter,
+    log_summary,
     prompt_file_option,
     required_output,
     take,
-    tell,
 )
 
 
@@ -64,4 +64,4 @@ def command(
     emit(render_page(material.head, material.tables), output, [graded, bank, *prompt_files])
     if str(output) != "-":
         size = output.stat().st_size / 1e6
-        tell([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])
+        log_summary([f"Review page: {output} ({size:.1f} MB). Open it in a browser."])

@@ -11,18 +11,18 @@ import click
 from exam_pp.cli.groups import Group
 from exam_pp.cli.options import (
     FILE,
-    FOR_SCRIPTS,
     GRADED,
     MIN_GRADE,
     ONLY_QUERY,
+    SCRIPT_FORMATS,
     answers_class_option,
     emit,
     filter_options,
     format_option,
     grade_filter,
+    log_summary,
     min_relevant_option,
     output_option,
-    tell,
     together,
 )
 
@@ -230,7 +230,7 @@ def _write(
     check_output(output, [path for path in (graded, bank) if path is not None])
     shown = Shown(queries, systems, min_judgment, answers_class, min_grade)
     found = verify(graded, selection, grade_filter(**filters), bank=bank, shown=shown)
-    flat = form in FOR_SCRIPTS
+    flat = form in SCRIPT_FORMATS
     if flat:
-        tell([report.summary(selection)])
+        log_summary([report.summary(selection)])
     emit(rendered(report.report(found, flat=flat), form), output, inputs=[graded, bank])

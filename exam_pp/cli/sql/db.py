@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.options import FILE, tell
+from exam_pp.cli.options import FILE, log_summary
 from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limits, take_sources
 
 
@@ -41,6 +41,6 @@ def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) ->
         )
     if form == "duckdb":
         build_database(sources, output, limits)
-        tell([f"Written: {output}"])
+        log_summary([f"Written: {output}"])
     else:
-        tell(f"Written: {file}" for file in export_parquet(sources, output, limits))
+        log_summary(f"Written: {file}" for file in export_parquet(sources, output, limits))

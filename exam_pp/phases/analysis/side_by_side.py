@@ -17,7 +17,7 @@ from exam_pp.store.trec.ranks import read_ranks
 
 
 @dataclass(frozen=True)
-class ComparedBoards:
+class ComparedLeaderboards:
     """Board to system to score; ``errors`` are standard errors, where they are known."""
 
     boards: Mapping[str, Mapping[str, float]]
@@ -33,7 +33,9 @@ class ComparedBoards:
         return sorted(systems, key=lambda s: (self.ranks.get(s, last), -first.get(s, -last), s))
 
 
-def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None = None) -> ComparedBoards:
+def compare_leaderboards(
+    leaderboards: Sequence[PathLike], official: PathLike | None = None
+) -> ComparedLeaderboards:
     """The measures of several leaderboards (what ``evaluate`` writes, or tables with a header).
 
     ``official`` are ranks, or a leaderboard of scores, which is then compared as well and ranks the systems
@@ -69,4 +71,4 @@ def compare_boards(leaderboards: Sequence[PathLike], official: PathLike | None =
         systems.append(set(ranks))
     if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
         raise SelectionError("No two of the leaderboards have a system in common (are they named alike?).")
-    return ComparedBoards(named, errors, ranks)
+    return ComparedLeaderboards(named, errors, ranks)

@@ -89,9 +89,9 @@ def examine(
     selector.check(str(graded))
     _check(file, graded, bank)
     min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
-    by_heart = None if closed_book is None else _closed_book(closed_book, chosen, read)
+    closed_book_replies = None if closed_book is None else _closed_book(closed_book, chosen, read)
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in read}
-    entries = list(entry_health(file, min_grade, options.cutoff, judged, by_heart))
+    entries = list(entry_health(file, min_grade, options.cutoff, judged, closed_book_replies))
     pairs = list(alike(file, min_grade, texts))
     systems = len(file.first_ranks)
     curve: list[CurvePoint] = []
@@ -109,7 +109,7 @@ def examine(
         list(_findings(entries, pairs, min_grade, options, texts)),
         with_judgments=bool(judged),
         with_systems=systems > 1,
-        with_closed_book=by_heart is not None,
+        with_closed_book=closed_book_replies is not None,
         notes=_notes(file, read, judged, entries, systems),
     )
 

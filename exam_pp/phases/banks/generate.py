@@ -14,7 +14,7 @@ from exam_pp.graders.generation import EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
-from exam_pp.phases.grading.scheduler import Answer, Answerer, drive
+from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.generation import MAX_NUGGET_WORDS, PUBLISHED_COUNT
 from exam_pp.store.banks.bank_json import write_bank
@@ -116,7 +116,7 @@ def generate(
         for unit in units_of(query, facets=options.facets)
     ]
     generator = EntryGenerator(options.kind, options.count, options.repairs)
-    results = drive((generator.run(unit) for unit in units), answer)
+    results = run_requests((generator.run(unit) for unit in units), answer)
     counts.queries = len({unit.query_id for unit in units})
     seen: dict[str, set[str]] = {}
     lines = []

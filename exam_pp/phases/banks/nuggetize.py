@@ -17,7 +17,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import bank_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
 from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
-from exam_pp.phases.grading.scheduler import Answer, Answerer, drive
+from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.nuggets import NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
@@ -125,7 +125,7 @@ def nuggetize(
     counts.for_editing = options.nuggetizer.for_editing
     counts.queries += len(queries)
     lines = []
-    for query, found in zip(queries, drive(map(options.nuggetizer.run, queries), answer), strict=True):
+    for query, found in zip(queries, run_requests(map(options.nuggetizer.run, queries), answer), strict=True):
         counts.add(found)
         windows = [window.record() for window in found.windows]
         if trace is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from exam_pp.errors import MissingExtraError, SelectionError, TeamError
+from exam_pp.errors import MissingExtraError, ProcessGroupError, SelectionError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.conversion import available_cores
 
@@ -19,7 +19,7 @@ _PATIENCE = timedelta(hours=6)
 """A process that dies is noticed at once; one that is merely slow may take this long for a window."""
 
 
-class Team:
+class ProcessGroup:
     """The processes of a grading. This one is alone; its methods are those of every team.
 
     ``rank`` 0 reads and writes the files that users see. All processes must make the same calls in the
@@ -49,13 +49,13 @@ class Team:
         return model
 
 
-ALONE = Team()
+ALONE = ProcessGroup()
 
 
-class TorchTeam(Team):
+class TorchProcessGroup(ProcessGroup):
     """Processes that talk through torch.distributed (gloo: objects, not tensors of a GPU).
 
-    Methods raise :class:`TeamError` when another process has gone.
+    Methods raise :class:`ProcessGroupError` when another process has gone.
     """
 
     def __init__(self) -> None:
@@ -108,25 +108,25 @@ class TorchTeam(Team):
         try:
             yield
         except (RuntimeError, ConnectionError) as error:
-            raise TeamError(
+            raise ProcessGroupError(
                 f"Another process of this grading has gone ({_first_line(error)}): what was answered is "
                 "kept; start the same command again to continue."
             ) from error
 
 
 @contextmanager
-def team_from_environment() -> Iterator[Team]:
+def process_group_from_environment() -> Iterator[ProcessGroup]:
     """The team that a launcher announces in the environment; without one, this process alone."""
     if not _is_announced():
         yield ALONE
         return
-    team = TorchTeam()
-    yield team
+    group = TorchProcessGroup()
+    yield group
     # After an error the end of the process tells the others.
-    team.close()
+    group.close()
 
 
-def refuse_team() -> None:
+def refuse_process_group() -> None:
     """Raise :class:`SelectionError` in a process of a team, for work that is not shared: all would do all."""
     if _is_announced():
         raise SelectionError(

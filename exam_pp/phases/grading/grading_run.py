@@ -11,9 +11,9 @@ from pathlib import Path
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.backends import load_llm, reads_lists
-from exam_pp.llm.base import LLM, ChargesForLabels, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.messages import Completion
-from exam_pp.phases.grading.distributed import ALONE, Team
+from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.phases.grading.sharding import Shard
@@ -110,7 +110,7 @@ def grade_file(
     advance: Advance = lambda _steps, _total: None,
     *,
     shard: Shard | None = None,
-    team: Team = ALONE,
+    group: ProcessGroup = ALONE,
 ) -> FileSummary:
     """Grade a passages file into another; returns the counts.
 
@@ -122,17 +122,17 @@ def grade_file(
     exam = check_files(files, options)
     check_lists(model, options.prompts)
     streamed = is_stream(files.passages)
-    if streamed and (shard or team.size > 1):
+    if streamed and (shard or group.size > 1):
         raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
     options = in_shard(options, shard, files, exam)
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
-    llm = prepare_llm(team.place(model), files)
-    wanted, options = options, settle_soft(options, llm, model)
+    llm = prepare_llm(group.place(model), files)
+    wanted, options = options, resolve_soft(options, llm, model)
     left_out = not model.thinking_tokens and _leaves_out_soft(wanted, options)
     summary = FileSummary(output=str(files.output), soft_left_out=left_out)
-    with open_journal(files, team) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None), team)
+    with open_journal(files, group) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None), group)
         graded = grade(
             read_raw_passages(files.passages),
             exam.bank,
@@ -143,7 +143,7 @@ def grade_file(
             summary=summary,
             query_texts=exam.query_texts,
         )
-        with _writer(files, team) as write:
+        with _writer(files, group) as write:
             for query in graded:
                 write(query)
             _check_queries(summary, files, shard)
@@ -181,7 +181,7 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
     return replace(options, positions=shard.positions(queries, exam.bank))
 
 
-def settle_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
+def resolve_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
     """Unless the options say it: soft grades where they come with the grades, not where they cost as much.
 
     A model that thinks first has none: likelihoods are those of labels at once. Raises
@@ -191,7 +191,7 @@ def settle_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOp
         raise SelectionError("A model that thinks aloud gives no soft grades: --soft or --thinking-tokens.")
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
-    return replace(options, soft=not (isinstance(llm, ChargesForLabels) and llm.labels_are_dear))
+    return replace(options, soft=not (isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive))
 
 
 def _leaves_out_soft(options: GradeOptions, settled: GradeOptions) -> bool:
@@ -209,9 +209,9 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
 
 
 @contextmanager
-def _writer(files: GradeFiles, team: Team) -> Iterator[Callable[[Line], None]]:
+def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line], None]]:
     """Writes the output; in all processes of a team but the first, does nothing."""
-    if not team.leads:
+    if not group.leads:
         yield lambda _query: None
         return
     with passages_writer(files.output, inputs=files.inputs) as writer:
@@ -236,31 +236,31 @@ def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] =
 
 
 @contextmanager
-def open_journal(files: GradeFiles, team: Team = ALONE) -> Iterator[Journal]:
+def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Journal]:
     """The journal of an output; it goes when the block ends without an error, unless it holds more.
 
     In a team every process gets a journal of its own, and rank 0 takes over what an earlier run's
     processes left, however many they were.
     """
     main = journal_of(files)
-    path = main and rank_journal(main, team.rank)
-    if not team.leads:
-        team.gather(None)  # rank 0 first clears what an earlier run left
+    path = main and rank_journal(main, group.rank)
+    if not group.leads:
+        group.gather(None)  # rank 0 first clears what an earlier run left
     with Journal(path) as journal:
-        if team.leads:
-            _take_over(journal, team)
+        if group.leads:
+            _take_over(journal, group)
         else:
-            team.gather(journal.everything())  # on a machine with a disk of its own
-        if team.leads and files.retry_failed:
+            group.gather(journal.everything())  # on a machine with a disk of its own
+        if group.leads and files.retry_failed:
             log.info("%s will be asked again", counted(journal.forget_failures(), "failed request"))
         try:
             yield journal
-            team.gather(None)  # the output stands
+            group.gather(None)  # the output stands
         except ExamError:
             if not len(journal):  # nothing to continue with
                 journal.remove()
             raise
-        if not (files.keep_journal and team.leads):
+        if not (files.keep_journal and group.leads):
             _clear(journal)
 
 
@@ -279,12 +279,12 @@ def _clear(journal: Journal) -> None:
     )
 
 
-def _take_over(journal: Journal, team: Team) -> None:
+def _take_over(journal: Journal, group: ProcessGroup) -> None:
     for leftover in rank_journals(journal.path) if journal.path else ():
         journal.take_over(leftover)
-    team.gather(None)
+    group.gather(None)
     nothing: dict[str, Completion] = {}
-    for replies in team.gather(nothing)[1:]:
+    for replies in group.gather(nothing)[1:]:
         journal.add(replies)
 
 

@@ -23,7 +23,7 @@ from exam_pp.phases.grading.grading_run import (
     in_shard,
     journal_of,
     prepare_llm,
-    settle_soft,
+    resolve_soft,
 )
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer
@@ -102,7 +102,7 @@ def plan_grading(
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()
     llm = prepare_llm(model, files)
-    options = settle_soft(options, llm, model)
+    options = resolve_soft(options, llm, model)
     loading = time.monotonic() - began
     summary = GradeSummary()
     began = time.monotonic()

@@ -15,8 +15,8 @@ from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
 from exam_pp.messages import Completion, Request
-from exam_pp.phases.grading.distributed import ALONE, Team
-from exam_pp.phases.grading.sharding import share_out
+from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
+from exam_pp.phases.grading.sharding import assign_shards
 from exam_pp.phases.grading.signals import STOP
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -52,7 +52,7 @@ class Answerer:
         llm: LLM,
         journal: Journal,
         on_replies: OnReplies = lambda _count: None,
-        team: Team = ALONE,
+        group: ProcessGroup = ALONE,
         *,
         asks: bool = True,
     ) -> None:
@@ -60,16 +60,16 @@ class Answerer:
         self.asked = 0
         self._journal = journal
         self._on_replies = on_replies
-        self._team = team
+        self._group = group
         identity = json.dumps([llm.name, llm.provenance()], sort_keys=True)
         self._model = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        if len(set(team.gather(identity))) > 1:
+        if len(set(group.gather(identity))) > 1:
             raise ModelError(
                 "The processes would answer with different models, devices or versions, which would show in "
                 f"the grades (this one: {identity})."
             )
         journal.model = self._model
-        if asks and team.leads and journal.path is not None:
+        if asks and group.leads and journal.path is not None:
             self._tell_known()
 
     def _tell_known(self) -> None:
@@ -104,11 +104,11 @@ class Answerer:
 
     def _ask(self, keys: list[str], requests: list[Request], wanted: Counter[str]) -> dict[str, Completion]:
         batches = self.llm.batches(requests)
-        known = self._team.broadcast(self._journal.get(keys) if self._team.leads else {})
+        known = self._group.broadcast(self._journal.get(keys) if self._group.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
         self._on_replies(wanted.total() - sum(wanted[keys[index]] for batch in todo for index in batch))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
-        mine = share_out(weights, self._team.size)[self._team.rank]
+        mine = assign_shards(weights, self._group.size)[self._group.rank]
         answered = self._answer([todo[number] for number in mine], keys, requests, wanted)
         # Keys that were known keep their first reply, here as in the journal.
         return self._exchange(answered, wanted) | known
@@ -136,9 +136,9 @@ class Answerer:
 
     def _exchange(self, answered: dict[str, Completion], wanted: Counter[str]) -> dict[str, Completion]:
         """What all processes answered; rank 0 adds it to its journal."""
-        for rank, replies in enumerate(self._team.gather(answered)):
-            if rank != self._team.rank:
-                if self._team.leads:
+        for rank, replies in enumerate(self._group.gather(answered)):
+            if rank != self._group.rank:
+                if self._group.leads:
                     self._journal.add(replies)
                 self._count(replies, wanted)
                 answered = answered | replies
@@ -182,7 +182,7 @@ def _answer_window(
     answer: Answer,
     on_grades: Callable[[AnyGrades], None],
 ) -> Iterator[AnyQuery]:
-    results = iter(drive((job.grading for _, jobs in window for job in jobs), answer))
+    results = iter(run_requests((job.grading for _, jobs in window for job in jobs), answer))
     while window:
         query, jobs = window.popleft()  # what is written need not stay
         new: dict[int, list[AnyGrades]] = {}
@@ -195,7 +195,7 @@ def _answer_window(
         yield query
 
 
-def drive(asking: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer) -> list[R]:
+def run_requests(asking: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer) -> list[R]:
     """Run what asks side by side: all that is asked in a round is answered at once."""
     running = list(asking)
     results: dict[int, R] = {}

@@ -14,7 +14,7 @@ _CHARACTERS_AROUND = 600
 """What a prompt says besides the passage: instructions and the question, in characters."""
 
 
-def share_out(weights: Sequence[float], shares: int) -> list[list[int]]:
+def assign_shards(weights: Sequence[float], shares: int) -> list[list[int]]:
     """Indices of the weights in ``shares`` lists of nearly equal weight, each in ascending order.
 
     The heaviest goes first to the lightest share (Graham, Bounds on Multiprocessing Timing Anomalies,
@@ -55,4 +55,4 @@ class Shard:
             * max(1, len(bank.entries(query.query_id)))
             for query in queries
         ]
-        return frozenset(share_out(weights, self.count)[self.index - 1])
+        return frozenset(assign_shards(weights, self.count)[self.index - 1])

@@ -8,7 +8,7 @@ from typing import Literal
 
 from exam_pp.data_model import RankingEntry
 from exam_pp.formats.base import Source, known_format
-from exam_pp.formats.losses import Losses, answer_losses, unused_keys, used
+from exam_pp.formats.dropped_fields import DroppedFields, dropped_answer_fields, unused_keys, used
 from exam_pp.results import RunLine
 from exam_pp.sentences import sentences
 from exam_pp.store.files import is_stream
@@ -29,20 +29,20 @@ def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list
     return [_joined(group) for group in _groups(answer, unit, max_words)]
 
 
-def answer_passages(answer: Answer, unit: Unit, losses: Losses) -> list[tuple[RunLine, AnswerPart]]:
+def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RunLine, AnswerPart]]:
     """The answer's passages as ranked by its system; ids are ``system/query`` (whole) or ``system/query#n``.
 
     Parts have no scores of their own: the order, as a score that falls to 1. An empty answer is a whole one,
     of no words: its system keeps its place, and scores 0. Notes what the passages do not say.
     """
-    answer_losses(answer, {"cited documents", "boundaries of parts"}, losses)
+    dropped_answer_fields(answer, {"cited documents", "boundaries of parts"}, dropped)
     groups = _groups(answer, unit, MAX_WORDS)
     if answer.by_sentence:
         for group in groups:
-            losses.add("boundaries of parts", len(group) - 1)
+            dropped.add("boundaries of parts", len(group) - 1)
             cited = set(_joined(group).citations)
             apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
-            losses.add("parts with citations of their own", apart)
+            dropped.add("parts with citations of their own", apart)
     units = [_joined(group) for group in groups] or ([AnswerPart("")] if unit == "whole" else [])
     whole = f"{answer.system}/{answer.query_id}"
     return [
@@ -69,7 +69,7 @@ _USED = used(
 )
 
 
-def noted_answers(file: Path, losses: Losses) -> Iterator[Answer]:
+def noted_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
     """The answers of a file in any format; a stream, or a file of no format, is read as one of a TREC track.
 
     Notes what the file says beside them, and how sure systems are of their citations.
@@ -77,9 +77,9 @@ def noted_answers(file: Path, losses: Losses) -> Iterator[Answer]:
     form = None if is_stream(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
         yield from read_answers(file)
-        unused_keys(file, _USED, losses)
+        unused_keys(file, _USED, dropped)
     else:
-        yield from form.read(Source(file, losses))
+        yield from form.read(Source(file, dropped))
 
 
 def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:

@@ -11,7 +11,12 @@ from typing import Any
 from exam_pp.data_model import Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content
-from exam_pp.formats.losses import Losses, bank_losses, passage_losses, ranking_losses
+from exam_pp.formats.dropped_fields import (
+    DroppedFields,
+    dropped_bank_fields,
+    dropped_passage_fields,
+    dropped_ranking_fields,
+)
 from exam_pp.formats.trec import Runs
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry
 from exam_pp.phases.interchange.export_answers import answers_of
@@ -31,31 +36,31 @@ class BridgeOptions:
     measure: str | None = None
 
 
-Bridge = Callable[[Any, Losses, BridgeOptions], Any]
+Bridge = Callable[[Any, DroppedFields, BridgeOptions], Any]
 
 
 def _noted(
-    queries: Iterable[QueryPassages], keeps: frozenset[str], losses: Losses
+    queries: Iterable[QueryPassages], keeps: frozenset[str], dropped: DroppedFields
 ) -> Iterator[QueryPassages]:
     for query in queries:
-        passage_losses(query, keeps, losses)
+        dropped_passage_fields(query, keeps, dropped)
         yield query
 
 
 def _passages_to_qrels(
-    queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions
+    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[Qrel]:
     """A judgment a line, facets as ``query/facet``; of several for one passage the first."""
     found = False
-    for query in _noted(queries, frozenset({"judgments"}), losses):
+    for query in _noted(queries, frozenset({"judgments"}), dropped):
         seen: set[tuple[str, str]] = set()
         for passage in query.passages:
             for judgment in passage.judgments:
                 key = (judgment.query_id, passage.passage_id)
                 titled = judgment.title_query not in (judgment.query_id, query.query_id)
-                losses.add("titles of queries", titled)
-                losses.add("ids of judgments", judgment.passage_id != passage.passage_id)
-                losses.add("further judgments of a passage", key in seen)
+                dropped.add("titles of queries", titled)
+                dropped.add("ids of judgments", judgment.passage_id != passage.passage_id)
+                dropped.add("further judgments of a passage", key in seen)
                 if key not in seen:
                     seen.add(key)
                     found = True
@@ -64,21 +69,23 @@ def _passages_to_qrels(
         raise DataError("holds no judgments.", file=str(options.path))
 
 
-def _passages_to_runs(queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions) -> Runs:
+def _passages_to_runs(
+    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
+) -> Runs:
     def noted() -> Iterator[QueryPassages]:
-        for query in _noted(queries, frozenset({"places in rankings"}), losses):
+        for query in _noted(queries, frozenset({"places in rankings"}), dropped):
             for passage in query.passages:
-                ranking_losses(query.query_id, passage, losses)
+                dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
     runs = runs_of(noted(), options.path)
     changed = sum(system.split() != [system] for system in runs)
-    losses.add("white space in names of systems", changed)
+    dropped.add("white space in names of systems", changed)
     return dict(sorted(runs.items()))
 
 
 def _passages_to_answers(
-    queries: Iterable[QueryPassages], losses: Losses, options: BridgeOptions
+    queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[Answer]:
     passages = 0
 
@@ -88,22 +95,22 @@ def _passages_to_answers(
             passages += len(query.passages)
             yield query
 
-    found = answers_of(counted(), (), losses)
+    found = answers_of(counted(), (), dropped)
     if not found:
         raise DataError("holds no answers of systems.", file=str(options.path))
-    losses.add("passages that are no answers", max(0, passages - sum(len(a.parts) for a in found.values())))
+    dropped.add("passages that are no answers", max(0, passages - sum(len(a.parts) for a in found.values())))
     for (system, query_id), answer in found.items():
         yield Answer(query_id, system, tuple(answer.in_order()))
 
 
 def _answers_to_passages(
-    answers: Iterable[Answer], losses: Losses, options: BridgeOptions
+    answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[QueryPassages]:
     """As ``exam-pp import --answers``: parts of an answer are passages that its system ranked in order."""
     queries: dict[str, list[Passage]] = defaultdict(list)
     for answer in answers:
-        units = answer_passages(answer, options.unit, losses)
-        losses.add("answers without text", not units)
+        units = answer_passages(answer, options.unit, dropped)
+        dropped.add("answers without text", not units)
         for line, part in units:
             data = PassageData(judgments=[], rankings=[ranking_entry(line, part.citations)])
             passage = Passage(passage_id=line.passage_id, text=part.text, data=data)
@@ -112,18 +119,22 @@ def _answers_to_passages(
         yield QueryPassages(query_id, passages)
 
 
-def _bank_to_queries(lines: Iterable[BankLine], losses: Losses, _options: BridgeOptions) -> Iterator[Query]:
+def _bank_to_queries(
+    lines: Iterable[BankLine], dropped: DroppedFields, _options: BridgeOptions
+) -> Iterator[Query]:
     bank = TestBank.from_lines(lines)
     without_entries = (line.model_copy(update={"items": []}) for line in bank.lines)
-    bank_losses(without_entries, {"query texts", "facets", "facet texts", "queries without entries"}, losses)
+    dropped_bank_fields(
+        without_entries, {"query texts", "facets", "facet texts", "queries without entries"}, dropped
+    )
     facets: dict[str, dict[str, str]] = defaultdict(dict)
     for line in bank.lines:
         if line.facet_id is not None:
             facets[line.query_id].setdefault(line.facet_id, line.facet_text or "")
     for query in bank:
-        losses.add("questions and nuggets", len(query.entries))
+        dropped.add("questions and nuggets", len(query.entries))
         if not query.query_text.strip():
-            losses.add("queries without text")
+            dropped.add("queries without text")
             continue
         found = [Facet(facet_id=key, facet_text=text) for key, text in facets[query.query_id].items()]
         yield Query(
@@ -131,10 +142,12 @@ def _bank_to_queries(lines: Iterable[BankLine], losses: Losses, _options: Bridge
         )
 
 
-def _answers_to_queries(answers: Iterable[Answer], losses: Losses, options: BridgeOptions) -> Iterator[Query]:
+def _answers_to_queries(
+    answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
+) -> Iterator[Query]:
     seen: dict[str, None] = {}
     for answer in answers:
-        losses.add("answers")
+        dropped.add("answers")
         if answer.query_text.strip() and answer.query_id not in seen:
             seen[answer.query_id] = None
             yield Query(query_id=answer.query_id, query_text=answer.query_text)
@@ -142,7 +155,9 @@ def _answers_to_queries(answers: Iterable[Answer], losses: Losses, options: Brid
         raise DataError("does not hold the texts of queries.", file=str(options.path))
 
 
-def _scores_to_ranks(scores: Iterable[Score], losses: Losses, options: BridgeOptions) -> Mapping[str, float]:
+def _scores_to_ranks(
+    scores: Iterable[Score], dropped: DroppedFields, options: BridgeOptions
+) -> Mapping[str, float]:
     """Best first, ties averaged, by the means of one measure."""
     from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.leaderboard import standings  # noqa: PLC0415
@@ -153,7 +168,7 @@ def _scores_to_ranks(scores: Iterable[Score], losses: Losses, options: BridgeOpt
     measure = options.measure or (measures[0] if len(measures) == 1 else None)
     if measure not in measures:
         raise SelectionError(f"Ranks are by one measure; name it with --measure: {', '.join(measures)}.")
-    losses.add("scores", len(scores))
+    dropped.add("scores", len(scores))
     return ranks_of(
         {row.system: row.mean for row in rows if row.metric == measure and row.system != OVERALL_SYSTEM}
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage
 from exam_pp.errors import SelectionError
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.rank_llm import Candidate, CandidateLine, CandidateQuery, pool_candidates
 from exam_pp.store.files import check_output
 from exam_pp.store.json_lines import write_records
@@ -28,14 +28,14 @@ def import_candidates(
     for path in (output, queries_output):
         if path is not None:
             check_output(path, files)
-    losses = Losses()
-    queries, texts = pool_candidates(files, losses)
+    dropped = DroppedFields()
+    queries, texts = pool_candidates(files, dropped)
     if queries_output is not None:
         write_queries(texts, queries_output, inputs=files)
     write_passages(queries, output, inputs=files)
     count = sum(len(query.passages) for query in queries)
     imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
-    return [imported, *losses.lines()]
+    return [imported, *dropped.lines()]
 
 
 def export_candidates(passages: Path, queries: Path, system: str, output: Path) -> list[str]:
@@ -47,20 +47,20 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     inputs = [passages, queries]
     check_output(output, inputs)
     texts = read_query_texts(queries)
-    losses = Losses()
+    dropped = DroppedFields()
     lines: list[CandidateLine] = []
     systems: dict[str, None] = {}
     for query in read_passages(passages):
         ranked: list[tuple[int, float, Passage]] = []
         for passage in query.passages:
-            losses.add("sets of grades", sum(1 for _ in passage.grade_sets()))
-            losses.add("further judgments", max(0, len(passage.judgments) - 1))
+            dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
+            dropped.add("further judgments", max(0, len(passage.judgments) - 1))
             for entry in passage.rankings:
                 systems[entry.method] = None
                 if entry.method == system:
                     ranked.append((entry.rank, entry.score, passage))
                 else:
-                    losses.add("places in rankings of other systems")
+                    dropped.add("places in rankings of other systems")
         if ranked:
             found = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
             if query.query_id not in texts:
@@ -70,7 +70,7 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
     if not lines:
         raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
     write_records(lines, output, inputs=inputs)
-    return [f"Wrote {counted(len(lines), 'query')}.", *losses.lines()]
+    return [f"Wrote {counted(len(lines), 'query')}.", *dropped.lines()]
 
 
 def _candidate(score: float, passage: Passage) -> Candidate:

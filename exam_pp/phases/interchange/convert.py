@@ -9,7 +9,7 @@ from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import FORMATS, Format, Source, Target, all_formats, format_of
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import BRIDGES, BridgeOptions
 from exam_pp.store.files import check_output, write_text
@@ -44,8 +44,8 @@ class Conversion:
         return [*files, *(path for path in (self.contexts, self.queries) if path is not None)]
 
 
-def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
-    """Write the target; returns what was left out, which ``loss_report`` gets as JSON.
+def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -> DroppedFields:
+    """Write the target; returns what was left out, which ``dropped_fields_output`` gets as JSON.
 
     Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
     each other, and what reading raises.
@@ -61,23 +61,25 @@ def convert(conversion: Conversion, loss_report: Path | None = None) -> Losses:
     inputs = conversion.inputs
     if not conversion.target.is_dir():
         check_output(conversion.target, inputs)
-    if loss_report is not None:
-        check_output(loss_report, inputs)
-        if loss_report.resolve() == conversion.target.resolve():
-            raise SelectionError(f"{loss_report} is the output, and cannot be the loss report too.")
-    losses = Losses()
+    if dropped_fields_output is not None:
+        check_output(dropped_fields_output, inputs)
+        if dropped_fields_output.resolve() == conversion.target.resolve():
+            raise SelectionError(
+                f"{dropped_fields_output} is the output, and cannot be the report of dropped fields too."
+            )
+    dropped = DroppedFields()
     assert source_format.read is not None
     assert target_format.write is not None
-    value: Any = source_format.read(Source(conversion.source, losses, conversion.method_name))
+    value: Any = source_format.read(Source(conversion.source, dropped, conversion.method_name))
     if source_format.content != target_format.content:
         bridge = BRIDGES[source_format.content, target_format.content]
-        value = bridge(value, losses, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
+        value = bridge(value, dropped, BridgeOptions(conversion.source, conversion.unit, conversion.measure))
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
     texts = read_query_texts(conversion.queries) if conversion.queries else {}
-    target_format.write(value, Target(conversion.target, losses, inputs, contexts, texts))
-    if loss_report is not None:
-        _write_report(conversion, source_format, losses, loss_report)
-    return losses
+    target_format.write(value, Target(conversion.target, dropped, inputs, contexts, texts))
+    if dropped_fields_output is not None:
+        _write_report(conversion, source_format, dropped, dropped_fields_output)
+    return dropped
 
 
 def _check_possible(source: Format, target: Format) -> None:
@@ -109,12 +111,12 @@ def _contexts(path: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def _write_report(conversion: Conversion, source: Format, losses: Losses, path: Path) -> None:
+def _write_report(conversion: Conversion, source: Format, dropped: DroppedFields, path: Path) -> None:
     report = {
         "input": str(conversion.source),
         "from": source.name,
         "output": str(conversion.target),
         "to": conversion.target_format,
-        "left out": losses.counts,
+        "left out": dropped.counts,
     }
     write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)

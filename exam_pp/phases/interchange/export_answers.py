@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, QueryPassages, RankingEntry
 from exam_pp.errors import SelectionError
-from exam_pp.formats.losses import Losses, passage_losses
+from exam_pp.formats.dropped_fields import DroppedFields, dropped_passage_fields
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
@@ -47,8 +47,8 @@ def export_answers(
     inputs = [passages, *([queries] if queries else [])]
     check_output(output, inputs)
     texts = read_query_texts(queries) if queries else {}
-    losses = Losses()
-    answers = answers_of(read_passages(passages), systems, losses)
+    dropped = DroppedFields()
+    answers = answers_of(read_passages(passages), systems, dropped)
     found = {system for system, _ in answers}
     if missing := [system for system in systems if system not in found]:
         raise SelectionError(f"{passages} holds no answer of {missing[0]!r}.")
@@ -59,7 +59,7 @@ def export_answers(
         for (system, query_id), answer in answers.items()
     ]
     if form == "plain":
-        losses.add("cited documents", sum(len(part.citations) for line in lines for part in line.parts))
+        dropped.add("cited documents", sum(len(part.citations) for line in lines for part in line.parts))
     write_answers(lines, output, form, inputs=inputs)
     unknown = {"rag25": "team_id and type are", "ragtime": "team_id is"}
     notes = [f"{unknown[form]} not in the passages, and left empty."] if form in unknown else []
@@ -67,11 +67,11 @@ def export_answers(
         without = counted(len(untold), "query")
         notes.append(f"No text of {without}, left empty: name a file that has it with --queries.")
     wrote = f"Wrote {counted(len(answers), 'answer')} (systems: {len(found)})."
-    return [wrote, *notes, *losses.lines()]
+    return [wrote, *notes, *dropped.lines()]
 
 
 def answers_of(
-    passages: Iterable[QueryPassages], systems: Sequence[str], losses: Losses
+    passages: Iterable[QueryPassages], systems: Sequence[str], dropped: DroppedFields
 ) -> dict[tuple[str, str], AnswerInPassages]:
     """System and query to the answer that was imported as passages; ``systems`` empty: of all.
 
@@ -91,6 +91,6 @@ def answers_of(
                 answer.parts.append((entry.rank, passage, tuple(entry.citations or ())))
             if places:
                 kept = frozenset({"texts of passages", "places in rankings", "cited documents"})
-                passage_losses(QueryPassages(query.query_id, [passage]), kept, losses)
-                losses.add("further places in rankings", len(passage.rankings) - len(places))
+                dropped_passage_fields(QueryPassages(query.query_id, [passage]), kept, dropped)
+                dropped.add("further places in rankings", len(passage.rankings) - len(places))
     return answers

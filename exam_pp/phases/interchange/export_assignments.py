@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, RubricGrades
 from exam_pp.errors import SelectionError
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nugget_assignments import AssignedNugget, AssignmentLine
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -52,13 +52,13 @@ def export_assignments(
     check_output(output, inputs)
     read = read_bank(bank)
     items = bank_items(read)
-    losses = Losses()
+    dropped = DroppedFields()
     found: dict[GradeKey, None] = {}
     answers: dict[tuple[str, str], _Answer] = {}
     for query in read_passages(graded):
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
-                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, found, losses)
+                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, found, dropped)
     if len(found) != 1:
         held = "; ".join(map(str, found)) or "none"
         raise SelectionError(f"{graded} must hold the assignments of one grader; the filter leaves: {held}.")
@@ -68,7 +68,7 @@ def export_assignments(
     return [
         f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
         f"The grader is not written: {next(iter(found))}.",
-        *losses.lines(),
+        *dropped.lines(),
     ]
 
 
@@ -78,15 +78,15 @@ def _take(
     criteria: GradeFilter,
     answers: dict[tuple[str, str], _Answer],
     found: dict[GradeKey, None],
-    losses: Losses,
+    dropped: DroppedFields,
 ) -> None:
-    losses.add("judgments", len(passage.judgments))
+    dropped.add("judgments", len(passage.judgments))
     labels: Labels | None = None
     raw: dict[str, str] = {}
     for grades in passage.grade_sets():
         pairs = assigned_labels(grades) if criteria.accepts(grades) else None
         if pairs is None:
-            losses.add("sets of other grades")
+            dropped.add("sets of other grades")
             continue
         found[GradeKey.of(grades, criteria)] = None
         labels = {} if labels is None else labels
@@ -102,7 +102,7 @@ def _take(
         answer.parts.append((ranking.rank, passage.text))
         answer.labels = better_labels(answer.labels, labels)
         answer.raw |= raw
-        losses.add("cited documents", len(ranking.citations or ()))
+        dropped.add("cited documents", len(ranking.citations or ()))
 
 
 def _unread(grades: RubricGrades) -> dict[str, str]:

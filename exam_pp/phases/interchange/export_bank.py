@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.formats.base import FORMATS, Target
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output
 from exam_pp.wording import counted
@@ -26,9 +26,9 @@ def export_bank(bank: Path, form: ExportFormat, output: Path) -> list[str]:
     read = read_bank(bank)
     if form == "nuggetizer":
         read.require_kind("nugget", "The format of AutoNuggetizer")
-    losses = Losses()
+    dropped = DroppedFields()
     write = FORMATS.get(FORMAT_NAMES.get(form, form)).write
     assert write is not None, "every format of banks is written"
-    write(read.lines, Target(output, losses, [bank]))
+    write(read.lines, Target(output, dropped, [bank]))
     entries = sum(len(line.items) for line in read.lines)
-    return [f"{counted(len(read.queries), 'query')}, {counted(entries, 'entry')}.", *losses.lines()]
+    return [f"{counted(len(read.queries), 'query')}, {counted(entries, 'entry')}.", *dropped.lines()]

@@ -14,7 +14,7 @@ from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.formats.bank_csv import bank_of_rows, is_stale, note_unused_cells, read_bank_csv
 from exam_pp.formats.base import FORMATS
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.squad import read_squad
 from exam_pp.formats.tqa import read_tqa
 from exam_pp.phases.interchange.edited_spreadsheet import SpreadsheetChanges, edited_bank
@@ -118,13 +118,13 @@ class ImportedTexts:
     queries: int
     entries: int
     changes: SpreadsheetChanges
-    losses: Losses
+    dropped: DroppedFields
 
     def lines(self) -> Iterator[str]:
         """What was converted, for people."""
         yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
         yield from self.changes.lines()
-        yield from self.losses.lines()
+        yield from self.dropped.lines()
 
 
 def import_texts(
@@ -137,9 +137,9 @@ def import_texts(
     """
     inputs = [*files, *([base] if base else [])]
     check_output(output, inputs)
-    changes, losses = SpreadsheetChanges(), Losses()
+    changes, dropped = SpreadsheetChanges(), DroppedFields()
     if form == "csv":
-        lines = _bank_of_spreadsheets(files, base, changes, losses)
+        lines = _bank_of_spreadsheets(files, base, changes, dropped)
     else:
         read = FORMATS.get(FORMAT_NAMES.get(form, form)).records
         assert read is not None, "every such format is read"
@@ -154,14 +154,14 @@ def import_texts(
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)
-    return ImportedTexts(len(bank.queries), entries, changes, losses)
+    return ImportedTexts(len(bank.queries), entries, changes, dropped)
 
 
 def _bank_of_spreadsheets(
-    files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, losses: Losses
+    files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, dropped: DroppedFields
 ) -> list[BankLine]:
     for file in files:
-        note_unused_cells(file, losses)
+        note_unused_cells(file, dropped)
     rows = [(file, row) for file in files for row in read_bank_csv(file)]
     if base is not None:
         return edited_bank(rows, read_bank(base).lines, changes)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import Unit, answer_passages, noted_answers, ranking_entry
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
@@ -67,7 +67,7 @@ class ImportSummary:
     passages: int
     judged: int
     systems: int
-    losses: Losses = field(default_factory=Losses, compare=False)
+    dropped: DroppedFields = field(default_factory=DroppedFields, compare=False)
 
     def lines(self) -> Iterator[str]:
         """For people."""
@@ -75,7 +75,7 @@ class ImportSummary:
             f"Imported {counted(self.queries, 'query')}, {counted(self.passages, 'passage')} ({self.judged} "
             f"judged), {counted(self.systems, 'system')}."
         )
-        yield from self.losses.lines()
+        yield from self.dropped.lines()
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class _Pool:
         self._sources: dict[str, Path] = {}
         self._ignored: dict[str, set[str]] = defaultdict(set)
         self._dropped = 0
-        self.losses = Losses()
+        self.dropped = DroppedFields()
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
@@ -149,7 +149,7 @@ class _Pool:
         answered: dict[tuple[str, str], Path] = {}
         empty = 0
         for file in files:
-            for answer in noted_answers(file, self.losses):
+            for answer in noted_answers(file, self.dropped):
                 if not self._takes(answer.query_id, "answers"):
                     continue
                 key = (answer.system, answer.query_id)
@@ -175,7 +175,7 @@ class _Pool:
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
-        for line, part in answer_passages(answer, unit, self.losses):
+        for line, part in answer_passages(answer, unit, self.dropped):
             if line.passage_id in passages:
                 raise DataError(f"the passage id {line.passage_id!r} is also in a run.", file=str(file))
             passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
@@ -256,7 +256,7 @@ class _Pool:
                 passages += len(query.passages)
                 judged += sum(bool(passage.judgments) for passage in query.passages)
                 systems.update(entry.method for passage in query.passages for entry in passage.rankings)
-        return ImportSummary(queries, passages, judged, len(systems), self.losses)
+        return ImportSummary(queries, passages, judged, len(systems), self.dropped)
 
     def _queries(self) -> Iterator[QueryPassages]:
         for query_id, passages in self._passages.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.losses import Losses
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.umbrela import JudgeRow, read_judge_rows
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.prompts import UMBRELA
@@ -40,7 +40,7 @@ class JudgeSummary:
     repeated: int = 0
     unknown: list[int] = field(default_factory=list)
     contradicting: list[int] = field(default_factory=list)
-    losses: Losses = field(default_factory=Losses)
+    dropped: DroppedFields = field(default_factory=DroppedFields)
 
     def lines(self) -> Iterator[str]:
         """What was imported, for people."""
@@ -56,7 +56,7 @@ class JudgeSummary:
             contradict = counted(len(self.contradicting), "judgment contradicts", "judgments contradict")
             lines = _lines(self.contradicting)
             yield f"{contradict} an earlier one of the same judge: the last one is used ({lines})."
-        yield from self.losses.lines()
+        yield from self.dropped.lines()
 
 
 def _lines(numbers: Sequence[int]) -> str:
@@ -107,9 +107,9 @@ def _last_rows(
                     f"{row.judgment} is no label from 0 to {UMBRELA.max_rating}.",
                     file=str(file), line=number, field="judgment",
                 )  # fmt: skip
-            summary.losses.keys(row.model_extra)
-            summary.losses.add("reasonings", bool(row.reasoning))
-            summary.losses.add("prompts", bool(row.prompt) and not row.failed)
+            summary.dropped.keys(row.model_extra)
+            summary.dropped.add("reasonings", bool(row.reasoning))
+            summary.dropped.add("prompts", bool(row.prompt) and not row.failed)
             judge = texts, row.model
             used[judge] = _later(used.get(judge), row, number, summary)
     return [(texts, row) for (texts, _), row in used.items()]
@@ -171,7 +171,7 @@ def export_judge_rows(
     check_output(output, inputs)
     texts = read_query_texts(queries)
     selector = GradeSelector(grade_filter or GradeFilter(prompt_class=UMBRELA.name))
-    losses = Losses()
+    dropped = DroppedFields()
     rows: list[JudgeRow] = []
     for line in read_passages(graded):
         for passage in line.passages:
@@ -185,14 +185,14 @@ def export_judge_rows(
             if line.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
             rows.append(_row(texts[line.query_id], passage, direct[-1]))
-            losses.add("passage ids")
-            losses.add("judgments of people", len(passage.judgments))
-            losses.add("places in rankings", len(passage.rankings))
+            dropped.add("passage ids")
+            dropped.add("judgments of people", len(passage.judgments))
+            dropped.add("places in rankings", len(passage.rankings))
     selector.check(str(graded))
     if not rows:
         raise SelectionError(f"The selected grades in {graded} are not direct grades.")
     write_records(rows, output, inputs=inputs)
-    return [f"Wrote {counted(len(rows), 'judgment')}.", *losses.lines()]
+    return [f"Wrote {counted(len(rows), 'judgment')}.", *dropped.lines()]
 
 
 def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:

@@ -143,12 +143,13 @@ GROUP BY ALL ORDER BY ALL
         "--runs",
     ),
     Example(
-        "boards",
+        "leaderboards",
         "Where do the leaderboards rank each system?",
         """
-SELECT system, board, metric, value, rank() OVER (PARTITION BY board, metric ORDER BY value DESC) AS place
+SELECT system, leaderboard, metric, value,
+       rank() OVER (PARTITION BY leaderboard, metric ORDER BY value DESC) AS place
 FROM scores WHERE query_id = 'all'
-ORDER BY board, metric, place, system
+ORDER BY leaderboard, metric, place, system
 """,
         "--scores",
     ),

@@ -52,7 +52,7 @@ def _bank_line(text: bytes, path: Path, number: int, findings: Findings) -> Bank
             value = {**value, "items": value["questions"]}
         return BankLine.model_validate(value)
     except DataError as error:
-        findings.add("format", str(path), number, "", error.words)
+        findings.add("format", str(path), number, "", error.problem)
     except ValidationError as error:
         note_problems(error, path, number, findings)
     return None

@@ -43,7 +43,7 @@ def read_around_errors(
             corrupt = isinstance(error, CorruptFileError)
             if corrupt or not (error.line is None and bad):  # "holds no ...": because all lines were bad
                 check = "unreadable" if corrupt else "format"
-                findings.add(check, str(path), error.line, error.field or "", error.words)
+                findings.add(check, str(path), error.line, error.field or "", error.problem)
             if error.line is None or error.line in bad or is_stream(path):
                 return []
             if len(bad) == _MOST_BAD_LINES:

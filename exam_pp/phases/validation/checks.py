@@ -14,7 +14,7 @@ class Check(NamedTuple):
 
     name: str
     level: Level
-    words: str
+    description: str
 
 
 _CHECKS = (
@@ -68,7 +68,7 @@ class Finding(NamedTuple):
     file: str
     line: int | None
     where: str
-    words: str
+    message: str
 
 
 @dataclass
@@ -81,10 +81,10 @@ class Findings:
     files: list[tuple[str, str, str]] = field(default_factory=list)
 
     def add(
-        self, check: str, file: str, line: int | None, where: str, words: str, level: Level | None = None
+        self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None
     ) -> None:
         """Note a finding; ``level`` where it is not the one that the check has."""
-        finding = Finding(level or CHECKS[check].level, check, file, line, where, words)
+        finding = Finding(level or CHECKS[check].level, check, file, line, where, message)
         key = (file, check, finding.level)
         self.counts[key] += 1
         if not self.limit or self.counts[key] <= self.limit:

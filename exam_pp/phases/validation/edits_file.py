@@ -26,7 +26,7 @@ def check_edits(path: Path, findings: Findings, banks: Mapping[Path, TestBank]) 
         if isinstance(error.__cause__, ValidationError):
             note_problems(error.__cause__, path, None, findings)
         else:
-            findings.add("format", file, error.line, error.field or "", error.words)
+            findings.add("format", file, error.line, error.field or "", error.problem)
         return "edits"
     if banks:
         _check_edited_banks(edits, file, findings, banks)

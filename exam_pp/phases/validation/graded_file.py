@@ -138,7 +138,7 @@ class _Checker:
         try:
             query = parse_query(line, self.file, number)
         except DataError as error:
-            note("format", error.field or "", error.words)
+            note("format", error.field or "", error.problem)
             return None
         note("not-unicode", "", "holds lone surrogates")
         return query

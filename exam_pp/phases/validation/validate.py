@@ -59,7 +59,7 @@ def validate(
             else:
                 contents = check_by_reading(path, form, findings)
         except DataError as error:
-            findings.add("unreadable", str(path), error.line, error.field or "", error.words)
+            findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:
             findings.checked(str(path), shown, contents)
     return findings

@@ -84,7 +84,7 @@ class _Folder:
         self.blocks += leaderboard_report(board, title).blocks
         drawing = leaderboard_figure(leaderboard(evaluation, statistics.intervals_only))
         self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
-        for_scripts = leaderboard_report(board, title, for_people=False)
+        for_scripts = leaderboard_report(board, title, formatted=False)
         self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
         per_query = render(per_query_report(evaluation, title), "tsv")
         self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exam_pp.phases.analysis.side_by_side import ComparedBoards
+from exam_pp.phases.analysis.side_by_side import ComparedLeaderboards
 from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.analysis.notes import one_sided
 
 
-def compared_report(found: ComparedBoards, *, decimals: int = 3) -> Report:
+def compared_report(found: ComparedLeaderboards, *, decimals: int = 3) -> Report:
     """A row a system, a column a board, in 0..1."""
     from exam_pp.metrics.correlation import min_max_scaled, whole  # noqa: PLC0415 - scipy is slow to import
 

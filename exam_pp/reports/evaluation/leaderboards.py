@@ -29,7 +29,7 @@ class ExtraColumn(NamedTuple):
 
 
 def leaderboard_report(
-    board: Standings, title: str, *, for_people: bool = True, extra: ExtraColumn | None = None
+    board: Standings, title: str, *, formatted: bool = True, extra: ExtraColumn | None = None
 ) -> Report:
     """One row a system, best first by the first metric; the overall system comes last.
 
@@ -41,14 +41,14 @@ def leaderboard_report(
     counts = board.queries
     uneven = len(set(counts.values())) > 1
     doubts = board.uncertainty
-    columns = ["system", *metric_columns(board, for_people=for_people), *(["queries"] if uneven else [])]
+    columns = ["system", *metric_columns(board, formatted=formatted), *(["queries"] if uneven else [])]
     rows: list[list[Cell]] = []
     for system in board.systems:
         cells: list[Cell] = [system]
         for metric in board.metrics:
             row = board.rows.get((system, metric))
-            cells += [_readable(row)] if for_people else [row and row.mean, row and row.stderr]
-            cells += uncertainty_cells(doubts, system, metric, for_people=for_people)
+            cells += [_readable(row)] if formatted else [row and row.mean, row and row.stderr]
+            cells += uncertainty_cells(doubts, system, metric, formatted=formatted)
         rows.append([*cells, counts[system]] if uneven else cells)
     number = max(counts.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
@@ -61,12 +61,12 @@ def leaderboard_report(
     return Report(title, [table, *map(Paragraph, notes)])
 
 
-def metric_columns(board: Standings, *, for_people: bool) -> list[str]:
+def metric_columns(board: Standings, *, formatted: bool) -> list[str]:
     """Names of the columns of all metrics, each with those of its uncertainty."""
     columns = []
     for metric in board.metrics:
-        columns += [metric] if for_people else [metric, f"{metric} stderr"]
-        columns += uncertainty_columns(board.uncertainty, metric, for_people=for_people)
+        columns += [metric] if formatted else [metric, f"{metric} stderr"]
+        columns += uncertainty_columns(board.uncertainty, metric, formatted=formatted)
     return columns
 
 

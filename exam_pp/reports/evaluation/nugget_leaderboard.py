@@ -17,7 +17,7 @@ TITLE = "Nugget scores"
 _DECIMALS = 4
 
 
-def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: bool = False) -> Report:
+def nugget_report(found: NuggetLeaderboard, *, formatted: bool = True, narrow: bool = False) -> Report:
     """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
 
     Several conditions are groups of columns whose names start with the condition's. ``narrow`` sets only
@@ -25,30 +25,29 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
     are not shown to people.
     """
     narrow = narrow and len(found.boards) > 1
-    decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
+    decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
     columns = ["Run ID", *(["Task"] if found.types else [])]
     for name, board in found.boards:
         prefix = f"{name} " if len(found.boards) > 1 else ""
         columns += [
-            prefix + column
-            for column in metric_columns(board, for_people=for_people)[: 1 if narrow else None]
+            prefix + column for column in metric_columns(board, formatted=formatted)[: 1 if narrow else None]
         ]
     rows: list[list[Cell]] = []
     for system in found.systems:
         row: list[Cell] = [system, *([found.types.get(system)] if found.types else [])]
         for _, board in found.boards:
-            row += _cells(board, system, for_people)[: 1 if narrow else None]
+            row += _cells(board, system, formatted)[: 1 if narrow else None]
         if found.lengths:
-            row.append(_length(found.lengths.get(system), for_people=for_people))
+            row.append(_length(found.lengths.get(system), formatted=formatted))
         rows.append(row)
     if found.lengths:
         columns.append(LENGTH)
     tables = [Table(columns, rows, decimals=decimals)]
     if narrow:
         tables += [
-            _table(name, board, for_people)
+            _table(name, board, formatted)
             for name, board in found.boards
-            if len(metric_columns(board, for_people=for_people)) > 1
+            if len(metric_columns(board, formatted=formatted)) > 1
         ]
     notes = list(_notes(found))
     if found.types and (untyped := [system for system in found.systems if system not in found.types]):
@@ -56,28 +55,26 @@ def nugget_report(found: NuggetLeaderboard, *, for_people: bool = True, narrow: 
     return Report(TITLE, [*tables, *map(Paragraph, notes)])
 
 
-def _cells(board: Standings, system: str, for_people: bool) -> list[Cell]:
+def _cells(board: Standings, system: str, formatted: bool) -> list[Cell]:
     """The cells under :func:`metric_columns`, the mean of the first metric first."""
     cells: list[Cell] = []
     for metric in board.metrics:
         row = board.rows.get((system, metric))
-        cells += [row and row.mean] if for_people else [row and row.mean, row and row.stderr]
-        cells += uncertainty_cells(
-            board.uncertainty, system, metric, for_people=for_people, decimals=_DECIMALS
-        )
+        cells += [row and row.mean] if formatted else [row and row.mean, row and row.stderr]
+        cells += uncertainty_cells(board.uncertainty, system, metric, formatted=formatted, decimals=_DECIMALS)
     return cells
 
 
-def _table(name: str, board: Standings, for_people: bool) -> Table:
+def _table(name: str, board: Standings, formatted: bool) -> Table:
     """A table of one condition alone, its best run first."""
-    rows = [[system, *_cells(board, system, for_people)] for system in board.systems]
-    decimals = _DECIMALS if for_people else SCRIPT_DECIMALS
-    return Table(["Run ID", *metric_columns(board, for_people=for_people)], rows, name, decimals)
+    rows = [[system, *_cells(board, system, formatted)] for system in board.systems]
+    decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
+    return Table(["Run ID", *metric_columns(board, formatted=formatted)], rows, name, decimals)
 
 
-def _length(value: float | None, *, for_people: bool) -> Cell:
+def _length(value: float | None, *, formatted: bool) -> Cell:
     """With two decimals, as in the paper."""
-    return f"{value:6.2f}" if for_people and value is not None else value
+    return f"{value:6.2f}" if formatted and value is not None else value
 
 
 def _notes(found: NuggetLeaderboard) -> Iterator[str]:

@@ -6,10 +6,10 @@ from exam_pp.phases.evaluation.uncertainty import SystemUncertainty, Uncertainty
 from exam_pp.rendering.document import Cell
 
 
-def uncertainty_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -> list[str]:
+def uncertainty_columns(doubts: Uncertainty, metric: str, *, formatted: bool) -> list[str]:
     """Names of the columns after a metric; for scripts they start with the metric's name."""
     shown = [name for name in ("low", "first", "letters", "best") if doubts.has(name, metric)]
-    if for_people:
+    if formatted:
         names = {"low": "interval", "first": "rank", "letters": "letters", "best": "bounds"}
         return [names[name] for name in shown]
     scripts = {
@@ -22,23 +22,23 @@ def uncertainty_columns(doubts: Uncertainty, metric: str, *, for_people: bool) -
 
 
 def uncertainty_cells(
-    doubts: Uncertainty, system: str, metric: str, *, for_people: bool, decimals: int = 3
+    doubts: Uncertainty, system: str, metric: str, *, formatted: bool, decimals: int = 3
 ) -> list[Cell]:
     """The cells under :func:`uncertainty_columns`; ``decimals`` are of intervals and bounds for people."""
     doubt = doubts.systems.get((system, metric), SystemUncertainty())
     cells: list[Cell] = []
     if doubts.has("low", metric):
         pair = _range(doubt.low, doubt.high, decimals)
-        cells += [pair] if for_people else [doubt.low, doubt.high]
+        cells += [pair] if formatted else [doubt.low, doubt.high]
     if doubts.has("first", metric):
-        cells += [_rank_range(doubt)] if for_people else [doubt.first, doubt.last]
+        cells += [_rank_range(doubt)] if formatted else [doubt.first, doubt.last]
     if doubts.has("letters", metric):
         cells.append(doubt.letters)
     if doubts.has("best", metric):
         mark = " ?" if doubt.order_open else ""
         pair = _range(doubt.worst, doubt.best, decimals)
         is_open = "yes" if doubt.order_open else ""
-        cells += [pair and pair + mark] if for_people else [doubt.worst, doubt.best, is_open]
+        cells += [pair and pair + mark] if formatted else [doubt.worst, doubt.best, is_open]
     return cells
 
 

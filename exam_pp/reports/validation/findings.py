@@ -12,7 +12,7 @@ from exam_pp.wording import counted
 
 def findings_report(found: Findings, *, flat: bool = False) -> Report:
     """Files, checks with their counts, and findings; ``flat`` is the findings alone."""
-    rows: list[Sequence[Cell]] = [(f.level, f.check, f.file, f.line, f.where, f.words) for f in found.kept]
+    rows: list[Sequence[Cell]] = [(f.level, f.check, f.file, f.line, f.where, f.message) for f in found.kept]
     listed = Table(("level", "check", "file", "line", "where", "finding"), rows, "Findings")
     if flat:
         return Report("", [listed])
@@ -27,7 +27,7 @@ def findings_report(found: Findings, *, flat: bool = False) -> Report:
         for (_, check, level), count in found.counts.items():
             totals[check, level] += count
         summary = [
-            (level, check, totals[check, level], CHECKS[check].words)
+            (level, check, totals[check, level], CHECKS[check].description)
             for check, level in sorted(totals, key=lambda key: (key[1], order[key[0]]))
         ]
         blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]

@@ -99,9 +99,11 @@ def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for table in TABLES.values():
         columns = ", ".join(f"{column.name} {column.type}" for column in table.columns)
         connection.execute(f"CREATE TABLE {table.name} ({columns})")
-        connection.execute(f"COMMENT ON TABLE {table.name} IS {_quoted(table.words)}")
+        connection.execute(f"COMMENT ON TABLE {table.name} IS {_quoted(table.description)}")
         for column in table.columns:
-            connection.execute(f"COMMENT ON COLUMN {table.name}.{column.name} IS {_quoted(column.words)}")
+            connection.execute(
+                f"COMMENT ON COLUMN {table.name}.{column.name} IS {_quoted(column.description)}"
+            )
 
 
 @contextmanager

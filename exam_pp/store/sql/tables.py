@@ -19,7 +19,7 @@ class Column(NamedTuple):
 
     name: str
     type: SqlType
-    words: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Table:
     """A table: what one row is, where it is read from, and its columns in order."""
 
     name: TableName
-    words: str
+    description: str
     columns: tuple[Column, ...]
 
 
@@ -187,7 +187,7 @@ _TABLES = (
         "scores",
         "One row a score of the leaderboards (`--scores`).",
         (
-            Column("board", "VARCHAR", "the leaderboard, as it was named"),
+            Column("leaderboard", "VARCHAR", "the leaderboard, as it was named"),
             Column("system", "VARCHAR", "the system"),
             Column("query_id", "VARCHAR", "the query; `all` for a mean over queries"),
             Column("metric", "VARCHAR", "the measure"),

@@ -29,7 +29,7 @@ _RANK = re.compile(r"(?<![a-z])rank(?![a-z])")
 """The word, as in "official rank" or "orig_TREC_leaderboard_rank", and not RankDCG."""
 
 
-def read_board_means(path: str | Path) -> list[Score]:
+def read_leaderboard_means(path: str | Path) -> list[Score]:
     """The means of a leaderboard, as rows for :data:`~exam_pp.results.ALL_QUERIES`.
 
     Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
@@ -62,7 +62,7 @@ def once(scores: Iterable[tuple[int | None, Score]], path: str | Path) -> Iterat
             raise DataError(words, file=str(path), line=line)
 
 
-def read_board_queries(path: str | Path) -> list[Score]:
+def read_leaderboard_queries(path: str | Path) -> list[Score]:
     """The scores of single queries, of ``--per-query`` or ``trec_eval -q``; nothing for a board of means."""
     table = _table(path)
     if table is None or not set(_LONG) <= set(table[0]):
@@ -114,7 +114,7 @@ def write_scores(
     write_text(path, "\n".join(lines) + "\n", inputs=inputs)
 
 
-def is_board(path: str | Path) -> bool:
+def is_leaderboard(path: str | Path) -> bool:
     """Whether the file is a leaderboard of scores by its header, rather than official ranks."""
     table = _table(path)
     return table is not None and bool(_score_columns(*table))

@@ -50,7 +50,7 @@ def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Pa
     report = (
         per_query_report(BOARD, "")
         if per_query
-        else leaderboard_report(leaderboard(BOARD), "", for_people=False)
+        else leaderboard_report(leaderboard(BOARD), "", formatted=False)
     )
     path = tmp_path / "board"
     path.write_text(render(report, form))
@@ -157,7 +157,7 @@ def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Pat
 
 def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
     board = tmp_path / "board.tsv"
-    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", for_people=False), "tsv"))
+    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", formatted=False), "tsv"))
     row = rows_of(correlation_report(correlation(board, official, intervals="systems", samples=200)))[0]
 
     assert row["Spearman"] == 1.0
@@ -213,7 +213,7 @@ def test_tied_means_of_resampled_queries_are_tied() -> None:
 
 def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
     board, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
-    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", for_people=False), "tsv"))
+    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", formatted=False), "tsv"))
     queries.write_text(render(per_query_report(BOARD, ""), "tsv"))
 
     row = rows_of(correlation_report(correlation(queries, official, intervals="queries", samples=200)))[0]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.side_by_side import compare_boards
+from exam_pp.phases.analysis.side_by_side import compare_leaderboards
 from exam_pp.rendering.document import Table
 from exam_pp.rendering.plots import png
 from exam_pp.rendering.render import render
@@ -34,7 +34,7 @@ def boards(tmp_path: Path) -> list[Path]:
 def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
-    found = compare_boards(boards, official)
+    found = compare_leaderboards(boards, official)
     table = compared_report(found).blocks[0]
     assert isinstance(table, Table)
 
@@ -54,14 +54,14 @@ def test_without_ranks_the_first_board_gives_the_order(boards: list[Path], tmp_p
     """Systems that it lacks come last; a single measure needs no name of its file."""
     other = tmp_path / "other.tsv"
     other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
-    found = compare_boards([boards[0], other])
+    found = compare_leaderboards([boards[0], other])
 
     assert found.order == ["one", "two", "three", "zero"]
     assert list(found.boards) == ["RR", "AP"]
 
 
 def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None:
-    found = compare_boards(boards[:1], boards[1])
+    found = compare_leaderboards(boards[:1], boards[1])
 
     assert list(found.boards) == ["means: RR", "single: RR"]
     assert found.ranks == {"two": 1.0, "one": 2.0}
@@ -73,7 +73,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         file.parent.mkdir()
         file.write_text(f"system\tRR\na\t{scores[0]}\nb\t{scores[1]}\n")
 
-    assert compare_boards([*files, files[0]]).boards == {
+    assert compare_leaderboards([*files, files[0]]).boards == {
         f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
     }  # fmt: skip
 
@@ -100,18 +100,18 @@ def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path
     other = tmp_path / "other.tsv"
     other.write_text("system\tRR\nx\t0.9\n")
     with pytest.raises(SelectionError, match="named alike"):
-        compare_boards([boards[0], other])
+        compare_leaderboards([boards[0], other])
     ranks = tmp_path / "ranks.json"
     ranks.write_text('{"x": 1, "y": 2}')
     two_measures = tmp_path / "two.tsv"
     two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
     with pytest.raises(SelectionError, match="named alike"):
-        compare_boards([two_measures], ranks)
+        compare_leaderboards([two_measures], ranks)
 
 
 def test_figure(boards: list[Path]) -> None:
     pytest.importorskip("matplotlib")
-    found = compare_boards(boards)
+    found = compare_leaderboards(boards)
 
     assert png(compared_figure(found.boards, found.order, found.errors)).startswith(b"\x89PNG")
 
@@ -119,7 +119,7 @@ def test_figure(boards: list[Path]) -> None:
 def test_published_board_of_dl20(shared_data: Path) -> None:
     """Both ends of every column, and 59 systems by their official rank."""
     folder = shared_data / "dl20"
-    found = compare_boards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
+    found = compare_leaderboards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
     table = compared_report(found).blocks[0]
     assert isinstance(table, Table)
 

@@ -197,11 +197,11 @@ def test_a_query_keeps_entries(write_jsonl: WriteLines, bank: Path) -> None:
 def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]) -> None:
     """A model that answers two questions by heart; the unscripted fake finds no word in an empty passage."""
 
-    def by_heart(request: Request) -> str:
+    def closed_book_replies(request: Request) -> str:
         assert request.slot("context") == ""
         return "5" if "universe" in str(request.slot("question")) else "0"
 
-    for llm, hits in ((FakeLLM(), set()), (FakeLLM(by_heart), {"good", "twin"})):
+    for llm, hits in ((FakeLLM(), set()), (FakeLLM(closed_book_replies), {"good", "twin"})):
         backend(llm)
         book = tmp_path / "book.jsonl"
         main(

@@ -282,7 +282,7 @@ def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     people = rows_of(nugget_report(nugget_leaderboard(conditions, statistics=statistics)))
     script = rows_of(
         nugget_report(
-            nugget_leaderboard(conditions, statistics=statistics, every_metric=True), for_people=False
+            nugget_leaderboard(conditions, statistics=statistics, every_metric=True), formatted=False
         )
     )
 

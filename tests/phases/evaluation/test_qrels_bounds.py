@@ -119,7 +119,7 @@ def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs
     found = uncertainty(three, Statistics()).systems
     assert found["partly", "RR(rel=4)"].order_open
     assert found["unseen", "RR(rel=4)"].order_open
-    table = leaderboard_report(leaderboard(three), "t", for_people=False).blocks[0]
+    table = leaderboard_report(leaderboard(three), "t", formatted=False).blocks[0]
     assert isinstance(table, Table)
     assert table.columns[3:] == ["RR(rel=4) worst case", "RR(rel=4) best case", "RR(rel=4) order open"]
     assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]

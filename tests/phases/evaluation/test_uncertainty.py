@@ -205,10 +205,10 @@ def test_without_anything_ungraded_there_are_no_bounds(tiny_passages: Path) -> N
 @pytest.mark.parametrize("form", ["tsv", "json"])
 def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: str, tmp_path: Path) -> None:
     evaluation = evaluate.cover(incomplete)
-    plain = leaderboard_report(leaderboard(evaluation), "t", for_people=False)
-    full = leaderboard_report(leaderboard(evaluation, ALL), "t", for_people=False)
+    plain = leaderboard_report(leaderboard(evaluation), "t", formatted=False)
+    full = leaderboard_report(leaderboard(evaluation, ALL), "t", formatted=False)
     statistics = Statistics("nested", samples=100)
-    nested = leaderboard_report(leaderboard(evaluation, statistics), "t", for_people=False)
+    nested = leaderboard_report(leaderboard(evaluation, statistics), "t", formatted=False)
     found = []
     for name, report in (("plain", plain), ("full", full), ("nested", nested)):
         path = tmp_path / name

@@ -20,7 +20,7 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.messages import Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
-from exam_pp.phases.grading.scheduler import Answerer, drive
+from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
@@ -200,7 +200,9 @@ def test_the_bundled_grader_labels_the_demo(
 
 
 def assigned(llm: Any, name: str = LISTWISE) -> dict[str, str]:
-    (grades,) = drive([make_grader(PROMPTS.get(name), "m", {}).run(UNIT)], Answerer(llm, Journal(None)))
+    (grades,) = run_requests(
+        [make_grader(PROMPTS.get(name), "m", {}).run(UNIT)], Answerer(llm, Journal(None))
+    )
     assert isinstance(grades, RubricGrades)
     return {item.nugget_id: item.assignment for item in grades.assignments or ()}
 

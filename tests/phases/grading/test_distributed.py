@@ -17,7 +17,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.distributed import ALONE, team_from_environment
+from exam_pp.phases.grading.distributed import ALONE, process_group_from_environment
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal, rank_journals
 from tests.conftest import REPOSITORY
@@ -212,8 +212,8 @@ def test_a_rank_that_dies_loses_nothing(
 ) -> None:
     pytest.importorskip("torch")
     output, mark = tmp_path / "team.jsonl.gz", tmp_path / "mark"
-    team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
-    first, second = (start(command(many, tiny_bank, output), mark, RANK=str(i), **team) for i in (0, 1))
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    first, second = (start(command(many, tiny_bank, output), mark, RANK=str(i), **group) for i in (0, 1))
     wait_for(tmp_path / "mark0", tmp_path / "mark1")
     second.kill()
     second.communicate()
@@ -260,10 +260,10 @@ def test_journals_of_other_processes_are_told_by_their_names(tmp_path: Path) -> 
 
 def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "1")
-    with team_from_environment() as team:
-        assert team is ALONE
-        assert (team.gather("a"), team.broadcast("b"), team.leads) == (["a"], "b", True)
-        assert team.place(ModelOptions("m")) == ModelOptions("m")
+    with process_group_from_environment() as group:
+        assert group is ALONE
+        assert (group.gather("a"), group.broadcast("b"), group.leads) == (["a"], "b", True)
+        assert group.place(ModelOptions("m")) == ModelOptions("m")
 
 
 @pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])

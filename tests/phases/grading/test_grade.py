@@ -220,7 +220,7 @@ def test_soft_grades_are_stored_where_they_are_cheap_or_asked_for(
     stored: bool,
 ) -> None:
     class Engine(FakeLLM):
-        labels_are_dear = dear
+        labels_are_expensive = dear
 
     def answer(request: Request) -> Completion:
         return Completion("4", label_logprobs=(-1.0,) * len(request.labels))

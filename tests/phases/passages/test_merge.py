@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.phases.grading.sharding import Shard, share_out
+from exam_pp.phases.grading.sharding import Shard, assign_shards
 from tests.conftest import passage, rubric
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -28,7 +28,7 @@ def merge(output: Path, *arguments: object) -> list[Any]:
 
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 9))
 def test_shares_are_a_balanced_partition(weights: list[int], shares: int) -> None:
-    lists = share_out(weights, shares)
+    lists = assign_shards(weights, shares)
     assert sorted(index for indices in lists for index in indices) == list(range(len(weights)))
     loads = [sum(weights[index] for index in indices) for indices in lists]
     assert max(loads) - min(loads) <= max(weights, default=0)

@@ -267,7 +267,7 @@ def test_runs_and_boards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     board = tmp_path / "board.tsv"
     board.write_text("system\tCover\na\t0.5\nb\t0.7\n")
-    places = example(SqlSources(scores=[board]), "boards")
+    places = example(SqlSources(scores=[board]), "leaderboards")
     assert [(row["system"], row["place"]) for row in places] == [("b", 1), ("a", 2)]
 
 

@@ -28,7 +28,7 @@ def found(path: Path, **options: Any) -> list[tuple[str, int | None]]:
 
 def words(path: Path, check: str, **options: Any) -> str:
     (finding,) = (f for f in validate([path], **options).kept if f.check == check)
-    return f"{finding.where}: {finding.words}"
+    return f"{finding.where}: {finding.message}"
 
 
 def ranked(passage_id: str, rank: int, score: float, **keys: Any) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def test_grades_that_were_made_differently(write_jsonl: Write) -> None:
     assert not found(write_jsonl("same.jsonl", same))
     path = write_jsonl("g.jsonl", [*same, line("4", "h", beams=1), line("5", "new", beams=1)])
     assert found(path) == [("mixed-grades", 4), ("mixed-grades", 5)]
-    listed = [finding.words.partition(": ")[2] for finding in validate([path]).kept]
+    listed = [finding.message.partition(": ")[2] for finding in validate([path]).kept]
     assert listed == ["beams is 1, and 5 on line 1", "prompt_hash is 'new', and 'h' on line 1"]
 
 
@@ -279,7 +279,7 @@ def test_bad_lines_do_not_hide_the_others(tmp_path: Path) -> None:
         ("format", 3, ""),
         ("format", 5, "passages"),
     ]
-    assert findings[0].words == "is missing."
+    assert findings[0].message == "is missing."
 
 
 def test_a_bank_that_does_not_fit(write_jsonl: Write, tiny_bank: Path) -> None:
@@ -415,7 +415,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(lines.encode())[:-900])
     (finding,) = validate([path], kind="graded").kept
     assert finding.check == "unreadable"
-    assert "cut off" in finding.words
+    assert "cut off" in finding.message
     path = tmp_path / "scores.jsonl.gz"
     rows = [{"system": "s", "query_id": f"q{n}", "metric": "m", "value": n} for n in range(2000)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)

@@ -37,7 +37,7 @@ def test_a_score_of_all_queries_alone_is_no_mean_over_queries() -> None:
 
 
 def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
-    report = leaderboard_report(leaderboard(EVALUATION), "Title", for_people=False)
+    report = leaderboard_report(leaderboard(EVALUATION), "Title", formatted=False)
 
     assert [row["system"] for row in rows_of(report)] == ["a", "b", OVERALL_SYSTEM]
     assert rows_of(report)[0] == {"system": "a", "RR": 0.75, "RR stderr": 0.25}

@@ -54,10 +54,10 @@ def test_every_column_is_documented_in_the_database(database: Path) -> None:
         database,
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal",
     )
-    declared = [(t.name, c.name, c.type, c.words) for t in TABLES.values() for c in t.columns]
+    declared = [(t.name, c.name, c.type, c.description) for t in TABLES.values() for c in t.columns]
     assert sorted(found) == sorted(declared)
     tables = run(database, "SELECT table_name, comment FROM duckdb_tables()")
-    assert sorted(tables) == sorted((t.name, t.words) for t in TABLES.values())
+    assert sorted(tables) == sorted((t.name, t.description) for t in TABLES.values())
 
 
 @pytest.mark.parametrize(

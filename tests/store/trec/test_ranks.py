@@ -9,7 +9,7 @@ import pytest
 from exam_pp.errors import DataError
 from exam_pp.results import Score
 from exam_pp.store.trec.ranks import read_ranks
-from exam_pp.store.trec.scores import read_board_means, side_values
+from exam_pp.store.trec.scores import read_leaderboard_means, side_values
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_names_of_csv_may_be_quoted(tmp_path: Path) -> None:
     path.write_text('system,rank\n"a, b",1\n"c ""d""",2\n')
     assert read_ranks(path) == {"a, b": 1.0, 'c "d"': 2.0}
     path.write_text('system,team,RR\n"a, b","x, y",0.5\n"c",z,0.25\n')
-    assert [(s.system, s.value) for s in read_board_means(path)] == [("a, b", 0.5), ("c", 0.25)]
+    assert [(s.system, s.value) for s in read_leaderboard_means(path)] == [("a, b", 0.5), ("c", 0.25)]
     path.write_text('system\tRR\na, "b"\t0.5\n')
-    assert [s.system for s in read_board_means(path)] == ['a, "b"']
+    assert [s.system for s in read_leaderboard_means(path)] == ['a, "b"']
 
 
 def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
     path.write_text(
         "system\tRankDCG\tofficial rank\torig_TREC_leaderboard_rank\tRR rank low\na\t.5\t1\t1\t1\n"
     )
-    assert [(s.metric, s.value) for s in read_board_means(path)] == [("RankDCG", 0.5)]
+    assert [(s.metric, s.value) for s in read_leaderboard_means(path)] == [("RankDCG", 0.5)]
     assert side_values(path) == {"official rank": 1, "orig_TREC_leaderboard_rank": 1, "RR rank low": 1}
 
 
@@ -49,16 +49,16 @@ def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
     path.write_text(
         "method\texam\t+/-\texam-std\tqueries\na\t0.5\t+/-\t0.1\t25\nspearman\t0.9\nkendall\t0.8\n"
     )
-    assert read_board_means(path) == [Score("a", "all", "exam", 0.5)]
+    assert read_leaderboard_means(path) == [Score("a", "all", "exam", 0.5)]
     assert side_values(path) == {"exam-std": 1, "queries": 1, "spearman": 1, "kendall": 1}
     path.write_text("system\tRR\na\t0.5\na\t0.25\n")
     with pytest.raises(DataError, match=r"line 3: the system 'a' occurs twice\."):
-        read_board_means(path)
+        read_leaderboard_means(path)
     path.write_text("system\tRR\tAP\tRR\na\t0.5\t0.1\t0.25\n")
     with pytest.raises(DataError, match=r"line 1: has the column 'RR' twice\."):
-        read_board_means(path)
+        read_leaderboard_means(path)
     path.write_text("system\tRR\tsystem\na\t0.5\tof theirs\n")
-    assert read_board_means(path) == [Score("a", "all", "RR", 0.5)]
+    assert read_leaderboard_means(path) == [Score("a", "all", "RR", 0.5)]
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,17 @@ from exam_pp.formats.base import format_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 from exam_pp.results import Score
-from exam_pp.store.trec.scores import is_board, read_board_means, read_board_queries
+from exam_pp.store.trec.scores import is_leaderboard, read_leaderboard_means, read_leaderboard_queries
 
 GOLDEN = Path(__file__).parents[2] / "data" / "trec_eval"
 
 
 def test_trec_eval_s_own_output() -> None:
     """out.test.aq of trec_eval's quicktest: three queries and their means, of the run STANDARD."""
-    single, means = read_board_queries(GOLDEN / "out.test.aq"), read_board_means(GOLDEN / "out.test.aq")
+    single, means = (
+        read_leaderboard_queries(GOLDEN / "out.test.aq"),
+        read_leaderboard_means(GOLDEN / "out.test.aq"),
+    )
 
     assert {score.query_id for score in single} == {"301", "302", "303"}
     assert Score("STANDARD", "301", "num_ret", 500) in single
@@ -41,10 +44,10 @@ def test_ours_of_several_systems(tmp_path: Path, per_query: bool) -> None:
     path.write_text(trec_eval_text(Evaluation(scores), per_query=per_query))
     names = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}
 
-    assert is_board(path)
+    assert is_leaderboard(path)
     expected = [score._replace(metric=names[score.metric]) for score in scores] if per_query else []
-    assert read_board_queries(path) == expected
-    assert {(s.system, s.metric, s.value) for s in read_board_means(path)} == {
+    assert read_leaderboard_queries(path) == expected
+    assert {(s.system, s.metric, s.value) for s in read_leaderboard_means(path)} == {
         (system, name, mean) for system, mean in (("one", 0.25), ("two", 0.75)) for name in names.values()
     }
 
@@ -53,8 +56,8 @@ def test_lines_without_the_name_of_a_run_are_of_the_file(tmp_path: Path) -> None
     path = tmp_path / "bm25.eval.gz"
     path.write_bytes(gzip.compress(b"map\t01\t0.5\nmap\tall\t0.5\n"))
 
-    assert read_board_queries(path) == [Score("bm25", "01", "map", 0.5)]
-    assert read_board_means(path) == [Score("bm25", "all", "map", 0.5)]
+    assert read_leaderboard_queries(path) == [Score("bm25", "01", "map", 0.5)]
+    assert read_leaderboard_means(path) == [Score("bm25", "all", "map", 0.5)]
 
 
 def test_the_kind_is_known_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,4 +73,4 @@ def test_broken_lines_are_named(tmp_path: Path, line: str, words: str) -> None:
     path = tmp_path / "board.txt"
     path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
     with pytest.raises(DataError, match=f"line 3.*{words}"):
-        read_board_queries(path)
+        read_leaderboard_queries(path)

@@ -18,7 +18,7 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 """Values of a key that say no more than its absence."""
 
 
-class Losses:
+class DroppedFields:
     """Counts of what another format has no room for."""
 
     def __init__(self) -> None:
@@ -61,18 +61,18 @@ def used(words: str, **nested: Any) -> Used:
     return {**dict.fromkeys(words.split(), True), **nested}
 
 
-def unused_keys(path: Path, tree: Used, losses: Losses) -> None:
+def unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
     """Note every key of a JSON file, or of JSON lines, that is not in the tree."""
     if is_stream(path):
-        uncounted(losses)
+        uncounted(dropped)
         return
     for value in _values(path):
-        _walk(value, tree, "", losses)
+        _walk(value, tree, "", dropped)
 
 
-def uncounted(losses: Losses) -> None:
+def uncounted(dropped: DroppedFields) -> None:
     """Note that nobody knows what a reader passed over: a stream cannot be read a second time."""
-    losses.add("what is not read of a stream, uncounted")
+    dropped.add("what is not read of a stream, uncounted")
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -85,32 +85,32 @@ def _values(path: Path) -> Iterator[Any]:
         yield json.loads(line)  # the reader has read it before
 
 
-def _walk(value: Any, tree: Any, place: str, losses: Losses) -> None:
+def _walk(value: Any, tree: Any, place: str, dropped: DroppedFields) -> None:
     if tree is True:
         return
     if isinstance(tree, str):
-        losses.add(tree, sum(item is not None for item in value.values()) if isinstance(value, dict) else 0)
+        dropped.add(tree, sum(item is not None for item in value.values()) if isinstance(value, dict) else 0)
         return
     if isinstance(value, list):
         for item in value:
-            _walk(item, tree, place, losses)
+            _walk(item, tree, place, dropped)
     elif isinstance(value, dict):
         for key, item in value.items():
             known = key if key in tree else "*"
             where = f"{place}.{known if known in tree else key}".strip(".")
             if known in tree:
-                _walk(item, tree[known], where, losses)
+                _walk(item, tree[known], where, dropped)
             elif item not in EMPTY:
-                losses.add(f"values of {where!r}")
+                dropped.add(f"values of {where!r}")
 
 
 CHANGED_TEXTS = "texts, of which white space or numbers in front"
 
 
-def bank_losses(
+def dropped_bank_fields(
     lines: Iterable[BankLine],
     keeps: Collection[str],
-    losses: Losses,
+    dropped: DroppedFields,
     *,
     entry_id: Callable[[Entry], str] | None = None,
     text: Callable[[str], str] | None = None,
@@ -133,18 +133,18 @@ def bank_losses(
         }
         for name, value in shown.items():
             if value and name not in keeps:
-                losses.add(name)
+                dropped.add(name)
         if "further keys" not in keeps:
-            losses.keys(line.model_extra)
+            dropped.keys(line.model_extra)
         for item in line.items:
-            _entry_losses(item, keeps, losses)
+            _dropped_entry_fields(item, keeps, dropped)
             if entry_id is not None and entry_id(item) != item.entry_id:
-                losses.add("entry ids")
+                dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
-                losses.add(CHANGED_TEXTS)
+                dropped.add(CHANGED_TEXTS)
 
 
-def _entry_losses(item: Entry, keeps: Collection[str], losses: Losses) -> None:
+def _dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
     shown = {
         "importance labels": item.importance is not None,
         "weights": item.weight != 1,
@@ -153,9 +153,9 @@ def _entry_losses(item: Entry, keeps: Collection[str], losses: Losses) -> None:
     }
     for name, present in shown.items():
         if present and name not in keeps:
-            losses.add(name)
+            dropped.add(name)
     if "further keys" not in keeps:
-        losses.keys(item.model_extra)
+        dropped.keys(item.model_extra)
 
 
 def _without_target(info: Any) -> Any:
@@ -165,7 +165,7 @@ def _without_target(info: Any) -> Any:
     return {key: value for key, value in info.items() if key != "prompt_target"}
 
 
-def passage_losses(query: QueryPassages, keeps: Collection[str], losses: Losses) -> None:
+def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped: DroppedFields) -> None:
     """Note what of a query's passages a format without the parts in ``keeps`` leaves out."""
     for passage in query.passages:
         counts = {
@@ -177,31 +177,31 @@ def passage_losses(query: QueryPassages, keeps: Collection[str], losses: Losses)
         }
         for name, count in counts.items():
             if name not in keeps:
-                losses.add(name, count)
-        losses.add("values of 'paragraph'", passage.paragraph not in EMPTY)
+                dropped.add(name, count)
+        dropped.add("values of 'paragraph'", passage.paragraph not in EMPTY)
         kept: list[Record] = [passage, passage.data]
         kept += passage.judgments if "judgments" in keeps else []
         kept += passage.rankings if "places in rankings" in keeps else []
         for record in kept:
-            losses.keys(record.model_extra)
+            dropped.keys(record.model_extra)
 
 
-def ranking_losses(query_id: str, passage: Passage, losses: Losses) -> None:
+def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
     """Note what of a passage's places in rankings is lost where a system ranks it once, for its query."""
     entries = passage.rankings
-    losses.add("ids of rankings", sum(e.passage_id != passage.passage_id for e in entries))
-    losses.add("facets of rankings", sum(entry.query_id != query_id for entry in entries))
+    dropped.add("ids of rankings", sum(e.passage_id != passage.passage_id for e in entries))
+    dropped.add("facets of rankings", sum(entry.query_id != query_id for entry in entries))
     systems = {entry.method for entry in entries}
-    losses.add("further places of a passage in a ranking", len(entries) - len(systems))
+    dropped.add("further places of a passage in a ranking", len(entries) - len(systems))
 
 
-def query_losses(query: Query, losses: Losses) -> None:
+def dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
     """Note what of a query a format of ids and texts leaves out."""
-    losses.add("facets", len(query.facets or ()))
-    losses.keys(query.model_extra)
+    dropped.add("facets", len(query.facets or ()))
+    dropped.keys(query.model_extra)
 
 
-def answer_losses(answer: Answer, keeps: Collection[str], losses: Losses) -> None:
+def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
     """Note what of an answer a format without the parts in ``keeps`` leaves out."""
     cited = {docid for part in answer.parts for docid in part.citations}
     counts = {
@@ -213,10 +213,10 @@ def answer_losses(answer: Answer, keeps: Collection[str], losses: Losses) -> Non
     }
     for name, count in counts.items():
         if name not in keeps:
-            losses.add(name, int(count))
+            dropped.add(name, int(count))
 
 
-def trimmed(text: str, losses: Losses) -> str:
+def trimmed(text: str, dropped: DroppedFields) -> str:
     """The text without the white space around it, for tables in which a cell has none."""
-    losses.add("white space around texts", text != text.strip())
+    dropped.add("white space around texts", text != text.strip())
     return text.strip()
