@@ -18,6 +18,7 @@ from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.reports.interchange.formats import conversion_rows
 from exam_pp.store.sql.tables import TABLES
+from scripts import messages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -121,6 +122,7 @@ PAGES = {
     "querying.md": querying_page,
     "validation.md": validation_page,
     "converting.md": converting_page,
+    "messages.md": messages.page,
 }
 
 

@@ -1,0 +1,153 @@
+"""Error messages, warnings, findings and summary lines of exam_pp, collected from the syntax trees of its code.
+
+Read by ``scripts/make_docs.py``, which writes docs/messages.md. A message is the text of an exception that is
+raised, of a call to a logger, of a usage error, or any other sentence outside docstrings and ``help=``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
+LOG_LEVELS = {"info": "log", "warning": "warning", "error": "warning"}
+LONGEST_EXPRESSION = 40
+_SENTENCE = re.compile(r"\w.* .*\w[^\w\s]*[.:!?)]$", re.DOTALL)
+_NO_MESSAGES = ("cli/main.py", "phases/grading/doctor.py", "phases/sql/query_examples.py", "llm", "prompts")
+"""In these files sentences may be prompts, SQL or help: only texts that are raised or logged are messages."""
+
+
+class Message(NamedTuple):
+    """A text that a user may read; ``{...}`` stands for values.
+
+    ``kind`` is the class of the exception, ``warning``, ``log``, ``finding``, or ``text`` for sentences that
+    become part of a summary, a report or an error elsewhere.
+    """
+
+    file: str
+    line: int
+    kind: str
+    text: str
+
+
+def messages(package: Path = PACKAGE) -> Iterator[Message]:
+    """All messages, by file and line."""
+    for path in sorted(package.rglob("*.py")):
+        yield from _of_file(path, path.relative_to(package).as_posix())
+
+
+def _of_file(path: Path, name: str) -> Iterator[Message]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = _kinds(tree)
+    skipped = _not_messages(tree)
+    found: list[Message] = []
+    _walk(tree, "text", kinds, skipped, name, found)
+    yield from sorted(found, key=lambda message: message.line)
+
+
+def _walk(
+    node: ast.AST, kind: str, kinds: dict[int, str], skipped: set[int], name: str, found: list[Message]
+) -> None:
+    kind = kinds.get(id(node), kind)
+    if id(node) in skipped:
+        return
+    text = text_of(node) if isinstance(node, ast.expr) else None
+    if text is not None:
+        if (kind != "text" and " " in text) or (_SENTENCE.match(text) and not name.startswith(_NO_MESSAGES)):
+            found.append(Message(name, node.lineno, kind, text))  # type: ignore[attr-defined]
+        return
+    for child in ast.iter_child_nodes(node):
+        _walk(child, kind, kinds, skipped, name, found)
+
+
+def _kinds(tree: ast.AST) -> dict[int, str]:
+    """The kind of all texts below a node, by the node's id."""
+    kinds: dict[int, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            kind = ast.unparse(node.exc.func).rpartition(".")[2]
+            for argument in node.exc.args:
+                kinds[id(argument)] = kind if kind.endswith(("Error", "Parameter")) else "error"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            attribute, owner = node.func.attr, ast.unparse(node.func.value)
+            if owner in {"log", "logging"} and attribute in LOG_LEVELS:
+                kinds[id(node)] = LOG_LEVELS[attribute]
+            elif owner.endswith("findings"):
+                kinds[id(node)] = "finding"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "note":
+            kinds[id(node)] = "finding"
+    return kinds
+
+
+def _not_messages(tree: ast.AST) -> set[int]:
+    """Docstrings, documentation of attributes, help of options, and dictionaries' subscripts."""
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+        elif isinstance(node, ast.keyword) and node.arg in {"help", "metavar", "short_help"}:
+            skipped.add(id(node.value))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
+            skipped.update(id(argument) for argument in node.args)
+    return skipped
+
+
+def text_of(node: ast.expr) -> str | None:
+    """The text of a string expression, values as ``{expression}``; None for any other expression."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(map(_piece, values))
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            texts = [text_of(left), text_of(right)]
+            if texts == [None, None]:
+                return None
+            return "".join(
+                _value(part) if text is None else text
+                for part, text in zip((left, right), texts, strict=True)
+            )
+    return None
+
+
+def _piece(node: ast.expr) -> str:
+    return _value(node.value) if isinstance(node, ast.FormattedValue) else (text_of(node) or "")
+
+
+def _value(node: ast.expr) -> str:
+    code = ast.unparse(node)
+    if isinstance(node, ast.IfExp):
+        texts = [text_of(node.body), text_of(node.orelse)]
+        if None not in texts:
+            return "[" + " | ".join(text or "" for text in texts) + "]"
+    return f"{{{code if len(code) <= LONGEST_EXPRESSION else '...'}}}"
+
+
+HEADER = """# Messages
+
+Here you can look up what a message means, where it comes from, and review the wording of all of them.
+
+This page is generated by `scripts/make_docs.py` from the code; a test keeps it fresh. `{...}` stands for a value. Kinds:
+an exception's class (exit code 1, `UsageError` and `BadParameter` 2), `warning` and `log` (standard error), `finding`
+(`exam-pp validate`), and `text`: a sentence of a summary, a note or a report.
+"""
+
+
+def page() -> str:
+    """The page of all messages, a table for each folder."""
+    folders: dict[str, list[Message]] = {}
+    for message in messages():
+        folders.setdefault(message.file.rpartition("/")[0] or "exam_pp", []).append(message)
+    parts = [HEADER]
+    for folder, rows in folders.items():
+        parts += [f"## {folder}", "", "| file | kind | message |", "|---|---|---|"]
+        parts += [f"| {row.file.rpartition('/')[2]} | {row.kind} | {_cell(row.text)} |" for row in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,181 @@
+"""Every command's ``--help`` has a purpose and examples, and the examples work.
+
+An example is an indented line ``exam-pp ...`` of the help text; a backslash continues it. The files that
+examples name are made once, from ``data/demo``: see :func:`_make_files`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from exam_pp.cli.main import cli, main
+from exam_pp.edits import BankEdit, Edits, HumanRating
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.banks.edits import file_sha256, write_edits
+from exam_pp.store.passages.graded_file import read_passages
+from tests.llm.endpoint_server import Answer, completion, serve
+
+RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
+ASSIGNED = "NuggetAssignmentPointwise"
+LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
+
+
+def _commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        member = command.get_command(context, name)
+        assert member is not None
+        yield from _commands(member, f"{path} {name}".strip())
+
+
+COMMANDS = dict(_commands(cli))
+
+
+def examples(command: click.Command) -> list[str]:
+    """The example commands of a help text."""
+    text = (command.help or "").replace("\\\n", " ")
+    return re.findall(r"^ *(exam-pp .*)$", text, flags=re.MULTILINE)
+
+
+EXAMPLES = [(path, line) for path, command in COMMANDS.items() for line in examples(command)]
+
+
+def _make_files(folder: Path, data: Path) -> None:
+    """The files that examples name.
+
+    ==========================  =====================================================================
+    ``data/``                   the demo collection of the repository
+    ``runs/``                   ten run files; ``bm25.run`` beside it is one of them
+    ``queries.jsonl``           texts of the queries
+    ``passages.tsv``            texts of the passages
+    ``qrels.txt``               judgments; ``qrels-b.txt`` those of a second judge
+    ``questions.jsonl``         test bank of questions; ``questions-2.jsonl`` is a copy
+    ``nuggets.jsonl``           test bank of nuggets
+    ``official.json``           official leaderboard
+    ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
+    ``passages.jsonl.gz``       passages file: texts, rankings, judgments; ``passages-1-of-2.jsonl.gz`` ...
+    ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
+    ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
+    ``answers.jsonl.gz``        whole answers as passages
+    ``assigned.jsonl.gz``       these with nuggets assigned
+    ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
+    ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
+    ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
+    ==========================  =====================================================================
+    """
+    demo = data / "demo"
+    (folder / "data").symlink_to(data)
+    copies = {
+        "queries.jsonl": "queries.jsonl", "passages.tsv": "passages.tsv", "qrels.txt": "qrels.txt",
+        "qrels-assessor-b.txt": "qrels-b.txt", "questions.jsonl": "questions.jsonl",
+        "nuggets.jsonl": "nuggets.jsonl", "official_leaderboard.json": "official.json",
+        "answers/gen-long.jsonl": "answers.jsonl", "answers/gen-short.jsonl": "answers-2.jsonl",
+    }  # fmt: skip
+    for source, name in copies.items():
+        shutil.copy(demo / source, folder / name)
+    shutil.copy(demo / "questions.jsonl", folder / "questions-2.jsonl")
+    shutil.copytree(demo / "runs", folder / "runs")
+    shutil.copy(demo / "runs" / "bm25.run", folder)
+    for command in _SETUP.strip().splitlines():
+        main(shlex.split(command))
+    query = next(read_passages(folder / "graded.jsonl.gz"))
+    entry = next(iter(read_bank(folder / "questions.jsonl").entries(query.query_id)))
+    rated = {"query_id": query.query_id, "passage_id": query.passages[0].passage_id, "id": entry, "rating": 2}
+    reworded = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")
+    write_edits(
+        Edits(
+            format="exam_pp.edits.v1",
+            graded_sha256=file_sha256("graded.jsonl.gz"),
+            bank_sha256=file_sha256("questions.jsonl"),
+            reviewer="ana",
+            ratings=[HumanRating.model_validate(rated)],
+            bank=[reworded],
+        ),
+        "edits.json",
+    )
+
+
+_SETUP = f"""
+import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
+split passages.jsonl.gz --parts 2 -o .
+grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
+rename 1.gz --model lexical={LARGE} -o graded.jsonl.gz
+grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
+grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
+rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
+import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
+grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
+evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
+evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
+"""
+
+
+def _chat(body: dict[str, Any], _count: int) -> Answer:
+    """What a chat model could reply to any of our prompts."""
+    del body
+    return completion('["Which fact is told here?", "Which number is named here?"]')
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        _make_files(folder, repository / "data")
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    with serve(_chat) as server:
+        yield server.url
+
+
+@pytest.fixture
+def folder(
+    files: Path, endpoint: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A fresh copy of the files, as the working directory."""
+    folder = tmp_path / "work"
+    shutil.copytree(files, folder, symlinks=True)
+    for model in (LARGE, BASE):
+        (folder / model).parent.mkdir(exist_ok=True)
+        (folder / model).symlink_to(repository / "exam_pp" / "bundled")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.mark.parametrize(("path", "line"), EXAMPLES, ids=[path for path, _ in EXAMPLES])
+def test_the_example_works(path: str, line: str, folder: Path) -> None:
+    assert line.startswith(f"exam-pp {path} ") or line == f"exam-pp {path}" or "$(" in line
+    if "$(" in line or "|" in line:
+        script = f'exam-pp() {{ "{sys.executable}" -m exam_pp "$@"; }}; set -o pipefail; {line}'
+        done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return
+    try:
+        main(shlex.split(line.removeprefix("exam-pp ")))
+    except SystemExit as stop:
+        if stop.code:
+            pytest.fail(f"exit code {stop.code}: {line}")
