@@ -104,7 +104,7 @@ def cover_of(
     notes = list(data.notes)
     min_grades = min_grades or (data.min_grade,)
     if soft:
-        if not data.file.soft_found:
+        if not data.file.has_soft_grades:
             raise SelectionError(
                 f"The selected grades in {data.source} hold no probabilities; leave out --soft."
             )
@@ -125,7 +125,7 @@ def cover_of(
         systems = ranked
         if missing_queries == "skip":
             systems = {name: first for name, first in ranked.items() if name in query.rankings}
-        everything = query.everything
+        everything = query.all_entries
         in_full = all(passage.graded == everything for passage in query.passages)
         for metric in metrics:
             least = most = scores = list(metric(query, systems))
@@ -218,7 +218,7 @@ def _ungraded(
         for qrel in best_qrels(query, label, data.min_grade, data.highest_grade, of_query):
             best[qrel.query_id, qrel.passage_id] = qrel.relevance
         for query_id, among in of_query.items():
-            every = query.everything if among is None else among
+            every = query.all_entries if among is None else among
             unseen[query_id] = ungraded_label(label, data.highest_grade, every)
     return Ungraded(best, unseen)
 

@@ -73,7 +73,7 @@ def score_rankings(
     cannot be used, for a file without rankings, and for ranks beyond 100,000.
     """
     # What stands at an empty place is not known: it is no passage that could be graded.
-    known = None if ungraded is None else replace(ungraded(), otherwise={})
+    known = None if ungraded is None else replace(ungraded(), unlabelled={})
     scorer = _Scorer(labels, measures, min_grade, known)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}

@@ -134,7 +134,7 @@ def _query_notes(
 
 def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
     notes = []
-    never = [entry for query_id in query_ids for entry in file.never_asked.get(query_id, ())]
+    never = [entry for query_id in query_ids for entry in file.ungraded_entries.get(query_id, ())]
     foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
     if never:
         words = some(never, "bank entry", "bank entries")
