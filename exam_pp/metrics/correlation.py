@@ -60,8 +60,8 @@ def tau_ap(estimated: list[float], truth: list[float]) -> float | None:
 
     For every system below the top of the *estimated* order: the share of the systems above it that are
     above it in the true order as well, averaged and scaled to -1..1. Errors near the top cost more (Yilmaz,
-    Aslam and Robertson, SIGIR 2008). Pairs that are tied in the estimate are skipped; pairs that are tied in the
-    truth count 0 (Urbano and Marrero, ICTIR 2017). Returns None if all estimated scores are equal.
+    Aslam and Robertson, SIGIR 2008). Pairs that are tied in the estimate are skipped; pairs that are tied in
+    the truth count 0 (Urbano and Marrero, ICTIR 2017). Returns None if all estimated scores are equal.
     """
     x, y = np.asarray(estimated), np.asarray(truth)
     above = x[:, None] < x[None, :]

@@ -25,8 +25,8 @@ class TextPair(NamedTuple):
 def near_duplicates(texts: Mapping[str, str], similar: float = SIMILAR) -> list[TextPair]:
     """Pairs of texts with a similarity of at least ``similar``, in the order of ``texts``.
 
-    The similarity is Dice's coefficient of the word stems, without stop words and word order. Texts that differ in a
-    number ("in 1969", "in 1970") are never near duplicates.
+    The similarity is Dice's coefficient of the word stems without stop words, in any order. Texts that
+    differ in a number ("in 1969", "in 1970") are never near duplicates.
     """
     normalised = {key: normalised_text(text) for key, text in texts.items()}
     stems = {key: Counter(content_stems(text)) for key, text in texts.items()}

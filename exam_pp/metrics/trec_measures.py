@@ -98,7 +98,7 @@ def _unknown(name: str) -> str:
     bare = name.partition("@")[0].partition("(")[0]
     close = get_close_matches(bare, sorted(known_measures), n=1)
     hint = f"Did you mean {close[0]!r}?" if close else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
-    return f"Unknown measure {name!r}. {hint}"
+    return f"No measure named {name!r}. {hint}"
 
 
 def takes_level(measure: Measure) -> bool:
@@ -218,8 +218,8 @@ class TrecEval:
         if best > _HIGHEST_OF_GDEVAL:
             for measure in filter(ir_measures.gdeval.supports, measures):
                 raise SelectionError(
-                    f"{measure} supports labels up to {_HIGHEST_OF_GDEVAL} (limit of gdeval), but the highest "
-                    f"label is {best}."
+                    f"{measure} supports labels up to {_HIGHEST_OF_GDEVAL} (limit of gdeval), but the "
+                    f"highest label is {best}."
                 )
 
     def _values(self, run: Run) -> Iterator[Any]:
