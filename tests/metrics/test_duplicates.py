@@ -1,4 +1,4 @@
-"""Entries that say nearly the same, and entries that only look alike."""
+"""Near-duplicate entries, and entries that only look similar."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @PLOT_LENGTH
 @leaderboard_options(
     "published",
-    output_help="Write the qrels (with --runs or --rankings: the leaderboard) here instead of standard output.",
+    output_help="Write the qrels (or the leaderboard, if any) here instead of standard output.",
 )
 @filter_options
 def command(

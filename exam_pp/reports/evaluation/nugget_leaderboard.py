@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exam_pp.metrics.nuggets import LENGTH
-from exam_pp.phases.evaluation.conditions import Standings
+from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import NuggetLeaderboard
 from exam_pp.phases.evaluation.result import some
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.evaluation.conditions import SCRIPT_DECIMALS, metric_columns
+from exam_pp.reports.evaluation.leaderboards import SCRIPT_DECIMALS, metric_columns
 from exam_pp.reports.evaluation.uncertainty import uncertainty_cells
 from exam_pp.wording import counted, listed
 
