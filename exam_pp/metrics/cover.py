@@ -53,7 +53,7 @@ class Cover:
         """
         reached = query.reached(self.min_grade)
         open_pairs = [query.all_entries & ~passage.graded for passage in query.passages]
-        anyone = _union(reached)
+        covered_by_any = _union(reached)
         tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
         tops[OVERALL_SYSTEM] = list(range(len(reached)))
         for system, top in tops.items():
@@ -61,9 +61,11 @@ class Cover:
             possible = covered | _union(open_pairs[index] for index in top)
             least, most = (query.all_entries, query.all_entries)
             if self.normalised:
-                own = set(top)
-                by_others = _union(pairs for index, pairs in enumerate(open_pairs) if index not in own)
-                least, most = (anyone | by_others, anyone | possible)
+                own_passages = set(top)
+                by_others = _union(
+                    pairs for index, pairs in enumerate(open_pairs) if index not in own_passages
+                )
+                least, most = (covered_by_any | by_others, covered_by_any | possible)
             yield (
                 Score(system, query.query_id, str(self), _share(query.size(covered), query.size(least))),
                 Score(system, query.query_id, str(self), _share(query.size(possible), query.size(most))),

@@ -257,8 +257,13 @@ class GradedFile:
         self.best_grade = max(known, default=None)
         if query.asked:
             self.graded[query.query_id] = None
-        never = [entry for entry, position in query.entries.items() if not query.asked >> position & 1]
-        for ids_by_query, ids in ((self.ungraded_entries, never), (self.foreign, sorted(query.foreign))):
+        without_grades = [
+            entry for entry, position in query.entries.items() if not query.asked >> position & 1
+        ]
+        for ids_by_query, ids in (
+            (self.ungraded_entries, without_grades),
+            (self.foreign, sorted(query.foreign)),
+        ):
             ids_by_query.pop(query.query_id, None)
             if ids:
                 ids_by_query[query.query_id] = ids

@@ -50,8 +50,8 @@ def exact_mean(values: list[float]) -> float:
     """The mean, free of rounding errors: lists with equal exact means give equal floats.
 
     Shares such as 3/10 are inexact as floats, so means of tied systems could differ by 1e-17 and break the
-    tie. Shares with denominators up to 1000 are therefore converted back to fractions and added exactly;
-    other values are added with ``math.fsum``.
+    tie. If all values are shares with denominators up to 1000, they are therefore added as exact fractions;
+    otherwise they are added with ``math.fsum``.
     """
     numerators: dict[int, int] = {}
     for value in values:

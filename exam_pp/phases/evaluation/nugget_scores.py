@@ -251,7 +251,7 @@ def _labelled(entries: Sequence[Entry], labels: Labels | None) -> list[LabelledN
 
 
 def labels_in_order(entries: Sequence[Entry], labels: Labels) -> list[str | None]:
-    """The label of every entry, or None; the n-th copy of a duplicate entry has the n-th label."""
+    """The label of every entry, or None; the n-th copy of an entry has the n-th label, or the last."""
     occurrences: dict[str, int] = {}
     ordered: list[str | None] = []
     for entry in entries:
@@ -277,7 +277,7 @@ class _Counts:
     key: GradeKey
     systems: Sequence[str]
     ungraded: int = 0
-    in_pieces: dict[str, None] = field(default_factory=dict)
+    split_answers: dict[str, None] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
@@ -287,21 +287,23 @@ class _Counts:
         if answer is None or not answer.length:
             self.missing.setdefault(query_id, []).append(system)
         elif len(answer.passages) > 1:
-            self.in_pieces[system] = None
+            self.split_answers[system] = None
 
     def notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
         """Notes on anything that affects the scores."""
         yield from _bank_notes(items)
         yield from self._label_notes(answers, items)
         yield from self._missing_notes()
-        if self.in_pieces:
-            systems = some(list(self.in_pieces), "system", "systems")
+        if self.split_answers:
+            systems = some(list(self.split_answers), "system", "systems")
             yield f"Answers of {systems} have several passages: the best label of each nugget counts."
         if outside := [query_id for query_id in answers.by_query if query_id not in items]:
             yield f"Skipped {some(outside, 'query', 'queries')} without nuggets in the bank."
-        left = {system for systems in answers.by_query.values() for system in systems} - set(self.systems)
-        if left:
-            skipped = some(sorted(left), "system", "systems")
+        ungraded_systems = {system for systems in answers.by_query.values() for system in systems} - set(
+            self.systems
+        )
+        if ungraded_systems:
+            skipped = some(sorted(ungraded_systems), "system", "systems")
             yield f"Skipped {skipped} without assignments by this grader."
 
     def _label_notes(self, answers: _Answers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
@@ -343,21 +345,25 @@ class _Counts:
 
 
 def _bank_notes(items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
-    kinds = {query_id: {entry.importance for entry in entries} for query_id, entries in items.items()}
-    if no_vital := [query_id for query_id, importances in kinds.items() if "vital" not in importances]:
-        of = some(no_vital, "query", "queries")
-        yield f"No vital nugget for {of}: V and V_strict are undefined there, and not in their means."
-    if unweighted := [
-        query_id for query_id, importances in kinds.items() if not importances & {"vital", "okay"}
+    importances_of = {
+        query_id: {entry.importance for entry in entries} for query_id, entries in items.items()
+    }
+    if without_vital := [
+        query_id for query_id, importances in importances_of.items() if "vital" not in importances
     ]:
-        of = some(unweighted, "query", "queries")
+        of = some(without_vital, "query", "queries")
+        yield f"No vital nugget for {of}: V and V_strict are undefined there, and not in their means."
+    if without_weight := [
+        query_id for query_id, importances in importances_of.items() if not importances & {"vital", "okay"}
+    ]:
+        of = some(without_weight, "query", "queries")
         yield f"No vital or okay nugget for {of}: W and W_strict are undefined there, and not in their means."
     all_nuggets = [entry for entries in items.values() for entry in entries]
     if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):
         are = _count_of(unknown, "nugget is", "nuggets are")
         yield f"{are} neither vital nor okay: only A and A_strict include them."
-    if repeated := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
-        duplicates = _count_of(repeated, "duplicate nugget", "duplicate nuggets")
+    if copies := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
+        duplicates = _count_of(copies, "duplicate nugget", "duplicate nuggets")
         yield f"{duplicates} in the bank: every copy counts, as in the published scores."
 
 

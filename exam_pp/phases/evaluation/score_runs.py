@@ -165,7 +165,7 @@ class _Scorer:
 
 
 def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
-    """Passage to a score that decreases with its rank, with the missing ranks; and their number."""
+    """Passage id to a decreasing score, with placeholders for missing ranks, and the number of these."""
     order: dict[str, None] = {}
     holes = 0
     for rank, _, _, passage_id in sorted(places):

@@ -126,9 +126,11 @@ def _query_notes(
         if unknown:
             notes.append(f"Skipped {some(unknown, 'query', 'queries')} of the file: not in the bank.")
     if selected is not None:
-        absent = [q for q in selected if q not in evaluated and q not in ungraded]
-        if absent:
-            notes.append(f"Skipped {some(absent, 'selected query', 'selected queries')} without grades.")
+        without_grades = [q for q in selected if q not in evaluated and q not in ungraded]
+        if without_grades:
+            notes.append(
+                f"Skipped {some(without_grades, 'selected query', 'selected queries')} without grades."
+            )
     return notes
 
 

@@ -123,7 +123,7 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
 
 
 def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
-    note = "Bounds: lowest and highest possible score, over all grades that ungraded passages could have."
+    note = "Bounds: lowest and highest score over all grades that ungraded pairs could have."
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
         note += f" The order of systems marked with ? could change: {listed(undecided)}"

@@ -98,20 +98,20 @@ def _query_notes(standings: Standings) -> Iterator[str]:
     for row in standings.rows.values():
         if row.queries:
             counts.setdefault(row.metric, {})[row.system] = row.queries
-    most = {metric: max(counts[metric].values()) for metric in standings.metrics if metric in counts}
-    number = max(most.values(), default=0)
+    largest = {metric: max(counts[metric].values()) for metric in standings.metrics if metric in counts}
+    number = max(largest.values(), default=0)
     if not number:
         yield f"Sorted by {standings.metrics[0]}."
         return
-    fewer = ", ".join(f"{metric} {count}" for metric, count in most.items() if count < number)
+    fewer = ", ".join(f"{metric} {count}" for metric, count in largest.items() if count < number)
     means = f"Means over {counted(number, 'query')}{f' ({fewer})' if fewer else ''}"
     yield f"{means}, sorted by {standings.metrics[0]}."
-    short = {
-        system: f"{system} has {metric} of {count} of {most[metric]}"
-        for metric in reversed(most)
+    incomplete = {
+        system: f"{system} has {metric} of {count} of {largest[metric]}"
+        for metric in reversed(largest)
         for system, count in counts[metric].items()
-        if count < most[metric]
+        if count < largest[metric]
     }
-    if short:
-        systems = listed(list(short.values()), "; ")
+    if incomplete:
+        systems = listed(list(incomplete.values()), "; ")
         yield f"Some means are over fewer queries: {systems}."

@@ -151,7 +151,7 @@ def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path)
     assert "3 judgments" in filled.notes[0]
     assert "filled 2 holes" in filled.notes[0]
     assert "2 judged passages are also graded" in filled.notes[1]
-    assert "labels of 1 query not in" in filled.notes[2]
+    assert "labels of 1 query without judgments in" in filled.notes[2]
     with pytest.raises(SelectionError, match="None of the graded queries"):
         fill_holes(existing, [Qrel("new", "y", 1)])
 
