@@ -135,7 +135,7 @@ def test_one_query_gives_an_interval_without_width() -> None:
     assert kappa_interval([[[5, 0], [0, 0]]]) is None
 
 
-def test_interval_over_queries_is_scipy_s() -> None:
+def test_interval_over_queries_equals_scipy() -> None:
     """scipy.stats.bootstrap over the queries' counts, percentile method; other random numbers."""
     rng = np.random.default_rng(3)
     tables = rng.integers(1, 30, (40, 2, 2))

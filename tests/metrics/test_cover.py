@@ -91,7 +91,7 @@ def test_missing_ranks_stay_empty() -> None:
     assert cover(file, Cover(4, cutoff=3))["s"] == 1.0
 
 
-def test_a_passage_that_a_system_lists_twice_counts_once() -> None:
+def test_a_duplicate_passage_counts_once() -> None:
     file = collect(
         query(
             "q",
@@ -103,14 +103,14 @@ def test_a_passage_that_a_system_lists_twice_counts_once() -> None:
     assert cover(file, Cover(4, cutoff=2))["s"] == 1.0
 
 
-def test_at_most_cutoff_passages_where_ranks_are_tied() -> None:
+def test_tied_ranks_give_at_most_cutoff_passages() -> None:
     """The first by score, then by place in the file."""
     passages = [graded_passage(f"p{n}", {"a": 0, "b": 0} | {"ab"[n]: 5}, {"s": [1]}) for n in (0, 1)]
 
     assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
 
 
-def test_of_passages_of_one_rank_the_higher_score_comes_first() -> None:
+def test_tied_ranks_are_ordered_by_score() -> None:
     """Whatever their order in the file; equal scores in file order."""
 
     def at_rank_1(passage_id: str, score: float, grade: int) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def test_normalised_cover_without_covered_entries_is_0() -> None:
     assert cover(file, Cover(4, normalised=True)) == {"s": 0.0, OVERALL_SYSTEM: 0.0}
 
 
-def test_systems_that_cover_equally_many_entries_tie_exactly() -> None:
+def test_equal_numbers_of_covered_entries_tie_exactly() -> None:
     """1/10 + 2/10 and 3/10 + 0 are not equal as sums of floats."""
     entries = {str(n): 0 for n in range(10)}
 

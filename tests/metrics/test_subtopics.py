@@ -144,6 +144,6 @@ def test_a_query_without_relevant_passages_scores_0() -> None:
         ("ERR_IA(judged_only=True)@10", True, "restricted to judged passages"),
     ],
 )
-def test_measures_that_do_not_fit(name: str, subtopics: bool, words: str) -> None:
+def test_unsupported_measures(name: str, subtopics: bool, words: str) -> None:
     with pytest.raises(UnknownNameError, match=words):
         parse_measures([name], subtopics=subtopics)

@@ -146,7 +146,7 @@ def test_a_relevance_level_below_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
-def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
+def test_gdeval_measures_accept_any_ids(query_ids: tuple[str, str]) -> None:
     """gdeval.pl reads `2024-7` as 7, and fails for ids without a number; values are by its formula:
     (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
@@ -181,7 +181,7 @@ def test_errors_of_the_library_are_one_sentence() -> None:
         list(scorer("run", {"1": {"a": 1.0}}))
 
 
-def test_queries_that_a_run_lacks_count_zero() -> None:
+def test_missing_queries_score_zero() -> None:
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
     scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
 
@@ -231,7 +231,7 @@ def test_unknown_measures_are_one_sentence(name: str, text: str) -> None:
         parse_measures([name])
 
 
-def test_measures_on_judged_passages_leave_those_on_all_passages_alone() -> None:
+def test_measures_on_judged_passages_do_not_change_other_measures() -> None:
     """ir-measures computes NumRet with whichever parameters come first in a set of them."""
     qrels = [Qrel("q", "a", 1)]
     run = {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}

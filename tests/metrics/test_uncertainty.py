@@ -30,7 +30,7 @@ def test_rows_become_a_matrix_without_totals() -> None:
     assert not matrix.complete
 
 
-def test_intervals_over_queries_are_scipy_s() -> None:
+def test_intervals_over_queries_equal_scipy() -> None:
     """scipy.stats.bootstrap, percentile method, same seed."""
     values = random_scores(4, 30)
     ours = intervals(bootstrap_means(values, samples=500, seed=7))

@@ -33,7 +33,9 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
         qrels = read_qrels(source)
     if not qrels:
         name = name_of(source, "The list of passages")
-        raise SelectionError(f"{name} holds no judgments; use a qrels file, or `exam-pp import --qrels`.")
+        raise SelectionError(
+            f"{name} holds no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
+        )
     if queries is not None:
         selected = query_ids(queries)
         qrels = [qrel for qrel in qrels if qrel.query_id in selected]

@@ -143,7 +143,8 @@ def read_any_scores(source: PathLike) -> list[Score]:
         for system in {score.system for score in new}:
             if system in origin:
                 raise DataError(
-                    f"has scores of {system!r}, which are also in {origin[system].name}.", file=str(file)
+                    f"has scores of {system!r}, which are also in {origin[system].name}; remove a file.",
+                    file=str(file),
                 )
             origin[system] = file
         scores += new

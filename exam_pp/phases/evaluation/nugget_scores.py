@@ -216,7 +216,7 @@ def _check_ids(
     }
     known = {(query_id, entry.entry_id) for query_id, entries in items.items() for entry in entries}
     if labelled and not labelled & known:
-        raise SelectionError(f"None of the nuggets that are assigned in {graded} is in {bank}.")
+        raise SelectionError(f"None of the nuggets assigned in {graded} is in {bank}.")
 
 
 def _evaluate(

@@ -193,11 +193,12 @@ def read_matrix(
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
-            raise DataError("holds no results.", file=str(path))
+            raise DataError("holds no results; remove the file or make the run again.", file=str(path))
         for system, run in systems.items():
             if system in origin:
                 raise DataError(
-                    f"holds the system {system!r}, which is also in {origin[system].name}.", file=str(path)
+                    f"holds the system {system!r}, which is also in {origin[system].name}; rename it.",
+                    file=str(path),
                 )
             origin[system] = path
             matrix.add(

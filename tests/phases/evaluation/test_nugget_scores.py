@@ -72,7 +72,7 @@ def scores(evaluation: Evaluation, system: str, query_id: str) -> dict[str, floa
     return {score.metric: score.value for score in found}
 
 
-def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_a_duplicate_answer_counts_once(write_jsonl: WriteJsonl, bank: Path) -> None:
     line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
     found = single(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
     assert scores(found, "a", "q1")["L"] == 4
@@ -342,9 +342,7 @@ def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_
     assert "Ignored 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
 
 
-def test_nuggets_that_assessors_edited(
-    run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl
-) -> None:
+def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
     """AutoNuggets+Edits: removed nuggets do not count, new nuggets are ungraded until they are labelled."""
     edits = tmp_path / "edits.json"
     changes = [
@@ -378,9 +376,7 @@ def test_nuggets_that_assessors_edited(
     ("banks", "names", "error"),
     [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 name for 2 conditions")],
 )
-def test_conditions_that_do_not_fit(
-    graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str
-) -> None:
+def test_invalid_conditions(graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectionError, match=error):
         read_conditions([graded, graded], [bank] * banks, names=names)
 
@@ -440,7 +436,7 @@ def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, t
     assert "V_strict" in (tmp_path / "f.svg").read_text()
 
 
-def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
+def test_selected_runs(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
     assert rows_of(nugget_report(nugget_leaderboard([condition])))[0]["bounds"] == "[0.2500, 0.5000]"
@@ -448,7 +444,7 @@ def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
         read_conditions([graded], [bank], runs=["third"])
 
 
-def test_run_types_that_contradict(graded: Path, bank: Path, tmp_path: Path) -> None:
+def test_contradictory_run_types(graded: Path, bank: Path, tmp_path: Path) -> None:
     types = tmp_path / "types.tsv"
     types.write_text("full\tRAG\nfull\tAG\n")
     with pytest.raises(DataError, match="two types"):

@@ -146,7 +146,7 @@ def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
     assert [label.relevance for label in labels] == [1, 0, 0]
 
 
-def test_several_thresholds_are_the_leaderboards_of_each(graded: Path, bank: Path) -> None:
+def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) -> None:
     together = evaluate.cover(graded, bank=bank, min_grade=(4, 5, 4, 6))
     apart = [evaluate.cover(graded, bank=bank, min_grade=grade) for grade in (4, 5, 6)]
     for part in ("scores", "worst_case", "best_case"):

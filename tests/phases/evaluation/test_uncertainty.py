@@ -218,7 +218,7 @@ def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: 
     assert found[0] == found[1] == found[2]
 
 
-def test_every_entry_s_value_adds_up_to_the_score(incomplete: Path) -> None:
+def test_entry_values_add_up_to_the_scores(incomplete: Path) -> None:
     """The nested bootstrap resamples the entry values of the scores."""
     evaluation = evaluate.cover(incomplete)
     for metric, entry_values in evaluation.entry_values.items():
