@@ -403,11 +403,11 @@ from exam_pp.cli.options import GRADED
 @click.command("first-grade")
 @GRADED
 @leaderboard_options()
-def command(*, graded: Path, board: LeaderboardOutput) -> None:
+def command(*, graded: Path, output: LeaderboardOutput) -> None:
     """The grade of each system's first passage."""
     from exam_pp.phases.evaluation.first_grade import first_grades
 
-    board.write(first_grades(graded), "First grade", [graded])
+    output.write(first_grades(graded), "First grade", [graded])
 '''
 
 

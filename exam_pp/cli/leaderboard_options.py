@@ -1,4 +1,4 @@
-"""What the leaderboard commands share: options of runs and banks, and how a leaderboard is written."""
+"""Shared options of the leaderboard commands, and the output of leaderboards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BANK = click.option("--bank", type=FILE, help="Test bank: which entries and queries count.")
+BANK = click.option("--bank", type=FILE, help="Test bank: defines the entries and queries.")
 QUERIES = click.option(
     "--queries", type=QUERIES_FILE, help="Only the queries of this file (JSON, JSONL or TSV)."
 )
@@ -46,31 +46,37 @@ SAMPLES = click.option(
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
-    "--top", type=click.IntRange(min=1), default=5, show_default=True, help="k of the top-k overlap."
+    "--top",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Number of systems of the top-k overlap.",
 )
 FACETS = click.option(
     "--facets",
     type=click.Choice(["title", "facet"]),
     default="title",
     show_default=True,
-    help="Queries are the queries themselves, or each of their facets (query/facet).",
+    help="Evaluate per query, or per facet (query/facet).",
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
     type=OUTPUT_PATH,
     help="Also draw the first measure against response length, with the Pareto front (.png or .svg).",
 )
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of samples and tests.")
+SEED = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of bootstrap samples and tests."
+)
 
 
 def measures_option(default: str) -> Callable[[F], F]:
-    """``-m``, repeatable; the command receives ``measures``."""
+    """``-m``, repeatable; the command receives it as ``measures``."""
     return click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
-        help=f"Measure, by its name in ir-measures or trec_eval; may be repeated. [default: {default}]",
+        help=f"Measure, by its name in ir-measures or trec_eval; may be repeated.  [default: {default}]",
     )
 
 
@@ -78,7 +84,7 @@ def run_options(*, required: bool) -> Callable[[F], F]:
     """``--runs``, ``-m`` and ``--method-name``."""
     return together(
         click.option(
-            "--runs", type=FILES, required=required, help="Folder of run files: make a leaderboard."
+            "--runs", type=FILES, required=required, help="Run file, or folder of run files, to score."
         ),
         measures_option("nDCG@10"),
         METHOD_NAME,
@@ -87,10 +93,10 @@ def run_options(*, required: bool) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class LeaderboardOutput:
-    """How a leaderboard is to be written, as the options of :func:`leaderboard_options` say."""
+    """Values of :func:`leaderboard_options`, and functions that write a leaderboard with them."""
 
     form: str
-    output: Path
+    path: Path
     per_query: bool
     plot: Path | None
     intervals: Any
@@ -102,26 +108,26 @@ class LeaderboardOutput:
 
     @property
     def statistics(self) -> Statistics:
-        """The statistics that the options ask for."""
+        """The options of intervals and tests."""
         from exam_pp.phases.evaluation.uncertainty import Statistics
 
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
     def check_usage(self) -> None:
-        """Raise :class:`click.UsageError` for options that the format has no place for."""
+        """Raise :class:`click.UsageError` for options that the format cannot show."""
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
-            raise click.UsageError("--official goes with neither --per-query nor --format trec_eval.")
+            raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS
 
         if self.per_query or self.form not in RENDERERS:
-            what = "--per-query" if self.per_query else f"--format {self.form}"
+            option = "--per-query" if self.per_query else f"--format {self.form}"
             if self.significance:
-                raise click.UsageError(f"{what} has no place for --significance.")
+                raise click.UsageError(f"{option} cannot show --significance.")
             if self.intervals and self.plot is None:
-                raise click.UsageError(f"{what} has no place for --intervals, which only --plot shows then.")
+                raise click.UsageError(f"{option} cannot show --intervals; use --plot to draw them.")
 
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
-        """The leaderboard in the chosen format, and its figure."""
+        """Write the leaderboard in the chosen format, and its figure."""
         from exam_pp.phases.evaluation.leaderboards import leaderboard
         from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 
@@ -142,11 +148,13 @@ class LeaderboardOutput:
                 from exam_pp.reports.analysis.official_ranks import rank_column
 
                 extra = rank_column(ranked(evaluation, self.official))
-            board = leaderboard(evaluation, self.statistics)
-            report = leaderboard_report(board, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra)
+            standings = leaderboard(evaluation, self.statistics)
+            report = leaderboard_report(
+                standings, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra
+            )
         sources = [*inputs, self.official]
         self.draw(evaluation, sources)
-        emit_report(report, self.form, self.output, sources)
+        emit_report(report, self.form, self.path, sources)
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
         from exam_pp.phases.analysis.official_ranks import ranked
@@ -154,17 +162,17 @@ class LeaderboardOutput:
         from exam_pp.reports.analysis.official_ranks import rank_notes
 
         assert self.official is not None
-        found = ranked(evaluation, self.official)
-        self.write_text(published_leaderboard(found), evaluation, inputs, rank_notes(found))
+        ranks = ranked(evaluation, self.official)
+        self.write_text(published_leaderboard(ranks), evaluation, inputs, rank_notes(ranks))
 
     def write_text(
         self, text: str, evaluation: Evaluation, inputs: Iterable[Path | None], notes: Iterable[str] = ()
     ) -> None:
-        """A text in another layout, which has no room for notes, and the figure."""
+        """Write a text without notes, and the figure; notes are logged."""
         sources = [*inputs, self.official]
         log_notes([*evaluation.notes, *notes])
         self.draw(evaluation, sources)
-        emit(text, self.output, sources)
+        emit(text, self.path, sources)
 
     def draw_lengths(
         self,
@@ -175,46 +183,46 @@ class LeaderboardOutput:
         *,
         cutoff: int = 20,
     ) -> None:
-        """Scores against the words of the passages that systems rank, where that figure is asked for."""
+        """Plot scores against the response lengths of the systems, unless ``figure`` is None."""
         if figure is not None:
             from exam_pp.phases.analysis.response_lengths import compare_lengths, response_lengths
             from exam_pp.reports.analysis.response_lengths import length_figure
 
-            found = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff))
-            emit_figure(length_figure(found), figure, [*inputs, self.official])
+            lengths = compare_lengths(evaluation, response_lengths(passages, cutoff=cutoff))
+            emit_figure(length_figure(lengths), figure, [*inputs, self.official])
 
     def draw(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
-        """The first metric with its intervals, where that figure is asked for."""
+        """Plot the first metric with its intervals if ``--plot`` is set."""
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
             from exam_pp.reports.evaluation.leaderboards import leaderboard_figure
 
-            board = leaderboard(evaluation, self.statistics.intervals_only)
-            emit_figure(leaderboard_figure(board), self.plot, inputs)
+            standings = leaderboard(evaluation, self.statistics.intervals_only)
+            emit_figure(leaderboard_figure(standings), self.plot, inputs)
 
 
 def leaderboard_options(
     *formats: str, official: bool = True, output_help: str = "Write here instead of standard output."
 ) -> Callable[[F], Callable[..., Any]]:
-    """All options of :class:`LeaderboardOutput`, which the command receives as ``board``."""
-    options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
-        click.option("--per-query", is_flag=True, help="One row for each system, query and measure."),
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
+    decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+        click.option("--per-query", is_flag=True, help="Write a row for each system, query and measure."),
         click.option(
             "--intervals",
             type=click.Choice(["queries", "nested"]),
-            help="Intervals of scores and ranks, resampling queries, or queries and bank entries.",
+            help="Intervals of scores and ranks: resample queries, or queries and their bank entries.",
         ),
         click.option(
             "--significance",
             is_flag=True,
-            help="Letters: systems that share one do not differ (randomisation tests, Holm).",
+            help="Significance letters: systems with a common letter do not differ significantly.",
         ),
         click.option(
             "--confidence",
             type=NumberRange(0.5, 1, max_open=True),
             default=0.95,
             show_default=True,
-            help="Of intervals; tests use 1 minus it as α.",
+            help="Confidence level of intervals; tests use 1 minus it as α.",
         ),
         SAMPLES,
         SEED,
@@ -223,26 +231,26 @@ def leaderboard_options(
         output_option(output_help),
     ]
     if official:
-        options.insert(
+        decorators.insert(
             1,
             click.option(
                 "--official",
                 type=FILE,
-                help="Official ranks (JSON or TSV) or scores: a column of ranks, and correlations.",
+                help="Official ranks or scores (JSON or TSV): adds a column of ranks, and correlations.",
             ),
         )
-    names = [field.name for field in fields(LeaderboardOutput)]
+    names = [field.name for field in fields(LeaderboardOutput) if field.name != "path"]
 
     def decorate(function: F) -> Callable[..., Any]:
         @wraps(function)
-        def call(**given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in names if name in given}
-            board = LeaderboardOutput(**chosen)
-            board.check_usage()
-            return function(board=board, **given)
+        def call(**options: Any) -> Any:
+            values = {name: options.pop(name) for name in names if name in options}
+            output = LeaderboardOutput(path=options.pop("output"), **values)
+            output.check_usage()
+            return function(output=output, **options)
 
         decorated: Callable[..., Any] = call
-        for option in reversed(options):
+        for option in reversed(decorators):
             decorated = option(decorated)
         return decorated
 

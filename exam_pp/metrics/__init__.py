@@ -1,1 +1,1 @@
-"""Grades to numbers: each metric yields flat rows."""
+"""Metrics: cover, qrels and nugget scores, agreement, correlation and significance."""

@@ -1,4 +1,4 @@
-"""How much graders and people agree on single items: κ, weighted κ, Krippendorff's α, area under curve."""
+"""Agreement of labels: Cohen's κ, weighted κ, Krippendorff's α, area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from exam_pp.metrics.uncertainty import Interval, intervals
 def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 2) -> float | None:
     """Cohen's κ of two lists of grades of the same items, with disagreements weighted by |i − j|^power.
 
-    ``power`` 2 gives quadratic, 1 linear weights. 1 is perfect agreement, 0 what chance gives with the
-    same marginals. None where chance cannot disagree: no items, or one grade throughout on both sides.
-    With quadratic weights a grader that always gives the same grade has κ 0.
+    ``power`` 2 gives quadratic weights, 1 linear weights. κ is 1 for perfect agreement and 0 for the
+    agreement expected by chance with the same marginals. Returns None if the lists are empty or all
+    grades are the same. With quadratic weights, a grader that always gives the same grade has κ 0.
 
     Source: Cohen, "Weighted kappa", Psychological Bulletin 70 (1968).
     """
@@ -35,10 +35,10 @@ def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 
 
 
 def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
-    """The probability that a positive item scores higher than a negative one; ties count one half.
+    """Area under the ROC curve: the probability that a positive item scores above a negative one.
 
-    None where all items are positive, or none. This is the area under the ROC curve, computed as the
-    Mann-Whitney U statistic divided by the number of pairs.
+    Ties count 1/2. Computed as the Mann-Whitney U statistic divided by the number of pairs. Returns None
+    if all items are positive or all are negative.
 
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 143 (1982).
     """
@@ -58,9 +58,9 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 
 def cohen_kappa(counts: Sequence[Sequence[float]]) -> float | None:
-    """Cohen's κ of a square table of counts: rows one grader's labels, columns the other's, in one order.
+    """Cohen's κ of a confusion matrix; rows and columns have the same labels in the same order.
 
-    None where chance alone cannot disagree: no items, or one label throughout on both sides.
+    Returns None if the table is empty or all counts are in one cell of the diagonal.
 
     Source: Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
     Measurement 20 (1960).
@@ -74,11 +74,11 @@ def cohen_kappa(counts: Sequence[Sequence[float]]) -> float | None:
 
 
 def confusion(first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
-    """Counts of pairs of grades, for :func:`cohen_kappa`; the grades of either list, ascending."""
+    """Confusion matrix for :func:`cohen_kappa`; labels are the grades of both lists, ascending."""
     position = {grade: index for index, grade in enumerate(sorted({*first, *second}))}
     counts = [[0] * len(position) for _ in position]
-    for one, other in zip(first, second, strict=True):
-        counts[position[one]][position[other]] += 1
+    for a, b in zip(first, second, strict=True):
+        counts[position[a]][position[b]] += 1
     return counts
 
 
@@ -89,9 +89,9 @@ def kappa_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Interval | None:
-    """Percentile interval of Cohen's κ over resampled queries; one table of counts for each query.
+    """Percentile interval of Cohen's κ over resampled queries.
 
-    None where no sample defines κ.
+    ``tables`` holds a confusion matrix per query. Returns None if κ is undefined in every sample.
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
@@ -108,11 +108,11 @@ def kappa_interval(
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:
-    """Krippendorff's α of any number of graders; a unit is the grades that one item got, however many.
+    """Krippendorff's α of any number of graders; a unit holds all grades of one item.
 
-    Units with fewer than two grades say nothing. ``level`` is how grades differ: any two alike
-    (nominal), by the ranks between them (ordinal), or by their squared distance (interval). None where
-    nothing can disagree.
+    Units with fewer than two grades are ignored. ``level`` sets the distance of two different grades:
+    1 (nominal), the squared number of ranks between them (ordinal), or their squared difference
+    (interval). Returns None if no grades can differ.
 
     Source: Krippendorff, "Computing Krippendorff's alpha-reliability" (2011).
     """
@@ -143,7 +143,7 @@ def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
 
 
 class Coefficients(NamedTuple):
-    """Agreement of two lists of labels, 1 where it is perfect; None where undefined."""
+    """Agreement of two lists of labels: 1 is perfect; None is undefined."""
 
     kappa: float | None
     linear_kappa: float | None

@@ -1,8 +1,8 @@
-"""Which entries of a bank are bad: item analysis over the grades of passages.
+"""Item analysis of test banks: pass rate, discrimination, entropy and redundancy of entries.
 
-Every entry is an item of an exam that the passages sit; an item passes where the grade reaches the
-threshold. Source of the item statistics: classical test theory (Crocker and Algina, Introduction to
-Classical and Modern Test Theory, 1986, chapter 14).
+Every entry is an item of an exam and every passage a candidate; a passage passes an item if its grade
+reaches the threshold. Source of the item statistics: classical test theory (Crocker and Algina,
+Introduction to Classical and Modern Test Theory, 1986, chapter 14).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
@@ -25,14 +26,14 @@ from exam_pp.results import ALL_QUERIES
 
 @dataclass(frozen=True)
 class EntryHealth:
-    """What the grades say about a bank entry.
+    """Item statistics of a bank entry.
 
-    ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold;
-    ``non_relevant`` those of ``passing`` that people judged non-relevant, ``judged`` those with a
-    judgment. ``discrimination`` is the point-biserial correlation of passing this entry with the number
-    of other entries passed (None if one of them never varies). ``entropy`` is that of the grades, in bits.
-    ``systems`` counts systems that cover the entry within the cutoff. ``tau`` is Kendall's τ-b of the
-    leaderboard without the entry against the whole one. ``closed_book`` is the grade without a passage.
+    ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold.
+    Of the ``passing``, ``judged`` counts those with a judgment and ``non_relevant`` those judged
+    non-relevant. ``discrimination`` is the point-biserial correlation of passing this entry with the number
+    of other entries passed (None if either is constant). ``entropy`` is that of the grades, in bits.
+    ``systems`` counts the systems that cover the entry within the cutoff. ``tau`` is Kendall's τ-b between
+    the leaderboards without and with the entry. ``closed_book`` is the grade without a passage.
     """
 
     query_id: str
@@ -49,12 +50,12 @@ class EntryHealth:
 
     @property
     def pass_rate(self) -> float | None:
-        """Share of the graded passages that pass."""
+        """Share of the graded passages that pass; None without graded passages."""
         return self.passing / self.asked if self.asked else None
 
 
 class EntryPair(NamedTuple):
-    """Two entries of a query that are alike: in words (0 to 1), or in the passages that pass (Jaccard)."""
+    """Two similar entries of a query: by their texts (0 to 1) or by the passages that pass (Jaccard)."""
 
     query_id: str
     first: str
@@ -64,7 +65,7 @@ class EntryPair(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """τ-b of the leaderboard of ``size`` random entries a query against the full bank's, over samples."""
+    """Mean and lowest τ-b between the full leaderboard and that of ``size`` random entries per query."""
 
     query_id: str
     size: int
@@ -74,7 +75,7 @@ class CurvePoint(NamedTuple):
 
 
 Judged = Mapping[str, Mapping[str, bool]]
-"""Query id to passage id to whether the passage was judged relevant; unjudged passages are absent."""
+"""Query id to passage id to whether the passage is judged relevant; unjudged passages are absent."""
 
 
 def entry_health(
@@ -84,7 +85,7 @@ def entry_health(
     judged: Judged,
     closed_book: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Iterator[EntryHealth]:
-    """One value for every entry of the queries that have graded passages."""
+    """Item statistics of every entry of the queries that have graded passages."""
     without = _taus_without(file, min_grade, cutoff)
     for query in _graded(file):
         passes, asked = _matrix(query, min_grade)
@@ -114,33 +115,33 @@ def entry_health(
 def alike(
     file: GradedFile, min_grade: int, texts: Mapping[str, Mapping[str, str]], behaviour: float = 0.95
 ) -> Iterator[EntryPair]:
-    """Pairs of entries that are alike in words, or in behaviour (at least 5 passages passing either)."""
+    """Pairs of entries with similar texts, or passed by the same passages (at least 5 pass either one)."""
     for query in _graded(file):
         passes, _ = _matrix(query, min_grade)
-        words = {(p.first, p.second): p.similarity for p in near_duplicates(texts.get(query.query_id, {}))}
-        ids = list(query.entries)
-        for first, one in enumerate(ids):
-            for other in ids[first + 1 :]:
-                a, b = passes[:, query.entries[one]], passes[:, query.entries[other]]
-                either = int((a | b).sum())
-                jaccard = int((a & b).sum()) / either if either >= 5 else None
-                similarity = words.get((one, other), words.get((other, one)))
-                if similarity is not None or (jaccard is not None and jaccard >= behaviour):
-                    yield EntryPair(query.query_id, one, other, similarity, jaccard)
+        similarities = {
+            (p.first, p.second): p.similarity for p in near_duplicates(texts.get(query.query_id, {}))
+        }
+        for left, right in combinations(query.entries, 2):
+            a, b = passes[:, query.entries[left]], passes[:, query.entries[right]]
+            either = int((a | b).sum())
+            jaccard = int((a & b).sum()) / either if either >= 5 else None
+            similarity = similarities.get((left, right), similarities.get((right, left)))
+            if similarity is not None or (jaccard is not None and jaccard >= behaviour):
+                yield EntryPair(query.query_id, left, right, similarity, jaccard)
 
 
 def bank_size_curve(
     file: GradedFile, min_grade: int, cutoff: int, samples: int = 20, seed: int = 0
 ) -> Iterator[CurvePoint]:
-    """τ-b of k random entries against the full bank, for each query and for all queries together.
+    """τ-b between k random entries and the full bank, for each query and for all queries together.
 
-    Entries count alike, whatever their weights. A query's draws depend on the seed and the query alone;
-    samples in which all systems tie are left out, and points without samples too.
+    Weights of entries are ignored. The draws of a query depend only on the seed and the query. Samples in
+    which all systems tie are skipped, as are points without samples.
     """
     queries = list(_graded(file))
     systems = list(file.first_ranks)
     largest = max((len(query.entries) for query in queries), default=0)
-    # Shares of different sizes are added as whole numbers, so that ties stay ties.
+    # Float sums would break ties, so shares of different sizes are added as integers.
     scale = math.lcm(*range(1, largest + 1)) if largest else 1
     totals = {size: [[0] * len(systems) for _ in range(samples)] for size in range(1, largest)}
     full = [0] * len(systems)
@@ -172,21 +173,21 @@ def _point(query_id: str, size: int, taus: Iterable[float | None]) -> Iterator[C
         yield CurvePoint(query_id, size, fmean(known), min(known), len(known))
 
 
-def tau(ours: Sequence[float], others: Sequence[float]) -> float | None:
-    """Kendall's τ-b; None where one side ties everything."""
-    if len(set(ours)) < 2 or len(set(others)) < 2:
+def tau(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Kendall's τ-b; None if all values of a list are equal."""
+    if len(set(left)) < 2 or len(set(right)) < 2:
         return None
-    # Equal orders are 1, not 1 minus the noise of a square root.
-    return round(float(kendalltau(ours, others, variant="b").statistic), 12)
+    # A square root adds rounding error, so equal orders would not be exactly 1.
+    return round(float(kendalltau(left, right, variant="b").statistic), 12)
 
 
 def _graded(file: GradedFile) -> Iterator[GradedQuery]:
-    """Queries with entries and with at least one graded passage."""
+    """Queries with entries and at least one graded passage."""
     return (query for query in file.queries.values() if query.entries and query.asked)
 
 
 def _matrix(query: GradedQuery, min_grade: int) -> tuple[np.ndarray, np.ndarray]:
-    """Passages × entries: whether the entry passes, and whether it has a grade."""
+    """Two matrices, passages × entries: whether the passage passes the entry, and whether it has a grade."""
     entries = range(len(query.entries))
     masks = [(passage.reaching(min_grade), sum(passage.levels.values())) for passage in query.passages]
     passes = [[mask >> bit & 1 for bit in entries] for mask, _ in masks]
@@ -216,7 +217,7 @@ def _entropy(query: GradedQuery, bit: int) -> float | None:
 
 
 def _covered(file: GradedFile, query: GradedQuery, min_grade: int, cutoff: int) -> dict[str, int]:
-    """System to the mask of the entries that it covers within the cutoff."""
+    """System to the bit mask of the entries that it covers within the cutoff."""
     reached = [passage.reaching(min_grade) for passage in query.passages]
     covered = dict.fromkeys(file.first_ranks, 0)
     for system, first_rank in file.first_ranks.items():
@@ -226,15 +227,15 @@ def _covered(file: GradedFile, query: GradedQuery, min_grade: int, cutoff: int) 
 
 
 def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[str, str], float | None]:
-    """τ-b of the Cover leaderboard without an entry against the whole; empty for fewer than two systems.
+    """τ-b between the Cover leaderboards without and with each entry; empty for fewer than two systems.
 
-    All queries weigh the same; a query whose only entry is left out is left out with it.
+    All queries have the same weight. A query without its only entry scores 0.
     """
     if len(file.first_ranks) < 2:
         return {}
     covered = {query.query_id: _covered(file, query, min_grade, cutoff) for query in _graded(file)}
     share = {
-        query.query_id: [_share(query, mask, query.everything) for mask in covered[query.query_id].values()]
+        query.query_id: [_share(query, mask, query.all_entries) for mask in covered[query.query_id].values()]
         for query in _graded(file)
     }
     totals = [sum(column, Fraction(0)) for column in zip(*share.values(), strict=True)]
@@ -242,13 +243,13 @@ def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[s
     taus = {}
     for query in _graded(file):
         for entry_id, bit in query.entries.items():
-            left = query.everything & ~(1 << bit)
-            new = [_share(query, mask & left, left) for mask in covered[query.query_id].values()]
+            kept = query.all_entries & ~(1 << bit)
+            new = [_share(query, mask & kept, kept) for mask in covered[query.query_id].values()]
             sums = [
                 total - old + part
                 for total, old, part in zip(totals, share[query.query_id], new, strict=True)
             ]
-            # Equal fractions are equal floats: ties stay exact.
+            # Equal fractions become equal floats, so ties stay ties.
             taus[query.query_id, entry_id] = tau([float(value) for value in sums], whole)
     return taus
 

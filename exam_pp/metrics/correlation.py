@@ -1,4 +1,4 @@
-"""How much two leaderboards agree: Spearman, Kendall τ-b, τ-AP, top-k overlap."""
+"""Correlation of two leaderboards: Spearman, Kendall τ-b, τ-AP, top-k overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ from exam_pp.metrics.uncertainty import Interval
 
 
 class Correlation(NamedTuple):
-    """Agreement of scores with official ranks, over ``systems`` systems; None where undefined."""
+    """Correlation of scores with official ranks.
+
+    A correlation is 1 for equal orders and -1 for opposite ones. It is None if all scores or all ranks are
+    tied, or if there are fewer than two systems.
+
+    Attributes:
+        systems: Number of systems that have both a score and a rank.
+        spearman: Spearman's ρ.
+        kendall: Kendall's τ-b.
+        tau_ap: AP correlation (Yilmaz, Aslam and Robertson, SIGIR 2008).
+        top_overlap: Share of the top k systems that both sides have in common, 0..1; None if there are
+            not more than k systems.
+    """
 
     systems: int
     spearman: float | None
@@ -24,10 +36,9 @@ class Correlation(NamedTuple):
 
 
 def correlate(scores: Mapping[str, float], ranks: Mapping[str, float], top: int = 5) -> Correlation:
-    """Agreement of scores (higher is better) with ranks (1 is best), over the systems of both.
+    """Correlation of scores (higher is better) with ranks (1 is best), over the systems that have both.
 
-    Ties get their average rank. All figures are 1 for equal orders; the first three are -1 for
-    opposite ones, and None where one side ties all systems.
+    Tied systems get their average rank. ``top`` is the k of the top-k overlap.
     """
     common = [system for system in scores if system in ranks]
     ours = [scores[system] for system in common]
@@ -47,10 +58,10 @@ def correlate(scores: Mapping[str, float], ranks: Mapping[str, float], top: int 
 def tau_ap(estimated: list[float], truth: list[float]) -> float | None:
     """AP correlation of two lists of scores of the same systems, higher is better; not symmetric.
 
-    For every system below the top of the *estimated* order: how many of those above it are above it
-    in truth as well, so that mistakes near the top weigh more (Yilmaz, Aslam and Robertson, SIGIR
-    2008). Ties, as in τ-b, count neither for nor against: a tie in the estimate is not compared, a
-    tie in truth counts 0 (Urbano and Marrero, ICTIR 2017). None where the estimate ties everything.
+    For every system below the top of the *estimated* order: the share of the systems above it that are
+    above it in the true order as well, averaged and scaled to -1..1. Errors near the top cost more (Yilmaz,
+    Aslam and Robertson, SIGIR 2008). Pairs that are tied in the estimate are skipped; pairs that are tied in
+    the truth count 0 (Urbano and Marrero, ICTIR 2017). Returns None if all estimated scores are equal.
     """
     x, y = np.asarray(estimated), np.asarray(truth)
     above = x[:, None] < x[None, :]
@@ -63,9 +74,9 @@ def tau_ap(estimated: list[float], truth: list[float]) -> float | None:
 
 
 def top_overlap(ours: list[float], official: list[float], k: int) -> float | None:
-    """Share of the k best systems that both sides have in common; None for k systems or fewer.
+    """Share of the k best systems that both lists have in common; None for k systems or fewer.
 
-    All systems tied at the boundary belong to the k best; the larger side is the denominator.
+    All systems that are tied at rank k belong to the k best. The larger set is the denominator.
     """
     if len(ours) <= k:
         return None
@@ -78,7 +89,7 @@ def _best(scores: list[float], k: int) -> set[int]:
 
 
 def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
-    """System to rank by descending score, best first; ties share their average rank."""
+    """System to rank by descending score, best first; ties get their average rank."""
     ranks = rankdata([-score for score in scores.values()], method="average")
     by_system = zip(scores, ranks.tolist(), strict=True)
     return dict(sorted(by_system, key=lambda item: (item[1], item[0])))
@@ -93,15 +104,15 @@ def whole(rank: float | None) -> int | float | None: ...
 
 
 def whole(rank: float | None) -> int | float | None:
-    """A rank as people write it: without decimals, unless it is halved by a tie."""
+    """A rank as an int, or as a float if a tie makes it fractional; None stays None."""
     return int(rank) if rank is not None and rank == int(rank) else rank
 
 
 def correlation_samples(scores: Floats, official: Floats | Sequence[float], top: int = 5) -> Floats:
     """Spearman, Kendall τ-b, τ-AP and top-k overlap of many leaderboards at once, samples × 4.
 
-    ``scores`` is samples × systems, higher is better; ``official`` likewise, or one row for all samples.
-    NaN where :func:`correlate` has None.
+    ``scores`` is samples × systems, higher is better. ``official`` has the same shape, or is a single row
+    for all samples. Values are NaN where :func:`correlate` returns None.
     """
     truth = np.broadcast_to(np.asarray(official, dtype=float), scores.shape)
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(scores), _BLOCK)]
@@ -109,22 +120,22 @@ def correlation_samples(scores: Floats, official: Floats | Sequence[float], top:
 
 
 _BLOCK = 100
-"""Samples at a time: the pairs of 500 systems then fit into memory."""
+"""Samples per block; with 100, the pairs of 500 systems fit into memory."""
 
 
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     defined = (np.ptp(scores, axis=1) > 0) & (np.ptp(official, axis=1) > 0)
-    ours, theirs = rankdata(scores, axis=1), rankdata(official, axis=1)
+    ours, reference = rankdata(scores, axis=1), rankdata(official, axis=1)
     above = np.sign(ours[:, None, :] - ours[:, :, None])
-    truth = np.sign(theirs[:, None, :] - theirs[:, :, None])
+    truth = np.sign(reference[:, None, :] - reference[:, :, None])
     agreement = above * truth
     better = above > 0
     count = better.sum(axis=2)
     shares = _over((agreement * better).sum(axis=2), count)
     columns = [
         _over(
-            (_centred(ours) * _centred(theirs)).sum(axis=1),
-            np.sqrt((_centred(ours) ** 2).sum(axis=1) * (_centred(theirs) ** 2).sum(axis=1)),
+            (_centred(ours) * _centred(reference)).sum(axis=1),
+            np.sqrt((_centred(ours) ** 2).sum(axis=1) * (_centred(reference) ** 2).sum(axis=1)),
         ),
         _over(agreement.sum(axis=(1, 2)), np.sqrt((above**2).sum(axis=(1, 2)) * (truth**2).sum(axis=(1, 2)))),
         _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
@@ -153,9 +164,9 @@ def _over(part: Floats, whole: Floats) -> Floats:
 def resample_systems(
     scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = 2000, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Scores and negated ranks of resampled systems (those of both sides), samples × systems each.
+    """Scores and negated ranks of resampled systems, samples × systems each.
 
-    The order of the systems makes no difference.
+    Only systems with a score and a rank are resampled. The order of the mappings does not matter.
     """
     common = sorted(scores.keys() & ranks.keys())
     drawn = np.random.default_rng(seed).integers(0, len(common), (samples, len(common)))
@@ -165,35 +176,35 @@ def resample_systems(
 
 
 def correlation_intervals(samples: Floats, confidence: float = 0.95) -> list[Interval | None]:
-    """Percentile interval of each column of :func:`correlation_samples`; None where nothing is defined."""
+    """Percentile interval of each column of :func:`correlation_samples`; None for a column of NaN."""
     tail = 50 * (1 - confidence)
-    found: list[Interval | None] = []
+    bounds: list[Interval | None] = []
     for column in samples.T:
         known = column[~np.isnan(column)]
         low, high = np.percentile(known, [tail, 100 - tail]) if known.size else (None, None)
-        found.append(None if low is None or high is None else Interval(float(low), float(high)))
-    return found
+        bounds.append(None if low is None or high is None else Interval(float(low), float(high)))
+    return bounds
 
 
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:
-    """Ranks for systems without an official one: that of the ranked system just above them by score.
+    """Ranks for systems without an official rank: the rank of the next better ranked system by score.
 
-    A system above all ranked ones gets the best official rank, one level with ranked ones the worst of
-    theirs.
+    A system above all ranked systems gets the best official rank. A system tied with ranked systems gets
+    the worst of their ranks.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, table 4 (≈).
     """
-    found: dict[str, float] = {}
+    approximate: dict[str, float] = {}
     last = min(ranks.values())
     for system in sorted(scores, key=lambda name: (-scores[name], ranks.get(name, inf), name)):
         if system in ranks:
             last = ranks[system]
         else:
-            found[system] = last
-    return found
+            approximate[system] = last
+    return approximate
 
 
 def min_max_scaled(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores stretched to 0..1 (all 0 if tied), to draw boards of different measures side by side."""
+    """Scores scaled to 0..1 (all 0 if tied), to plot leaderboards of different measures together."""
     low, high = min(scores.values()), max(scores.values())
     return {system: (score - low) / (high - low) if high > low else 0.0 for system, score in scores.items()}

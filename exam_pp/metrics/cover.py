@@ -15,10 +15,10 @@ from exam_pp.results import OVERALL_SYSTEM, Score
 
 @dataclass(frozen=True)
 class Cover:
-    """Share of the entries that some passage within the cutoff reaches ``min_grade`` for.
+    """Share of the entries for which a passage within the cutoff has a grade of at least ``min_grade``.
 
-    With ``normalised``, the share of those entries that *any* graded passage of the query reaches it
-    for; where there are none, the score is 0. Values are in 0..1.
+    With ``normalised``, the denominator is the entries that *any* graded passage of the query covers; the
+    score is 0 if there are none. Values are in 0..1.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5;
     normalisation: Sander and Dietz, "EXAM", DESIRES 2021.
@@ -32,46 +32,47 @@ class Cover:
         return f"{'nCover' if self.normalised else 'Cover'}(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """One score for every system of ``first_ranks``, and one for the overall system.
+        """A score for every system of ``first_ranks``, and one for the overall system.
 
-        ``first_ranks`` says for each system whether it counts ranks from 0 or from 1.
+        ``first_ranks`` maps each system to its first rank, 0 or 1.
         """
         name = str(self)
         reached = query.reached(self.min_grade)
         covered_by_any = _union(reached)
-        best = query.size(covered_by_any if self.normalised else query.everything)
+        best = query.size(covered_by_any if self.normalised else query.all_entries)
         for system, first_rank in first_ranks.items():
             covered = _union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
             yield Score(system, query.query_id, name, _share(query.size(covered), best))
         yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
 
     def bounds(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[tuple[Score, Score]]:
-        """The least and the most that each score could be, whatever grades the ungraded pairs have.
+        """Lower and upper bound of each score over all possible grades of the ungraded pairs.
 
-        A pair is a passage and an entry. An entry that only a system's own ungraded pairs could cover
-        raises, for normalised cover, what is covered at all as well, never lowering that system's score;
-        one that others' pairs could cover may lower it.
+        A pair is a passage and an entry. Grading a pair of another system's passage can lower a normalised
+        score, because the denominator grows. Grading a system's own pairs never lowers its score.
         """
         reached = query.reached(self.min_grade)
-        open_pairs = [query.everything & ~passage.graded for passage in query.passages]
-        anyone = _union(reached)
+        open_pairs = [query.all_entries & ~passage.graded for passage in query.passages]
+        covered_by_any = _union(reached)
         tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
         tops[OVERALL_SYSTEM] = list(range(len(reached)))
         for system, top in tops.items():
             covered = _union(reached[index] for index in top)
             possible = covered | _union(open_pairs[index] for index in top)
-            least, most = (query.everything, query.everything)
+            least, most = (query.all_entries, query.all_entries)
             if self.normalised:
-                own = set(top)
-                by_others = _union(pairs for index, pairs in enumerate(open_pairs) if index not in own)
-                least, most = (anyone | by_others, anyone | possible)
+                own_passages = set(top)
+                by_others = _union(
+                    pairs for index, pairs in enumerate(open_pairs) if index not in own_passages
+                )
+                least, most = (covered_by_any | by_others, covered_by_any | possible)
             yield (
                 Score(system, query.query_id, str(self), _share(query.size(covered), query.size(least))),
                 Score(system, query.query_id, str(self), _share(query.size(possible), query.size(most))),
             )
 
     def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
-        """Whether each system of ``first_ranks``, then the overall system, covers each entry."""
+        """Whether each system of ``first_ranks``, then the overall system, covers each entry (1 or 0)."""
         reached = query.reached(self.min_grade)
         any_passage = _union(reached)
         masks = [
@@ -89,8 +90,8 @@ class Cover:
 class SoftCover:
     """Mean over the entries of the highest probability, within the cutoff, of reaching ``min_grade``.
 
-    Σ_e max_p Σ_{r ≥ m} p(r | passage p, entry e) / |E|; a pair whose probabilities are not stored counts
-    with its grade, as 0 or 1.
+    Σ_e max_p Σ_{r ≥ m} p(r | passage p, entry e) / |E|. A pair without stored probabilities counts 0 or 1
+    by its grade.
     """
 
     min_grade: int
@@ -100,7 +101,7 @@ class SoftCover:
         return f"SoftCover(min_grade={self.min_grade})@{self.cutoff}"
 
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
-        """As :meth:`Cover.__call__`."""
+        """A score for every system and the overall system, as :meth:`Cover.__call__` yields them."""
         reached = [self._reaching(passage) for passage in query.passages]
         for system, first_rank in first_ranks.items():
             top = query.top(system, first_rank, self.cutoff)
@@ -123,7 +124,7 @@ class SoftCover:
         mask = passage.reaching(self.min_grade)
         hard = {position: 1.0 for position in range(mask.bit_length()) if mask >> position & 1}
         start = max(0, self.min_grade)
-        # Probabilities are stored with few digits, so their sum may be a little more than 1.
+        # Stored probabilities are rounded, so their sum may exceed 1 slightly.
         soft = {entry: min(1.0, fsum(values[start:])) for entry, values in passage.soft.items()}
         return hard | soft
 
@@ -134,7 +135,7 @@ class SoftCover:
                 best[entry] = max(probability, best.get(entry, 0.0))
         weights = query.weights or [1.0] * len(query.entries)
         total = fsum(weights[entry] * probability for entry, probability in best.items())
-        return _share(total, query.size(query.everything))
+        return _share(total, query.size(query.all_entries))
 
 
 def _union(masks: Iterable[int]) -> int:
@@ -145,7 +146,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 def _bits(mask: int, count: int) -> Floats:
-    """1 for each of the ``count`` entries that the mask holds, else 0."""
+    """Array of length ``count``: 1 for each entry in the mask, else 0."""
     return np.array([mask >> bit & 1 for bit in range(count)], dtype=float)
 
 

@@ -1,4 +1,4 @@
-"""Bank entries that say nearly the same."""
+"""Near-duplicate detection for bank entries."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from exam_pp.stemming import content_stems
 from exam_pp.test_bank import normalised_text
 
 SIMILAR = 0.85
-"""Share of common words from which two texts count as nearly the same."""
+"""Similarity from which two texts are near duplicates."""
 
 
 class TextPair(NamedTuple):
-    """Two entries (by key) of similarity 0 to 1; 1 is the same but for case, spaces and final punctuation."""
+    """Two entries (by key) with their similarity, 0 to 1; 1 ignores case, spaces and final punctuation."""
 
     first: str
     second: str
@@ -23,23 +23,22 @@ class TextPair(NamedTuple):
 
 
 def near_duplicates(texts: Mapping[str, str], similar: float = SIMILAR) -> list[TextPair]:
-    """Pairs of texts that are similar, in the order of ``texts``.
+    """Pairs of texts with a similarity of at least ``similar``, in the order of ``texts``.
 
-    The similarity is Dice's coefficient of the stems of the words that are no stop words, so that "hotel"
-    and "motel" differ and the order of words does not matter. Texts whose figures differ ("in 1969", "in
-    1970") are different.
+    The similarity is Dice's coefficient of the word stems without stop words, in any order. Texts that
+    differ in a number ("in 1969", "in 1970") are never near duplicates.
     """
-    words = {key: normalised_text(text) for key, text in texts.items()}
+    normalised = {key: normalised_text(text) for key, text in texts.items()}
     stems = {key: Counter(content_stems(text)) for key, text in texts.items()}
-    found = []
+    pairs = []
     for first, second in combinations(texts, 2):
-        if words[first] == words[second]:
-            found.append(TextPair(first, second, 1.0))
+        if normalised[first] == normalised[second]:
+            pairs.append(TextPair(first, second, 1.0))
         elif (common := _dice(stems[first], stems[second])) >= similar and (
-            _figures(stems[first]) == _figures(stems[second])
+            _numbers(stems[first]) == _numbers(stems[second])
         ):
-            found.append(TextPair(first, second, min(common, 0.99)))
-    return found
+            pairs.append(TextPair(first, second, min(common, 0.99)))
+    return pairs
 
 
 def _dice(first: Counter[str], second: Counter[str]) -> float:
@@ -47,5 +46,5 @@ def _dice(first: Counter[str], second: Counter[str]) -> float:
     return 2 * (first & second).total() / total if total else 0.0
 
 
-def _figures(stems: Counter[str]) -> set[str]:
+def _numbers(stems: Counter[str]) -> set[str]:
     return {stem for stem in stems if any(c.isdigit() for c in stem)}

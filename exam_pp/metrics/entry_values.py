@@ -1,4 +1,4 @@
-"""What systems reach on the entries of a query: the numbers below a score, for resampling banks."""
+"""Scores of systems on single bank entries, from which banks are resampled."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Floats = NDArray[np.float64]
 
 
 class EntryValues(NamedTuple):
-    """What the systems reach on the bank entries of one query.
+    """Scores of the systems on the bank entries of a query.
 
-    ``values`` is systems × entries, in 0..1; a system's score on the query is the mean of its row with
-    ``weights`` (0 for an entry that does not count).
+    ``values`` is systems × entries, in 0..1. A system's score on the query is the mean of its row, weighted
+    by ``weights`` (0 for an ignored entry).
     """
 
     values: Floats
     weights: Floats
 
     def scores(self) -> Floats:
-        """The score of each system on this query."""
+        """Score of each system on the query."""
         return ratio(self.values @ self.weights, self.weights.sum())
 
 
 def ratio(part: Floats, whole: Floats | float) -> Floats:
-    """``part / whole``, 0 where the whole is 0."""
+    """``part / whole``; 0 where ``whole`` is 0."""
     whole = np.broadcast_to(np.asarray(whole, dtype=float), part.shape)
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)

@@ -1,4 +1,4 @@
-"""Rank fusion: one order from the ranks that several systems give."""
+"""Reciprocal rank fusion of several rankings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ DEFAULT_K = 60
 
 
 def reciprocal_rank_fusion(rankings: Iterable[Mapping[str, int]], k: int = DEFAULT_K) -> dict[str, float]:
-    """Each ranked id with its score Σ 1 / (k + rank) over the rankings that hold it, in order of appearance.
+    """Id to score Σ 1 / (k + rank) over the rankings that contain it, in order of appearance.
 
-    Ranks count from 1. Equal sets of ranks give equal scores, whatever the order of the rankings. Source:
-    Cormack, Clarke and Büttcher, Reciprocal Rank Fusion, SIGIR 2009.
+    Ranks start at 1. Scores do not depend on the order of the rankings.
+
+    Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009.
     """
     ranks: dict[str, list[int]] = {}
     for ranking in rankings:
         for item, rank in ranking.items():
             ranks.setdefault(item, []).append(rank)
-    return {item: fsum(1 / (k + rank) for rank in found) for item, found in ranks.items()}
+    return {item: fsum(1 / (k + rank) for rank in of_item) for item, of_item in ranks.items()}

@@ -1,8 +1,8 @@
-"""Runs as one matrix: joined once, then scored by any labels, relevance levels and measures.
+"""Vectorised trec_eval measures for many runs, qrels and relevance levels.
 
-ir-measures stays the reference: :func:`supports` says which measures are computed here, a property test
-holds them equal to the library's values, and everything else goes to the library
-(:class:`exam_pp.metrics.trec_measures.TrecEval`).
+Runs are joined with passages once and can then be scored repeatedly. :func:`supports` says which measures
+are computed here; a property test checks that they equal those of ir-measures. The library computes all
+others (:class:`exam_pp.metrics.trec_measures.TrecEval`).
 """
 
 from __future__ import annotations
@@ -22,23 +22,26 @@ from exam_pp.results import Qrel, Score
 Ints = NDArray[np.int64]
 
 _UNLABELLED = -1_000_000
-_OTHER = -1
-"""The number that all passages share that no qrels label."""
+_NO_LABEL = -1
+"""The number shared by all passages without a label in any qrels."""
 
 
 @dataclass(frozen=True)
 class Ungraded:
-    """What passages would get at best: ``labels`` of those in a file, ``otherwise`` of others, by query."""
+    """The best labels that ungraded passages could get.
+
+    ``labels`` are those of the passages in a file, ``unlabelled`` those of all other passages, by query.
+    """
 
     labels: Mapping[tuple[str, str], int]
-    otherwise: Mapping[str, int]
+    unlabelled: Mapping[str, int]
 
 
 class RunMatrix:
     """Rankings of several systems in trec_eval's order: by score (in single precision), then descending id.
 
-    ``passages`` are all pairs (query id, passage id) that any qrels may label. Each gets a number; all other
-    passages share one, so that memory grows with the labels.
+    ``passages`` are all pairs (query id, passage id) that may have a label. Each gets a number. All other
+    passages share a number, so that memory grows with the labels, not with the runs.
     """
 
     def __init__(self, passages: Collection[tuple[str, str]]) -> None:
@@ -50,35 +53,35 @@ class RunMatrix:
         self._rows: dict[tuple[str, str], NDArray[np.int32]] = {}
 
     def add(self, system: str, run: Run) -> None:
-        """Add a system that is not in the matrix yet."""
+        """Add a new system."""
         self.systems.append(system)
         for query_id, scores in run.items():
-            numbers = map(self._numbers.get(query_id, {}).get, scores, repeat(_OTHER))
+            numbers = map(self._numbers.get(query_id, {}).get, scores, repeat(_NO_LABEL))
             order = trec_eval_order(np.fromiter(scores.values(), np.float64, len(scores)), scores)
             self._rows[system, query_id] = np.fromiter(numbers, np.int32, len(scores))[order]
 
     def queries_of(self, system: str) -> list[str]:
-        """The queries for which a system has a ranking."""
+        """The queries that a system has a ranking for."""
         return [query_id for name, query_id in self._rows if name == system]
 
     def run(self, system: str) -> Run:
-        """A system's rankings, with scores that fall from place to place and have no ties.
+        """A system's rankings, with strictly decreasing scores.
 
-        Passages that no qrels label have made-up ids, which no file holds.
+        Passages without a label get artificial ids, which cannot occur in a file.
         """
-        found: dict[str, dict[str, float]] = {}
+        rankings: dict[str, dict[str, float]] = {}
         for query_id in self.queries_of(system):
             numbers = self._rows[system, query_id].tolist()
             ids = [
-                f"\x01 {place}" if number == _OTHER else self._passages[number][1]
+                f"\x01 {place}" if number == _NO_LABEL else self._passages[number][1]
                 for place, number in enumerate(numbers)
             ]
-            found[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
-        return found
+            rankings[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
+        return rankings
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.int32], Ints]:
-        """The passage's number of every place of every ranking, and where each ranking starts."""
+        """The numbers of the passages of all rankings, concatenated, and the start of each ranking."""
         ends = np.cumsum([0, *map(len, self._rows.values())], dtype=np.int64)
         numbers = np.concatenate(list(self._rows.values())) if self._rows else np.zeros(0, np.int32)
         return numbers, ends[:-1]
@@ -86,10 +89,10 @@ class RunMatrix:
     def gains(
         self, qrels: Iterable[Qrel], *, ungraded: Ungraded | None = None, depth: int | None = None
     ) -> Gains:
-        """The labels at the places of all rankings; the queries are those of the qrels.
+        """The labels of all ranked passages, for the queries of the qrels.
 
-        With ``ungraded``, the best case of every system: passages at the first ``depth`` ranks (or at all)
-        get the labels that they could get at best.
+        With ``ungraded``, the best case of every system: the passages of its first ``depth`` ranks (None:
+        all ranks) get their best possible labels.
         """
         labels: dict[str, dict[str, int]] = {}
         for qrel in qrels:
@@ -97,7 +100,7 @@ class RunMatrix:
         numbers, starts = self._places
         cell_of = self._cells(list(labels))
         label_of = self._by_number({(q, p): label for q, of in labels.items() for p, label in of.items()})
-        # Few places have a label; only with ungraded passages do the others matter.
+        # Few ranks have a label, and the others only matter with ungraded passages.
         at = np.flatnonzero((label_of > 0)[numbers]) if ungraded is None else np.arange(len(numbers))
         numbers = numbers[at]
         ranking = np.searchsorted(starts, at, side="right") - 1
@@ -107,7 +110,7 @@ class RunMatrix:
         counts = self._counts(list(labels.values()))
         if ungraded is not None:
             known = self._by_number(ungraded.labels)[numbers]
-            unseen = np.array([ungraded.otherwise.get(q, 0) for _, q in self._rows], dtype=np.int64)[ranking]
+            unseen = np.array([ungraded.unlabelled.get(q, 0) for _, q in self._rows], dtype=np.int64)[ranking]
             best = np.where(known != _UNLABELLED, known, np.where(label == _UNLABELLED, unseen, label))
             better = (best > np.maximum(label, 0)) & (cell >= 0)
             if depth is not None:
@@ -119,20 +122,20 @@ class RunMatrix:
         return Gains(self.systems, list(labels), cell[order], rank[order], label[order], counts)
 
     def _cells(self, query_ids: list[str]) -> Ints:
-        """For every ranking its place in a matrix of systems × queries, row by row; −1 for other queries."""
+        """For every ranking its index in the flattened systems × queries matrix; −1 for other queries."""
         column = {query_id: index for index, query_id in enumerate(query_ids)}
         row = {system: index * len(query_ids) for index, system in enumerate(self.systems)}
         return np.array([row[s] + column[q] if q in column else -1 for s, q in self._rows], dtype=np.int64)
 
     def _by_number(self, labels: Mapping[tuple[str, str], int]) -> Ints:
-        """The label of every numbered passage, and behind them, where −1 points, that of the others."""
-        found = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.int64)
+        """The label of every numbered passage; the last element, index −1, is that of all others."""
+        by_number = np.full(len(self._passages) + 1, _UNLABELLED, dtype=np.int64)
         for (query_id, passage_id), label in labels.items():
-            found[self._numbers[query_id][passage_id]] = label
-        return found
+            by_number[self._numbers[query_id][passage_id]] = label
+        return by_number
 
     def _counts(self, labels: list[dict[str, int]]) -> Ints:
-        """How many passages have each label, (systems × queries) × labels from 0 up."""
+        """Number of passages with each label, (systems × queries) × labels from 0 up."""
         highest = max((label for of_query in labels for label in of_query.values()), default=0)
         counts = np.zeros((len(labels), max(highest, 0) + 1), dtype=np.int64)
         for query, of_query in enumerate(labels):
@@ -142,7 +145,7 @@ class RunMatrix:
 
 
 def _moved(counts: Ints, cell: Ints, label: Ints, best: Ints) -> Ints:
-    """The counts after some passages got other labels."""
+    """The counts after some passages changed from ``label`` to ``best``."""
     width = max(counts.shape[1], int(best.max(initial=0)) + 1)
     moved = np.zeros((len(counts), width), dtype=np.int64)
     moved[:, : counts.shape[1]] = counts
@@ -154,11 +157,11 @@ def _moved(counts: Ints, cell: Ints, label: Ints, best: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Gains:
-    """Labels above 0 at the places of rankings; scores every system on every query at once.
+    """Positive labels of ranked passages, from which all systems are scored on all queries at once.
 
-    ``cell`` says whose place it is (systems × queries, counted row by row), ``rank`` counts from 1,
-    ``label`` is what the passage there got; all are ordered by cell, then rank. ``counts`` is the number
-    of passages with each label, whether ranked or not.
+    ``cell`` is the index of the ranking in the flattened systems × queries matrix, ``rank`` starts at 1,
+    ``label`` is that of the passage; all three are ordered by cell, then rank. ``counts`` is the number of
+    passages with each label, ranked or not.
     """
 
     systems: list[str]
@@ -169,27 +172,27 @@ class Gains:
     counts: Ints
 
     def values(self, measure: Measure) -> Floats:
-        """Systems × queries, for a measure that :func:`supports` accepts."""
-        found = _MEASURES[measure.NAME](self, _level(measure), measure.params.get("cutoff"))
-        return found.reshape(len(self.systems), len(self.query_ids))
+        """Values of a measure that :func:`supports` accepts, systems × queries."""
+        flat = _MEASURES[measure.NAME](self, _level(measure), measure.params.get("cutoff"))
+        return flat.reshape(len(self.systems), len(self.query_ids))
 
     def relevant(self, level: int, cutoff: int | None = None) -> NDArray[np.bool_]:
-        """Which places hold a passage that is relevant, within the cutoff."""
+        """Mask of the ranked passages that are relevant and within the cutoff."""
         chosen = self.label >= level
         return chosen if cutoff is None else chosen & (self.rank <= cutoff)
 
     def number(self, chosen: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-        """How many of the chosen places each ranking has, or the sum of their weights."""
+        """Number of chosen passages of each ranking, or the sum of their weights."""
         cells = self.cell[chosen]
         return np.asarray(np.bincount(cells, weights, minlength=len(self.counts)), dtype=np.float64)
 
-    def existing(self, level: int) -> Floats:
-        """The number of relevant passages of each ranking's query."""
+    def relevant_total(self, level: int) -> Floats:
+        """Number of relevant passages of each ranking's query, ranked or not."""
         return np.asarray(self.counts[:, level:].sum(axis=1), dtype=np.float64)
 
 
 def supports(measure: Measure) -> bool:
-    """Whether :meth:`Gains.values` computes a measure, with its parameters."""
+    """Whether :meth:`Gains.values` can compute a measure with its parameters."""
     if measure.NAME not in _MEASURES or not set(measure.params) <= {"rel", "cutoff"}:
         return False
     cutoff = measure.params.get("cutoff")
@@ -197,33 +200,34 @@ def supports(measure: Measure) -> bool:
 
 
 def run_scores(runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measure]) -> Iterator[Score]:
-    """Scores of all systems by all measures, system by system, as :class:`TrecEval` gives them."""
+    """Scores of all systems by all measures, system by system, equal to those of :class:`TrecEval`."""
     gains = runs.gains(qrels)
     matrices = {measure: gains.values(measure).tolist() for measure in measures if supports(measure)}
-    others = [measure for measure in measures if measure not in matrices]
-    names = {measure: str(measure) for measure in measures}  # slow to make
-    library = TrecEval(others, qrels) if others else None
+    unsupported = [measure for measure in measures if measure not in matrices]
+    names = {measure: str(measure) for measure in measures}  # str() of a measure is slow
+    library = TrecEval(unsupported, qrels) if unsupported else None
     for row, system in enumerate(runs.systems):
-        found: dict[str, list[Score]] = {}
+        by_measure: dict[str, list[Score]] = {}
         for score in library(system, runs.run(system)) if library else ():
-            found.setdefault(score.metric, []).append(score)
+            by_measure.setdefault(score.metric, []).append(score)
         for measure in measures:
             name = names[measure]
             if measure in matrices:
                 values = zip(gains.query_ids, matrices[measure][row], strict=True)
                 yield from [Score(system, query_id, name, value) for query_id, value in values]
             else:
-                yield from found.get(name, ())
+                yield from by_measure.get(name, ())
 
 
 def score_bounds(
     runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measure], ungraded: Ungraded
 ) -> tuple[list[Score], list[Score]]:
-    """The lower and the higher of two scores: everything ungraded non-relevant, or as good as it could be.
+    """Lower and upper bounds of scores: all ungraded passages non-relevant, or with their best labels.
 
-    Ungraded are the passages that a system has within the measure's cutoff, for that system alone. More
-    relevant passages also raise what a system could have found, so measures that divide by it (nDCG, AP,
-    recall) may fall. Only for measures that :func:`supports` accepts, and where a score changes at all.
+    For each system only its own passages within the measure's cutoff get other labels. The best labels can
+    lower a score, because nDCG, AP and recall divide by the number of relevant passages; bounds are
+    therefore the smaller and the larger of the two values. Measures that :func:`supports` does not accept,
+    or whose scores do not change, have no bounds.
     """
     plain = runs.gains(qrels)
     at_best: dict[int | None, Gains] = {}
@@ -253,7 +257,7 @@ def _precision(gains: Gains, level: int, cutoff: int | None) -> Floats:
 
 
 def _recall(gains: Gains, level: int, cutoff: int | None) -> Floats:
-    return ratio(gains.number(gains.relevant(level, cutoff)), gains.existing(level))
+    return ratio(gains.number(gains.relevant(level, cutoff)), gains.relevant_total(level))
 
 
 def _success(gains: Gains, level: int, cutoff: int | None) -> Floats:
@@ -261,36 +265,36 @@ def _success(gains: Gains, level: int, cutoff: int | None) -> Floats:
 
 
 def _r_precision(gains: Gains, level: int, _cutoff: int | None) -> Floats:
-    existing = gains.existing(level)
-    within = gains.relevant(level) & (gains.rank <= existing[gains.cell])
-    return ratio(gains.number(within), existing)
+    relevant_total = gains.relevant_total(level)
+    within = gains.relevant(level) & (gains.rank <= relevant_total[gains.cell])
+    return ratio(gains.number(within), relevant_total)
 
 
 def _reciprocal_rank(gains: Gains, level: int, cutoff: int | None) -> Floats:
     chosen = gains.relevant(level, cutoff)
-    found = np.zeros(len(gains.counts))
-    # Later places of a ranking first, so that its best one stays.
-    found[gains.cell[chosen][::-1]] = 1 / gains.rank[chosen][::-1]
-    return found
+    values = np.zeros(len(gains.counts))
+    # Later ranks are written first, so that the best rank remains.
+    values[gains.cell[chosen][::-1]] = 1 / gains.rank[chosen][::-1]
+    return values
 
 
 def _average_precision(gains: Gains, level: int, cutoff: int | None) -> Floats:
     chosen = gains.relevant(level, cutoff)
     cells = gains.cell[chosen]
     seen = np.arange(1, len(cells) + 1) - np.searchsorted(cells, cells)
-    return ratio(gains.number(chosen, seen / gains.rank[chosen]), gains.existing(level))
+    return ratio(gains.number(chosen, seen / gains.rank[chosen]), gains.relevant_total(level))
 
 
 def _ndcg(gains: Gains, _level: int, cutoff: int | None) -> Floats:
     chosen = gains.relevant(1, cutoff)
-    found = gains.number(chosen, gains.label[chosen] / np.log2(gains.rank[chosen] + 1))
-    # Places 1 to n of the ideal ranking hold the n best labels: the discounts up to each place, once.
-    existing = gains.counts[:, :0:-1].cumsum(axis=1)  # passages with at least the label, highest label first
-    depth = int(existing.max(initial=0))
+    achieved = gains.number(chosen, gains.label[chosen] / np.log2(gains.rank[chosen] + 1))
+    # Ranks 1 to n of the ideal ranking have the n best labels, so sums of discounts are shared by all.
+    with_label = gains.counts[:, :0:-1].cumsum(axis=1)  # or a higher label, from the highest down
+    depth = int(with_label.max(initial=0))
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, depth + 2)))])
-    upto = discounts[existing if cutoff is None else np.minimum(existing, cutoff)]
+    upto = discounts[with_label if cutoff is None else np.minimum(with_label, cutoff)]
     ideal = (np.diff(upto, axis=1, prepend=0.0) * np.arange(gains.counts.shape[1] - 1, 0, -1)).sum(axis=1)
-    return ratio(found, ideal)
+    return ratio(achieved, ideal)
 
 
 _MEASURES: dict[str, Callable[[Gains, int, int | None], Floats]] = {

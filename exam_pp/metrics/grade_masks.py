@@ -1,8 +1,8 @@
-"""Grades as bit masks: what every metric on rubric grades folds over.
+"""Grades as bit masks, the input of all metrics on rubric grades.
 
-A file is gathered once (:func:`gather`). Each passage then knows, for every grade, which bank entries
-got it, as the bits of one integer: covering an entry is an OR, counting covered entries a popcount,
-and another threshold needs no second look at the file.
+:func:`gather` reads a file once. Each passage then has, for every grade, the bank entries with that grade
+as the bits of an integer: the union of covered entries is an OR, their number a popcount, and another
+threshold does not need another pass over the file.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PACKED = msgspec.json.Decoder(
 class GradedPassage:
     """The grades of a passage. Bit ``i`` stands for entry ``i`` of its query.
 
-    ``levels`` maps a grade to the mask of the entries that got it; it is empty for a passage without
-    grades. ``soft`` maps an entry's bit position to the
-    probabilities of the grades 0, 1, 2 ..., where those were asked for.
+    ``levels`` maps a grade to the mask of the entries with that grade; it is empty for a passage without
+    grades. ``soft`` maps the bit position of an entry to the probabilities of the grades 0, 1, 2 ..., if
+    :func:`gather` was called with ``soft``.
     """
 
     passage_id: str
@@ -51,7 +51,7 @@ class GradedPassage:
     soft: dict[int, Sequence[float]] = field(default_factory=dict)
 
     def grade(self, ratings: Mapping[str, int], positions: Mapping[str, int]) -> None:
-        """Give entries (by id) their grades, in place of those they may have."""
+        """Set the grades of entries (by id), replacing earlier ones."""
         levels = self.levels
         if levels:
             for entry_id in ratings:
@@ -94,7 +94,7 @@ class GradedPassage:
 
     @property
     def best_grade(self) -> int | None:
-        """The highest grade over all entries; None without any grade."""
+        """The highest grade over all entries; None for a passage without grades."""
         return max(self.levels, default=None)
 
 
@@ -102,8 +102,8 @@ class GradedPassage:
 class GradedQuery:
     """A query's entries, passages and rankings.
 
-    ``entries`` maps entry ids to bit positions, ``asked`` is the mask of entries that some passage has
-    a grade for, ``foreign`` holds graded ids that the bank does not have. ``rankings`` lists, for each
+    ``entries`` maps entry ids to bit positions. ``asked`` is the mask of entries with a grade for at least
+    one passage. ``foreign`` holds graded ids that are not in the bank. ``rankings`` lists, for each
     system, ``(rank, -score, index of the passage)``.
     """
 
@@ -119,11 +119,11 @@ class GradedQuery:
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def top(self, system: str, first_rank: int, cutoff: int) -> list[int]:
-        """Indices of the passages that a system has within the cutoff, best first.
+        """Indices of a system's passages within the cutoff, best first.
 
-        These are the passages of rank below ``first_rank + cutoff``, at most ``cutoff`` of them, by
-        rank, then score, then file order. Ranks that the file does not hold stay empty; a passage
-        that is listed twice counts once.
+        These are the passages with a rank below ``first_rank + cutoff``, at most ``cutoff`` of them, by
+        rank, then score, then file order. Ranks that are missing from the file stay empty. A passage that
+        is listed twice counts once.
         """
         known = self._tops.get((system, first_rank, cutoff))
         if known is not None:
@@ -137,28 +137,28 @@ class GradedQuery:
         return self._tops.setdefault((system, first_rank, cutoff), list(chosen))
 
     def reached(self, min_grade: int) -> list[int]:
-        """For every passage the mask of the entries that it reaches ``min_grade`` for."""
+        """For every passage the mask of the entries graded at least ``min_grade``."""
         known = self._reached.get(min_grade)
         if known is None:
             known = self._reached[min_grade] = [passage.reaching(min_grade) for passage in self.passages]
         return known
 
     def size(self, mask: int) -> float:
-        """How many entries the mask holds; with weights, their total weight."""
+        """Number of entries in the mask, or their total weight if entries have weights."""
         if self.weights is None:
             return mask.bit_count()
         return fsum(weight for bit, weight in enumerate(self.weights) if mask >> bit & 1)
 
     @property
-    def everything(self) -> int:
+    def all_entries(self) -> int:
         """Mask of all entries."""
         return (1 << len(self.entries)) - 1
 
     def add(self, passage: PassageView, grades: list[GradesView], *, soft: bool, closed: bool) -> None:
-        """Take a passage, its selected grades and its rankings.
+        """Add a passage, its selected grades and its rankings.
 
-        ``closed`` means that the entries are those of a bank, so that other ids are foreign.
-        A passage id that was seen before is the same passage: later grades of an entry win.
+        With ``closed``, the entries are those of a bank, and other ids are collected in ``foreign``. If the
+        passage id occurred before, the grades are merged: later grades of an entry win.
         """
         index = self._index.setdefault(passage.passage_id, len(self.passages))
         if index == len(self.passages):
@@ -168,10 +168,12 @@ class GradedQuery:
             ratings = self._known(grade_set.entry_ratings(), closed)
             graded.grade(ratings, self.entries)
             if soft:
-                for entry_id in ratings:  # graded anew: probabilities of before are of another grade
+                for entry_id in ratings:  # the old probabilities belong to the replaced grade
                     graded.soft.pop(self.entries[entry_id], None)
-                found = self._known(grade_set.distributions(), closed)
-                graded.soft.update((self.entries[entry_id], values) for entry_id, values in found.items())
+                distributions = self._known(grade_set.distributions(), closed)
+                graded.soft.update(
+                    (self.entries[entry_id], values) for entry_id, values in distributions.items()
+                )
         for mask in graded.levels.values():
             self.asked |= mask
         self._tops.clear()
@@ -180,7 +182,7 @@ class GradedQuery:
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
 
     def pack(self) -> bytes:
-        """Everything, for :meth:`unpack`."""
+        """The query as bytes, for :meth:`unpack`."""
         passages = [(passage.passage_id, passage.levels, passage.soft) for passage in self.passages]
         return msgspec.json.encode(
             (
@@ -196,7 +198,7 @@ class GradedQuery:
 
     @classmethod
     def unpack(cls, data: bytes) -> GradedQuery:
-        """A query that was packed."""
+        """The query that :meth:`pack` wrote."""
         query_id, entries, weights, packed, rankings, asked, foreign = _PACKED.decode(data)
         passages = [GradedPassage(*passage) for passage in packed]
         positions = {entry_id: position for position, entry_id in enumerate(entries)}
@@ -205,7 +207,7 @@ class GradedQuery:
         return query
 
     def _known(self, values: Mapping[str, N], closed: bool) -> Mapping[str, N]:
-        """The values of the query's entries; ids that are new become entries, or are foreign."""
+        """The values of the query's entries; unknown ids become entries, or foreign if ``closed``."""
         if self.entries.keys() >= values.keys():
             return values
         unknown = [entry_id for entry_id in values if entry_id not in self.entries]
@@ -223,27 +225,27 @@ def _packed_queries() -> PackedMapping[GradedQuery]:
 
 @dataclass
 class GradedFile:
-    """All queries of a file, and the rank with which each system starts counting (0 or 1).
+    """All queries of a file, and the first rank of each system (0 or 1).
 
-    Queries are unpacked when they are looked at, so that a file of any length fits into memory.
+    Queries are stored packed, so that a file of any length fits into memory.
     """
 
     queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
     first_ranks: dict[str, int] = field(default_factory=dict)
-    soft_found: bool = False
+    has_soft_grades: bool = False
     graded: dict[str, None] = field(default_factory=dict)
-    """The queries with a grade for one of their entries, in order."""
+    """The queries with at least one grade, in order."""
     best_grade: int | None = None
-    """The highest grade of all."""
-    never_asked: dict[str, list[str]] = field(default_factory=dict)
-    """By query, the entries that no passage has a grade for; queries without any are left out."""
+    """The highest grade in the file."""
+    ungraded_entries: dict[str, list[str]] = field(default_factory=dict)
+    """Query to its entries without a grade for any passage; only queries that have such entries."""
     foreign: dict[str, list[str]] = field(default_factory=dict)
-    """By query, the graded ids that the bank does not have."""
+    """Query to the graded ids that are not in the bank."""
     ungraded: dict[str, int] = field(default_factory=dict)
-    """By query, how many of its passages have no grade; queries without any are left out."""
+    """Query to the number of its passages without a grade; only queries that have such passages."""
 
     def add(self, query: GradedQuery) -> None:
-        """Put a query, or put it again after a change, and note what it says about the file."""
+        """Add a query, or replace it after a change, and update the statistics of the file."""
         for system, places in query.rankings.items():
             first = self.first_ranks.get(system, 1)
             self.first_ranks[system] = 0 if first and min(places)[0] == 0 else first
@@ -255,23 +257,28 @@ class GradedFile:
         self.best_grade = max(known, default=None)
         if query.asked:
             self.graded[query.query_id] = None
-        never = [entry for entry, position in query.entries.items() if not query.asked >> position & 1]
-        for found, ids in ((self.never_asked, never), (self.foreign, sorted(query.foreign))):
-            found.pop(query.query_id, None)
+        without_grades = [
+            entry for entry, position in query.entries.items() if not query.asked >> position & 1
+        ]
+        for ids_by_query, ids in (
+            (self.ungraded_entries, without_grades),
+            (self.foreign, sorted(query.foreign)),
+        ):
+            ids_by_query.pop(query.query_id, None)
             if ids:
-                found[query.query_id] = ids
+                ids_by_query[query.query_id] = ids
         self.queries[query.query_id] = query
 
 
 def gather(
     queries: Iterable[QueryView], selector: GradeSelector, bank: TestBank | None = None, *, soft: bool = False
 ) -> GradedFile:
-    """Read the queries once.
+    """Read all queries once and return their grades as bit masks.
 
     Args:
-        queries: The file's lines; a query on several lines is united.
-        selector: Which grades of a passage to look at; the caller runs its ``check`` afterwards.
-        bank: Fixes each query's entries; without it, they are the ids that the selected grades hold.
+        queries: The lines of the file; several lines of the same query are merged.
+        selector: Selects the grades of a passage; the caller runs its ``check`` afterwards.
+        bank: Defines the entries of each query. Default: the ids of the selected grades.
         soft: Also keep the probabilities of grades.
     """
     file = GradedFile()
@@ -282,8 +289,8 @@ def gather(
         for passage in view.passages:
             grades = selector.select(passage)
             query.add(passage, grades, soft=soft, closed=bank is not None)
-            if soft and not file.soft_found:
-                file.soft_found = any(grade_set.distributions() for grade_set in grades)
+            if soft and not file.has_soft_grades:
+                file.has_soft_grades = any(grade_set.distributions() for grade_set in grades)
         file.add(query)
     return file
 

@@ -1,4 +1,4 @@
-"""Leaderboards: mean and standard error of every system, over score rows."""
+"""Mean and standard error of every system over its scores on queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exam_pp.results import ALL_QUERIES, Score
 
 
 class Standing(NamedTuple):
-    """What one metric says of a system; ``stderr`` is None for a single query."""
+    """Mean of a metric for a system, with its standard error (None for a single query)."""
 
     system: str
     metric: str
@@ -22,24 +22,24 @@ class Standing(NamedTuple):
 
 
 def standings(scores: Iterable[Score]) -> list[Standing]:
-    """One row for each system and metric, in the order in which they appear.
+    """A row for each system and metric, in order of appearance.
 
-    The mean is over the system's rows, all queries weighing the same. Where a metric gives its own
-    row for :data:`~exam_pp.results.ALL_QUERIES` (a total, say), that value stands, without an error.
+    The mean is over the system's scores; all queries have the same weight. If a metric yields its own
+    value for :data:`~exam_pp.results.ALL_QUERIES`, such as a total, that value is used, with ``stderr`` None.
     """
     values: dict[tuple[str, str], list[float]] = {}
-    given: dict[tuple[str, str], float] = {}
+    totals: dict[tuple[str, str], float] = {}
     for score in scores:
         key = (score.system, score.metric)
         if score.query_id == ALL_QUERIES:
             values.setdefault(key, [])
-            given[key] = score.value
+            totals[key] = score.value
         else:
             values.setdefault(key, []).append(score.value)
     rows = []
     for key, column in values.items():
-        if key in given:
-            rows.append(Standing(*key, given[key], None, len(column)))
+        if key in totals:
+            rows.append(Standing(*key, totals[key], None, len(column)))
         else:
             mean = exact_mean(column)
             rows.append(Standing(*key, mean, _standard_error(column, mean), len(column)))
@@ -47,11 +47,11 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
 
 
 def exact_mean(values: list[float]) -> float:
-    """The mean, the same for all lists whose exact means are equal.
+    """The mean, free of rounding errors: lists with equal exact means give equal floats.
 
-    Shares such as 3/10 are not exact as floats; their sum depends on its terms, and the noise of
-    1e-17 would order systems that are tied. So counts are restored from shares (denominators up to
-    1000), added as fractions, and divided once. Other values are added without loss.
+    Shares such as 3/10 are inexact as floats, so means of tied systems could differ by 1e-17 and break the
+    tie. If all values are shares with denominators up to 1000, they are therefore added as exact fractions;
+    otherwise they are added with ``math.fsum``.
     """
     numerators: dict[int, int] = {}
     for value in values:
@@ -67,13 +67,13 @@ def exact_mean(values: list[float]) -> float:
 def _plain_mean(values: list[float]) -> float:
     try:
         return fsum(values) / len(values)
-    except OverflowError:  # a sum beyond the largest float, whose mean is not
+    except OverflowError:  # the sum exceeds the largest float; the mean does not
         return float(sum(map(Fraction, values)) / len(values))
 
 
 @lru_cache(maxsize=4096)
 def _share(value: float) -> tuple[int, int] | None:
-    """The fraction with a small denominator that a float stands for; the same ones occur again and again."""
+    """Numerator and denominator (at most 1000) of a float; None if there is no such fraction."""
     share = Fraction(value).limit_denominator(1000)
     return share.as_integer_ratio() if float(share) == value else None
 

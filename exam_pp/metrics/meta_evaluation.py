@@ -1,4 +1,4 @@
-"""Do two ways of evaluation order runs alike? Kendall's τ over runs, over topics and runs, and by topic."""
+"""Meta-evaluation: Kendall's τ of two conditions over runs, over topic/run pairs, and by topic."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class MetaEvaluation(NamedTuple):
     """Agreement of two conditions; None where a correlation is undefined.
 
     ``by_run`` is τ-b of the runs' means, ``pooled`` that of all topic/run pairs as single observations,
-    ``by_topic`` the mean over topics of τ-b of the runs on that topic. ``topics_used`` are the topics on
-    which both conditions order any runs.
+    ``by_topic`` the mean over topics of τ-b of the runs on that topic. ``topics_used`` counts the topics
+    for which τ-b is defined.
     """
 
     runs: int
@@ -59,7 +59,7 @@ def meta_evaluation(
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's τ-b; None where one side ties everything."""
+    """Kendall's τ-b; None if all values of a list are equal."""
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
     return float(kendalltau(first, second, variant="b").statistic)

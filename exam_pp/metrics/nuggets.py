@@ -1,4 +1,4 @@
-"""Nugget scores: how many of a query's nuggets an answer holds.
+"""Nugget scores of answers: V, W and A, strict and lenient.
 
 Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
 AutoNuggetizer Framework" (2024), section 3.5.
@@ -12,16 +12,16 @@ from typing import Literal, NamedTuple
 NuggetMetric = Literal["V_strict", "V", "W_strict", "W", "A_strict", "A", "L"]
 
 NUGGET_METRICS: tuple[NuggetMetric, ...] = ("V_strict", "V", "W_strict", "W", "A_strict", "A")
-"""In the order of the paper's tables; the first is the primary one."""
+"""In the order of the paper's tables; the first is the primary metric."""
 LENGTH: NuggetMetric = "L"
-"""White-space separated words of the answer."""
+"""Length of the answer in white-space separated words."""
 
 
 class LabelledNugget(NamedTuple):
-    """A nugget with its label for one answer.
+    """A nugget with its assignment for an answer.
 
-    ``importance`` is ``vital`` or ``okay``; anything else is unknown. ``assignment`` is ``support``,
-    ``partial_support`` or ``not_support``; anything else, None included, is ungraded.
+    ``importance`` is ``vital`` or ``okay``; any other value is unknown. ``assignment`` is ``support``,
+    ``partial_support`` or ``not_support``; any other value, or None, is ungraded.
     """
 
     importance: str | None
@@ -34,23 +34,23 @@ class _Counts(NamedTuple):
     partly: int = 0
 
     def strict(self) -> int:
-        """Twice the sum of ss: halves stay whole numbers."""
+        """Twice the sum of the strict scores, an integer."""
         return 2 * self.supported
 
     def lenient(self) -> int:
-        """Twice the sum of s."""
+        """Twice the sum of the scores, an integer; partial support scores 1/2."""
         return 2 * self.supported + self.partly
 
 
 def nugget_scores(nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_support") -> dict[str, float]:
-    """The scores of one answer: metric to a value in 0..1, in the order of :data:`NUGGET_METRICS`.
+    """The scores of an answer: metric to a value in 0..1, in the order of :data:`NUGGET_METRICS`.
 
-    Every nugget stays in the denominator of A, vital ones in that of V, vital and okay ones (at half
-    weight) in that of W. A metric whose denominator is empty is undefined and has no key: V and V_strict
-    without vital nuggets, W and W_strict without vital and okay ones. Without okay nuggets W is V.
+    The denominator of A is all nuggets, that of V the vital nuggets, that of W the vital nuggets and, at
+    half weight, the okay nuggets. A metric with an empty denominator is undefined and has no key: V and
+    V_strict without vital nuggets, W and W_strict without vital and okay nuggets.
 
-    An ungraded nugget counts as ``ungraded``: ``support`` gives the bound that the score could reach.
-    Counts are added as whole numbers and divided once, so that equal scores are equal floats.
+    Ungraded nuggets count as the label ``ungraded``; ``support`` gives the upper bound of the scores. Counts
+    are added as integers and divided once, so that equal scores are equal floats.
     """
     counts = _count(nuggets, ungraded)
     vital, okay = counts["vital"], counts["okay"]
@@ -69,10 +69,10 @@ def nugget_scores(nuggets: Iterable[LabelledNugget], *, ungraded: str = "not_sup
 def _count(nuggets: Iterable[LabelledNugget], ungraded: str) -> Mapping[str, _Counts]:
     counts = {"vital": _Counts(), "okay": _Counts(), "unknown": _Counts()}
     for importance, assignment in nuggets:
-        kind = importance if importance in ("vital", "okay") else "unknown"
+        weight_class = importance if importance in ("vital", "okay") else "unknown"
         label = assignment if is_label(assignment) else ungraded
-        old = counts[kind]
-        counts[kind] = _Counts(
+        old = counts[weight_class]
+        counts[weight_class] = _Counts(
             old.nuggets + 1, old.supported + (label == "support"), old.partly + (label == "partial_support")
         )
     return counts
@@ -84,5 +84,5 @@ def is_label(assignment: str | None) -> bool:
 
 
 def answer_length(text: str) -> int:
-    """L: the number of white-space separated words."""
+    """The metric L: number of white-space separated words."""
     return len(text.split())

@@ -1,4 +1,4 @@
-"""Relevance labels of passages, made of their ratings: the k-th best rating, or a rule."""
+"""Relevance labels of passages from their ratings: the k-th best rating, or a label rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERWISE = re.compile(r"else\s*:?\s*(-?\d+)")
 
 @dataclass(frozen=True)
 class KthBest:
-    """The k-th best rating, so a label needs k good answers; of fewer ratings, the lowest.
+    """The k-th best rating; with fewer than k ratings, the lowest.
 
     Source: "min-answers" of Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024.
     """
@@ -22,7 +22,7 @@ class KthBest:
     k: int = 1
 
     def __call__(self, ratings: Sequence[int]) -> int:
-        """The label of a passage with these ratings (at least one), best first."""
+        """The label of a passage; ``ratings`` are sorted, best first, and not empty."""
         return ratings[min(self.k, len(ratings)) - 1]
 
     def __str__(self) -> str:
@@ -31,9 +31,10 @@ class KthBest:
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Conditions in order, the first that holds giving the label: k-th best rating ≥ threshold → label.
+    """A list of conditions "k-th best rating ≥ threshold → label"; the first that holds gives the label.
 
-    A condition on more ratings than there are does not hold.
+    A condition does not hold for a passage with fewer than k ratings. If no condition holds, the label is
+    ``otherwise``.
     """
 
     conditions: tuple[tuple[int, int, int], ...]
@@ -41,9 +42,9 @@ class LabelRule:
 
     @classmethod
     def parse(cls, text: str) -> LabelRule:
-        """A rule such as ``2nd>=5:3, 2nd>=4:1, else 0``; raises :class:`SelectionError`."""
+        """Parse a rule such as ``2nd>=5:3, 2nd>=4:1, else 0``; raises :class:`SelectionError`."""
         *conditions, last = [part.strip() for part in text.split(",")]
-        found = []
+        parsed = []
         if otherwise := _OTHERWISE.fullmatch(last):
             default = int(otherwise[1])
         else:
@@ -52,13 +53,13 @@ class LabelRule:
             match = _CONDITION.fullmatch(part)
             if match is None or match[1] == "0":
                 raise SelectionError(
-                    f"The label rule {part!r} is not understood; write it as '2nd>=5:3, 2nd>=4:1, else 0'."
+                    f"Cannot parse {part!r} in the label rule; write it as '2nd>=5:3, 2nd>=4:1, else 0'."
                 )
-            found.append((int(match[1]), int(match[2]), int(match[3])))
-        return cls(tuple(found), default)
+            parsed.append((int(match[1]), int(match[2]), int(match[3])))
+        return cls(tuple(parsed), default)
 
     def __call__(self, ratings: Sequence[int]) -> int:
-        """The label of a passage with these ratings, best first."""
+        """The label of a passage; ``ratings`` are sorted, best first."""
         for k, threshold, label in self.conditions:
             if len(ratings) >= k and ratings[k - 1] >= threshold:
                 return label

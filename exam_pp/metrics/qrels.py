@@ -1,4 +1,4 @@
-"""Rubric-Qrels: one relevance label a passage, from its grades; and the labels that people gave."""
+"""Rubric-Qrels: relevance labels of passages from their grades, and manual judgments."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 Label = Literal["max", "count", "binary"]
 Facets = Literal["title", "facet"]
-"""Whether a query of the qrels is the query (its title), or each of its facets, as ``query/facet``."""
+"""Whether the qrels are of queries (``title``) or of their facets, with ids ``query/facet``."""
 
 Entries = Mapping[str, int | None]
-"""Query id of the qrels to the mask of the entries that its labels come from; None for all entries."""
+"""Query id of the qrels to the mask of the entries whose grades make its labels; None for all entries."""
 
 
 def rubric_qrels(
     query: GradedQuery, label: Label, min_grade: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
-    """Labels of a query's passages, in file order; a passage without any grade gets none.
+    """Labels of a query's passages, in file order; passages without a grade have no label.
 
     ``"max"`` is the highest grade over the entries, ``"count"`` the number of entries graded at least
-    ``min_grade``, ``"binary"`` whether there is one (1 or 0). Without ``entries``, all of them count.
+    ``min_grade``, ``"binary"`` is 1 if that number is positive, else 0. ``entries`` defaults to all entries.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
     """
@@ -39,10 +39,10 @@ def rubric_qrels(
 def best_qrels(
     query: GradedQuery, label: Label, min_grade: int, highest: int, entries: Entries | None = None
 ) -> Iterator[Qrel]:
-    """The labels that a query's passages would have if everything ungraded had the ``highest`` grade."""
+    """The labels of a query's passages if all ungraded pairs had the ``highest`` grade."""
     for query_id, among in (entries or {query.query_id: None}).items():
         for passage in query.passages:
-            ungraded = (query.everything if among is None else among) & ~passage.graded
+            ungraded = (query.all_entries if among is None else among) & ~passage.graded
             relevance = _label(passage, label, min_grade, among) or 0
             if ungraded and label == "count":
                 relevance += ungraded.bit_count()
@@ -52,7 +52,7 @@ def best_qrels(
 
 
 def ungraded_label(label: Label, highest: int, among: int) -> int:
-    """The best label of a passage that has no grade for any of the entries."""
+    """The best possible label of a passage without grades for the entries in the mask ``among``."""
     return {"max": highest, "count": among.bit_count(), "binary": 1}[label]
 
 
@@ -74,7 +74,7 @@ def _label(passage: GradedPassage, label: Label, min_grade: int, among: int | No
 
 
 def judgment_qrels(queries: Iterable[QueryView], facets: Facets = "title") -> list[Qrel]:
-    """The manual judgments of a file; the highest where a passage was judged several times."""
+    """The manual judgments of a file; the highest if a passage was judged several times."""
     best: dict[tuple[str, str], int] = {}
     for query in queries:
         for passage in query.passages:

@@ -1,4 +1,4 @@
-"""Which differences between systems are more than chance: paired randomisation tests, Holm, letters."""
+"""Significance of differences between systems: paired randomisation tests, Holm correction, letters."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from scipy.stats import nct, t
 from exam_pp.metrics.entry_values import Floats
 
 _TOLERANCE = 1e-12
-"""Differences of means that are closer are equal: a resample that ties the observation counts as extreme."""
+"""Differences of means within it are equal, so a resample equal to the observation counts as extreme."""
 
 _BLOCK = 1000
-"""Sign assignments at a time."""
+"""Sign assignments per block."""
 
 _SMALL = 0.01
-"""p-values from here on are known well enough from the first samples."""
+"""Only p-values below this get more samples when ``alpha`` is set."""
 
 
 def randomisation_tests(
     values: Floats, *, samples: int = 10_000, alpha: float | None = None, seed: int = 0
 ) -> Floats:
-    """Two-sided p-values of the paired randomisation test for every two systems, systems × systems.
+    """Two-sided p-values of the paired randomisation test for all pairs of systems, systems × systems.
 
-    ``values`` is systems × queries without NaN. Under the null hypothesis the two scores on a query
-    could be exchanged: the signs of the differences are flipped, all of them at once where there are no
-    more assignments than samples (then p is exact), else in random ones, and p = (1 + as extreme) /
-    (1 + samples). The diagonal is 1.
+    ``values`` is systems × queries without NaN. Under the null hypothesis the two scores on a query are
+    exchangeable, so the signs of the differences are flipped. If there are at most ``samples`` sign
+    assignments, all are enumerated and p is exact; otherwise they are random and
+    p = (1 + number at least as extreme) / (1 + samples). The diagonal is 1.
 
-    A p-value is never below 1 / (1 + samples), so a correction for many pairs needs many samples: with
-    ``alpha``, pairs with a p-value below 0.01 get 2 × pairs / alpha of them in all.
+    A sampled p-value is never below 1 / (1 + samples), so correcting for many pairs needs many samples.
+    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
     information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
@@ -57,17 +57,17 @@ def randomisation_tests(
 
 
 def _as_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
-    """How often the difference of each pair is, with these signs, as large as it is; systems × systems."""
+    """For each pair, the number of sign assignments with a difference at least as large as observed."""
     centred = values - values.mean(axis=0)
     totals = centred.sum(axis=1)
     observed = np.abs(totals - totals[:, None]) - _TOLERANCE * values.shape[1]
     extreme = np.zeros(pairs.shape, dtype=np.int64)
-    partners = {row: np.flatnonzero(others) for row, others in enumerate(pairs) if others.any()}
+    partners = {row: np.flatnonzero(columns) for row, columns in enumerate(pairs) if columns.any()}
     for block in signs:
         flipped = centred @ block.T
-        for row, others in partners.items():
-            differences = np.abs(flipped[others] - flipped[row])
-            extreme[row, others] += np.count_nonzero(differences >= observed[row, others, None], axis=1)
+        for row, columns in partners.items():
+            differences = np.abs(flipped[columns] - flipped[row])
+            extreme[row, columns] += np.count_nonzero(differences >= observed[row, columns, None], axis=1)
     return extreme
 
 
@@ -84,7 +84,7 @@ def _random_signs(queries: int, samples: int, rng: np.random.Generator) -> Itera
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for their number by Holm's step-down method; never below the raw ones.
+    """p-values adjusted by Holm's step-down method, in the same order.
 
     Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
     Statistics 6 (1979).
@@ -118,9 +118,9 @@ def significant_pairs(values: Sequence[Sequence[float]], *, alpha: float = 0.05)
 
 
 def letters(different: NDArray[np.bool_]) -> list[str]:
-    """Letters for each system: two systems share one exactly if they are not significantly different.
+    """Letters for each system: two systems share a letter exactly if they do not differ significantly.
 
-    ``different`` is a symmetric matrix. Give systems best first: letters are named in that order.
+    ``different`` is a symmetric matrix whose systems are ordered best first; letters follow that order.
 
     Source: Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
     Journal of Computational and Graphical Statistics 13 (2004); few letters by a greedy cover of the pairs,
@@ -131,7 +131,7 @@ def letters(different: NDArray[np.bool_]) -> list[str]:
     groups: list[list[int]] = []
     missing = ~np.asarray(different, dtype=np.bool_)  # pairs that still need a letter in common
     for first in range(count):
-        # The farthest first: who lies between the two mostly differs from neither.
+        # Start with the most distant pair: systems in between mostly fit into its group.
         for last in range(count - 1, first - 1, -1):
             if missing[first, last] and (last > first or not any(first in group for group in groups)):
                 group = list(dict.fromkeys([first, last]))
@@ -147,7 +147,7 @@ def letters(different: NDArray[np.bool_]) -> list[str]:
 
 
 def _letter(index: int) -> str:
-    """a to z, then (aa), (ab) ... in brackets, so that two letters are not read as two groups."""
+    """a to z, then (aa), (ab) ... in brackets, to tell them from two letters."""
     name = ""
     rest = index
     while rest >= 0:
@@ -157,15 +157,15 @@ def _letter(index: int) -> str:
 
 
 def smallest_p(queries: int) -> float:
-    """The smallest two-sided p-value that a randomisation test on so many queries can have."""
+    """The smallest two-sided p-value of a randomisation test on this number of queries."""
     return float(2.0 ** (1 - queries))
 
 
 def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """The true difference of two means that a paired t-test on these queries finds with that power.
+    """The true difference of two means that a paired t-test on these queries detects with ``power``.
 
     The spread is the median, over all pairs of systems, of the standard deviation of their differences.
-    None for one system, or fewer than two queries.
+    Returns None for fewer than two systems or two queries.
 
     Source: Sakai, "Statistical reform in information retrieval?", SIGIR Forum 48 (2014); power of the
     t-test from the noncentral t distribution.
@@ -181,7 +181,7 @@ def minimum_detectable_difference(values: Floats, *, alpha: float = 0.05, power:
     critical = float(t.ppf(1 - alpha / 2, freedom))
 
     def missing(noncentrality: float) -> float:
-        # The other tail adds less than 1e-4 at the powers that are of interest; far out, sf is NaN.
+        # The other tail is ignored, it adds less than 1e-4; sf is NaN for large values.
         return float(np.nan_to_num(nct.sf(critical, freedom, noncentrality), nan=1.0)) - power
 
     noncentrality = float(np.float64(brentq(missing, 0.0, 3 * critical + 10)))

@@ -1,4 +1,4 @@
-"""Rubric-Qrels with subtopics: what α-nDCG and other measures of diversity make of bank entries."""
+"""Rubric-Qrels with bank entries as subtopics, for α-nDCG and other diversity measures."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from exam_pp.metrics.grade_masks import GradedQuery
 
 PLACEHOLDER = "no-passage-covers-entry-"
-"""Start of the id of the passage that stands for those that would cover an entry."""
+"""Prefix of the id of the placeholder passage of an entry that no passage covers."""
 
 
 def subtopic_qrels(query: GradedQuery, min_grade: int, *, binary: bool = False) -> Iterator[SubtopicQrel]:
     """Every entry of a query's bank as a subtopic, with the grades of the passages for it.
 
-    Subtopics are numbered from 1 in the order of the entries. For an entry that no passage reaches
-    ``min_grade`` for, a placeholder does, a passage that no system returns: otherwise the entry would
-    not be among the subtopics that count, and what nobody found would be nobody's loss.
-    With ``binary``, grades are 1 from ``min_grade`` on, else 0.
+    Subtopics are numbered from 1 in the order of the entries. An entry that no passage covers at
+    ``min_grade`` gets a relevant placeholder passage that no system returns; without it, measures would
+    ignore the entry instead of counting it as missed. With ``binary``, relevance is 1 for grades of at
+    least ``min_grade``, else 0.
     """
     for number, position in enumerate(query.entries.values(), 1):
         bit = 1 << position
@@ -47,15 +47,15 @@ def subtopic_qrels(query: GradedQuery, min_grade: int, *, binary: bool = False) 
 def subtopic_scores(
     runs: RunMatrix, qrels: Iterable[SubtopicQrel], measures: Sequence[Measure]
 ) -> Iterator[Score]:
-    """Scores of all systems by measures of subtopics, on every query of the qrels; 0 where a run has none.
+    """Scores of all systems by subtopic measures, on every query of the qrels; 0 for an unranked query.
 
     Source: pyndeval, which is TREC's ndeval (Clarke et al., "Novelty and diversity in information
     retrieval evaluation", SIGIR 2008), by ir-measures.
     """
     lines = [ir_measures.Qrel(q.query_id, q.passage_id, q.relevance, q.subtopic) for q in qrels]
     query_ids = list(dict.fromkeys(line.query_id for line in lines))
-    # One evaluator each: ir-measures' adapter gives the run to the first of several levels alone.
-    with redirect_stderr(StringIO()):  # of banks with one entry it says that they are probably wrong
+    # With several relevance levels, ir-measures' adapter scores only the first: one evaluator per measure.
+    with redirect_stderr(StringIO()):  # hides a warning about queries with a single subtopic
         evaluators = [ir_measures.evaluator([measure], lines) for measure in measures]
     for system in runs.systems:
         run = runs.run(system)

@@ -1,4 +1,4 @@
-"""trec_eval's measures, by ir-measures, on runs and qrels."""
+"""trec_eval measures of runs against qrels, computed by ir-measures."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ Run = Mapping[str, Mapping[str, float]]
 Measure = Any
 """A measure of ir-measures, which has no types."""
 
-_ODD = re.compile(r"[^!-~]|%")
+_UNSAFE = re.compile(r"[^!-~]|%")
 _HIGHEST_OF_GDEVAL = 4
 _SUBTOPIC_MEASURES = frozenset(
     ["alpha_DCG", "alpha_nDCG", "AP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "StRecall"]
 )
 _DEEPEST_SUBTOPIC_CUTOFF = 20
-"""ndeval's."""
+"""The deepest cutoff of ndeval."""
 _SUBTOPIC_MEASURES_WITHOUT_CUTOFF = frozenset(["AP_IA", "NRBP", "nNRBP"])
 
 
 def parse_measures(
     names: Sequence[str], min_grade: int | None = None, *, subtopics: bool = False
 ) -> list[Measure]:
-    """Measures by the names of ir-measures (``nDCG@10``, ``RR(rel=2)``) or trec_eval (``ndcg_cut_10``).
+    """Parse names of measures from ir-measures (``nDCG@10``, ``RR(rel=2)``) or trec_eval (``ndcg_cut_10``).
 
-    ``min_grade`` becomes the relevance level of the measures that have one and do not set it (``RR``,
-    ``P``, ``AP`` ...); nDCG keeps graded gains. With ``subtopics``, only measures of subtopics are taken,
-    otherwise none of them. Raises :class:`UnknownNameError`, and :class:`MissingExtraError` for measures
-    of subtopics without the package that computes them.
+    ``min_grade`` becomes the relevance level of measures that have a level and do not set it (``RR``, ``P``,
+    ``AP`` ...); nDCG keeps graded gains. With ``subtopics`` all measures must be subtopic measures, without
+    it no measure may be. Raises :class:`UnknownNameError`, and :class:`MissingExtraError` if the package
+    for subtopic measures is not installed.
     """
     measures = [_with_level(measure, min_grade) for name in names for measure in _parse(name)]
     for measure in measures:
         if (measure.NAME in _SUBTOPIC_MEASURES) is not subtopics:
             raise UnknownNameError(
-                f"{measure} is no measure of subtopics; take {', '.join(sorted(_SUBTOPIC_MEASURES))}."
+                f"{measure} is not a subtopic measure; use {', '.join(sorted(_SUBTOPIC_MEASURES))}."
                 if subtopics
-                else f"{measure} is a measure of subtopics: see `exam-pp evaluate qrels --subtopics`."
+                else f"{measure} is a subtopic measure; use it with `exam-pp evaluate qrels --subtopics`."
             )
     return list(dict.fromkeys(measures))
 
@@ -65,15 +65,15 @@ def _parse(name: str) -> list[Measure]:
         except (ValueError, KeyError):
             raise UnknownNameError(_unknown(name)) from None
     for measure in measures:
-        for parameter, words in (("cutoff", "a cutoff"), ("rel", "a relevance level")):
-            if measure.params.get(parameter, 1) < 1:  # a cutoff of 0 ends the process, in trec_eval's code
-                raise UnknownNameError(f"The measure {name!r} has {words} below 1.")
+        for parameter, label in (("cutoff", "a cutoff"), ("rel", "a relevance level")):
+            if measure.params.get(parameter, 1) < 1:  # trec_eval exits the process at a cutoff of 0
+                raise UnknownNameError(f"The measure {name!r} has {label} below 1; it must be at least 1.")
         if measure.NAME in _SUBTOPIC_MEASURES:
             _check_subtopic_measure(measure, name)
         elif not ir_measures.DefaultPipeline.supports(measure):
             raise UnknownNameError(
-                f"The measure {name!r} needs other parameters, or a package for ir-measures that is not "
-                "installed."
+                f"The measure {name!r} has unsupported parameters, or needs a package of ir-measures that is "
+                "not installed."
             )
     return measures
 
@@ -86,10 +86,12 @@ def _check_subtopic_measure(measure: Measure, name: str) -> None:
         raise UnknownNameError(f"The measure {name!r} needs a cutoff, such as {measure.NAME}@20.")
     if cutoff is not None and cutoff > _DEEPEST_SUBTOPIC_CUTOFF:
         raise UnknownNameError(
-            f"The measure {name!r} has a cutoff above {_DEEPEST_SUBTOPIC_CUTOFF}, ndeval's deepest."
+            f"The measure {name!r} has a cutoff above {_DEEPEST_SUBTOPIC_CUTOFF}, the limit of ndeval."
         )
     if measure.params.get("judged_only"):
-        raise UnknownNameError(f"The measure {name!r} cannot be computed on judged passages only.")
+        raise UnknownNameError(
+            f"The measure {name!r} cannot be restricted to judged passages; leave out judged_only."
+        )
 
 
 def _unknown(name: str) -> str:
@@ -111,7 +113,7 @@ def _with_level(measure: Measure, min_grade: int | None) -> Measure:
     levelled = measure(rel=min_grade)
     if min_grade < 1 or not ir_measures.DefaultPipeline.supports(levelled):
         raise UnknownNameError(
-            f"The measure {measure} cannot be computed at a relevance level of {min_grade}."
+            f"The measure {measure} cannot be computed at the relevance level {min_grade}."
         )
     return levelled
 
@@ -127,12 +129,14 @@ _TREC_EVAL_NAMES_AT_CUTOFF = {
 
 
 def trec_eval_names(names: Sequence[str]) -> dict[str, str]:
-    """What trec_eval calls measures of ir-measures; the others, and what would get one name, keep theirs.
+    """Names of ir-measures to those of trec_eval; unknown and ambiguous names stay as they are.
 
-    A relevance level is not part of trec_eval's names (it is its option ``-l``).
+    A name of trec_eval does not contain the relevance level, which is its option ``-l``.
     """
-    found = {name: _trec_eval_name(name) or name for name in names}
-    return {name: name if list(found.values()).count(new) > 1 else new for name, new in found.items()}
+    translated = {name: _trec_eval_name(name) or name for name in names}
+    return {
+        name: name if list(translated.values()).count(new) > 1 else new for name, new in translated.items()
+    }
 
 
 def _trec_eval_name(name: str) -> str | None:
@@ -157,10 +161,10 @@ def _trec_eval_name(name: str) -> str | None:
 class TrecEval:
     """Scores runs against qrels as ``trec_eval -c`` does.
 
-    Every query of the qrels counts; one that a run lacks has the measure's value for an empty ranking
-    (0 for nearly all). Queries outside the qrels are ignored. Passages are ordered by score, then by
-    descending passage id, whatever the run's ranks say. Raises :class:`SelectionError` for labels that a
-    measure does not take.
+    All queries of the qrels are scored; a query that a run lacks gets the measure's value for an empty
+    ranking (0 for nearly all measures). Queries that are not in the qrels are ignored. Passages are ordered
+    by score, then by descending passage id; the ranks in the run are ignored. Raises
+    :class:`SelectionError` for labels that a measure does not support.
     """
 
     def __init__(self, measures: Sequence[Measure], qrels: Iterable[Qrel]) -> None:
@@ -169,21 +173,21 @@ class TrecEval:
         for qrel in qrels:
             self._qrels.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.relevance
         trec_eval = [measure for measure in self.measures if ir_measures.pytrec_eval.supports(measure)]
-        others = [measure for measure in self.measures if measure not in trec_eval]
-        # trec_eval may loop for ever over a query whose labels are all negative; nothing is relevant there.
+        other_measures = [measure for measure in self.measures if measure not in trec_eval]
+        # trec_eval may loop forever if all labels of a query are negative, so they are replaced by 0.
         safe = {q: of if max(of.values()) >= 0 else dict.fromkeys(of, 0) for q, of in self._qrels.items()}
-        self._check_labels(others)
-        # ir-measures may compute NumRet on judged passages if any other measure asks for these: two apart.
+        self._check_labels(other_measures)
+        # A measure with judged_only can change NumRet in ir-measures, so the two groups are kept apart.
         judged = [measure for measure in trec_eval if measure.params.get("judged_only")]
         whole = [measure for measure in trec_eval if measure not in judged]
         self._trec_eval = [ir_measures.evaluator(group, safe) for group in (whole, judged) if group]
-        # gdeval takes numbers alone for queries, of "2024-7" the last, and no white space in passages.
+        # gdeval reads only the last number of a query id and splits at white space, so ids are replaced.
         self._numbers = {query_id: str(number) for number, query_id in enumerate(self._qrels, 1)}
         numbered = {
             self._numbers[query_id]: dict(zip(_quoted(of_query), of_query.values(), strict=True))
-            for query_id, of_query in (self._qrels.items() if others else ())
+            for query_id, of_query in (self._qrels.items() if other_measures else ())
         }
-        self._others = ir_measures.evaluator(others, numbered) if others else None
+        self._others = ir_measures.evaluator(other_measures, numbered) if other_measures else None
 
     @property
     def query_ids(self) -> list[str]:
@@ -191,16 +195,16 @@ class TrecEval:
         return list(self._qrels)
 
     def __call__(self, system: str, run: Run) -> Iterator[Score]:
-        """Scores of each query and measure; measures that add up also give their total.
+        """Scores of each query and measure, and totals of measures that are sums.
 
-        A value that a measure leaves undefined has no row.
+        Undefined values are skipped.
         """
         values = {(metric.measure, metric.query_id): metric.value for metric in self._values(run)}
         totals = {measure: measure.aggregator() for measure in self.measures}
         for measure in self.measures:
             for query_id in self._qrels:
                 value = values.get((measure, query_id), nan)
-                if isnan(value):  # what some measures make of an empty ranking
+                if isnan(value):  # some measures are NaN for an empty ranking
                     value = measure.DEFAULT
                 if isnan(value):
                     continue
@@ -214,12 +218,12 @@ class TrecEval:
         if best > _HIGHEST_OF_GDEVAL:
             for measure in filter(ir_measures.gdeval.supports, measures):
                 raise SelectionError(
-                    f"{measure} is computed by gdeval, which takes labels up to {_HIGHEST_OF_GDEVAL}; these "
-                    f"reach {best}."
+                    f"{measure} supports labels up to {_HIGHEST_OF_GDEVAL} (limit of gdeval), but the "
+                    f"highest label is {best}."
                 )
 
     def _values(self, run: Run) -> Iterator[Any]:
-        # An empty ranking, not a missing one: its query is counted in NumQ and NumRel.
+        # A missing ranking is passed as an empty one, so that NumQ and NumRel count its query.
         rankings = {query_id: run.get(query_id, {}) for query_id in self._qrels}
         for evaluator in self._trec_eval:
             yield from evaluator.iter_calc(rankings)
@@ -232,14 +236,14 @@ class TrecEval:
             except (ArithmeticError, ValueError, CalledProcessError) as error:
                 names = ", ".join(str(m) for m in self.measures if not ir_measures.pytrec_eval.supports(m))
                 raise SelectionError(
-                    f"The library ir-measures cannot compute {names} on these labels and runs: {error}."
+                    f"ir-measures cannot compute {names} for these labels and runs: {error}."
                 ) from error
 
 
 def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
-    """Scores without ties, in trec_eval's order: the other backends break ties in their own ways.
+    """Quoted passage ids with strictly decreasing scores in trec_eval's order.
 
-    The ids of passages are quoted.
+    Other tools break ties differently, so ties are removed.
     """
     names = list(passages)
     quoted = _quoted(names)
@@ -249,21 +253,21 @@ def _ranks_as_scores(passages: Mapping[str, float]) -> dict[str, float]:
 
 
 def _quoted(passage_ids: Collection[str]) -> list[str]:
-    """The ids in printable ASCII without white space; most of them are that already."""
-    if not _ODD.search("".join(passage_ids)):
+    """The ids percent-encoded to printable ASCII without white space."""
+    if not _UNSAFE.search("".join(passage_ids)):
         return list(passage_ids)
     return [
-        quote(passage_id, errors="surrogatepass") if _ODD.search(passage_id) else passage_id
+        quote(passage_id, errors="surrogatepass") if _UNSAFE.search(passage_id) else passage_id
         for passage_id in passage_ids
     ]
 
 
 def trec_eval_order(scores: NDArray[np.float64], passage_ids: Collection[str]) -> NDArray[np.intp]:
-    """The places of passages, best first: by score, in single precision, then by descending id."""
-    with np.errstate(over="ignore"):  # too large for single precision is infinite, as in trec_eval
+    """Indices of the passages, best first: by score in single precision, then by descending id."""
+    with np.errstate(over="ignore"):  # large scores become infinite, as in trec_eval
         single = scores.astype(np.float32)
     if not (single[1:] >= single[:-1]).any():
         return np.arange(len(single))
-    # The order of UTF-8 is that of the characters.
+    # UTF-8 bytes sort like code points.
     ids = np.array([passage_id.encode("utf-8", "surrogatepass") for passage_id in passage_ids], np.bytes_)
     return np.lexsort((ids, single))[::-1]

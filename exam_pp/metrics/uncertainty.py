@@ -1,4 +1,4 @@
-"""How sure a leaderboard is: bootstrap over queries, over queries and bank entries, intervals of ranks."""
+"""Bootstrap of leaderboards over queries and bank entries: intervals of means and of ranks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
 from exam_pp.results import ALL_QUERIES, Score
 
 _TIE_DECIMALS = 12
-"""Means of resampled queries that differ by less are tied: their difference is the noise of adding floats."""
+"""Resampled means are rounded to this, so that rounding errors do not break ties."""
 
 
 class Interval(NamedTuple):
-    """A percentile interval."""
+    """A percentile interval, both ends included."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreMatrix:
-    """The scores of one metric, systems × queries; NaN where a system has no score for a query."""
+    """The scores of a metric, systems × queries; NaN if a system has no score for a query."""
 
     metric: str
     systems: list[str]
@@ -39,7 +39,7 @@ class ScoreMatrix:
         return not np.isnan(self.values).any()
 
     def by_system(self) -> dict[str, dict[str, float]]:
-        """System to query to score, without the cells that have none."""
+        """System to query to score; NaN cells have no key."""
         return {
             system: {q: v for q, v in zip(self.query_ids, row, strict=True) if not np.isnan(v)}
             for system, row in zip(self.systems, self.values.tolist(), strict=True)
@@ -47,7 +47,7 @@ class ScoreMatrix:
 
 
 def score_matrices(scores: Iterable[Score]) -> dict[str, ScoreMatrix]:
-    """Metric to matrix, systems and queries in order of appearance; totals over queries are left out."""
+    """Metric to matrix, systems and queries in order of appearance; totals over queries are skipped."""
     cells: dict[str, dict[tuple[str, str], float]] = {}
     for score in scores:
         if score.query_id != ALL_QUERIES:
@@ -69,9 +69,9 @@ def _matrix(metric: str, cells: dict[tuple[str, str], float]) -> ScoreMatrix:
 def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Floats:
     """Means of the systems over resampled queries, samples × systems.
 
-    ``values`` is systems × queries (at least two queries); all systems see the same resampled queries,
-    so samples can be compared between systems. NaN cells are left out of a system's mean; a sample that
-    holds none of a system's queries says nothing and has its mean over all of them.
+    ``values`` is systems × queries (at least two queries). All systems get the same resampled queries, so
+    that samples can be compared between systems. NaN cells are skipped in means. If a sample has only NaN
+    for a system, its value is the system's mean over all queries.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
     """
@@ -99,9 +99,8 @@ def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
 def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 2000, seed: int = 0) -> Floats:
     """Means of the systems over resampled queries with resampled bank entries, samples × systems.
 
-    Every draw of a query resamples that query's entries anew, so the spread holds both what other
-    queries and what another bank for the same queries would have changed. A draw in which no entry
-    counts scores 0, as the metric does.
+    Every draw of a query resamples the entries of that query again, so the spread includes both the choice
+    of queries and the choice of bank entries. A draw with a total weight of 0 scores 0, as in the metric.
 
     Source: the two-stage bootstrap of Davison and Hinkley, "Bootstrap Methods and their Application"
     (1997), section 3.8.
@@ -110,7 +109,7 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
     drawn = rng.multinomial(len(queries), np.full(len(queries), 1 / len(queries)), size=samples)
     totals = np.zeros((samples, len(queries[0].values)))
     for query, times in zip(queries, drawn.T, strict=True):
-        # One row for every draw of this query, sorted by the sample that it belongs to.
+        # A row for every draw of this query, sorted by sample.
         of_sample = np.repeat(np.arange(samples), times)
         if not of_sample.size:
             continue
@@ -123,14 +122,17 @@ def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 200
 
 
 def intervals(means: Floats, confidence: float = 0.95) -> list[Interval]:
-    """The percentile interval of each column."""
+    """The percentile interval of each column of ``means`` (samples × systems)."""
     tail = 50 * (1 - confidence)
     low, high = np.percentile(means, [tail, 100 - tail], axis=0)
     return [Interval(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def rank_intervals(means: Floats, confidence: float = 0.95) -> list[tuple[int, int]]:
-    """The ranks (1 is best, ties share the best) that each column has in the central samples."""
+    """First and last rank of each column in the central share ``confidence`` of the samples.
+
+    Rank 1 is best; tied systems share the best rank.
+    """
     ranks = rankdata(-means.round(_TIE_DECIMALS), axis=1, method="min")
     tail = 50 * (1 - confidence)
     low = np.percentile(ranks, tail, axis=0, method="higher")

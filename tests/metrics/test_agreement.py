@@ -1,4 +1,4 @@
-"""Weighted κ and the area under the curve."""
+"""Cohen's κ, weighted κ, Krippendorff's α and the area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_published_table_of_rater_agreement() -> None:
     assert weighted_kappa(*spread([[998, 2377], [668, 7343]])) == pytest.approx(0.2488, abs=5e-5)
 
 
-def test_far_misses_weigh_more() -> None:
+def test_large_differences_have_more_weight() -> None:
     near = weighted_kappa([0, 1, 2, 3], [1, 1, 2, 3])
     far = weighted_kappa([0, 1, 2, 3], [3, 1, 2, 3])
     assert near is not None
@@ -62,7 +62,7 @@ def test_equals_the_definition(pairs: list[tuple[int, int]], power: int) -> None
     assert weighted_kappa(first, second, power=power) == pytest.approx(by_definition(first, second, power))
 
 
-def test_constant_grader_is_at_chance() -> None:
+def test_a_constant_grader_has_kappa_0() -> None:
     assert weighted_kappa([3, 3, 3, 3], [0, 1, 4, 5]) == pytest.approx(0)
 
 
@@ -72,7 +72,7 @@ def test_undefined_kappa_is_none() -> None:
 
 
 @pytest.mark.parametrize("function", [weighted_kappa, area_under_curve])
-def test_lists_of_different_lengths_are_a_bug(function: object) -> None:
+def test_lists_of_different_lengths_raise(function: object) -> None:
     with pytest.raises(ValueError, match="length"):
         function([1, 2], [1])  # type: ignore[operator]
 
@@ -135,7 +135,7 @@ def test_one_query_gives_an_interval_without_width() -> None:
     assert kappa_interval([[[5, 0], [0, 0]]]) is None
 
 
-def test_interval_over_queries_is_scipy_s() -> None:
+def test_interval_over_queries_equals_scipy() -> None:
     """scipy.stats.bootstrap over the queries' counts, percentile method; other random numbers."""
     rng = np.random.default_rng(3)
     tables = rng.integers(1, 30, (40, 2, 2))
@@ -168,12 +168,12 @@ def test_alpha_of_krippendorff_s_example(level: str, alpha: float) -> None:
     assert krippendorff_alpha(units, level) == pytest.approx(alpha, abs=5e-4)  # type: ignore[arg-type]
 
 
-def test_alpha_where_nothing_can_disagree() -> None:
+def test_alpha_without_possible_disagreement_is_none() -> None:
     assert krippendorff_alpha([[1], [2]]) is None
     assert krippendorff_alpha([[3, 3], [3, 3]]) is None
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=30))
-def test_nominal_alpha_of_two_graders_ignores_who_is_who(units: list[list[int]]) -> None:
+def test_nominal_alpha_ignores_the_order_of_graders(units: list[list[int]]) -> None:
     swapped = [unit[::-1] for unit in units]
     assert krippendorff_alpha(units) == pytest.approx(krippendorff_alpha(swapped))

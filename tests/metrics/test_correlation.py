@@ -1,4 +1,4 @@
-"""Leaderboard correlation."""
+"""Correlation of leaderboards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_leaderboard_agrees_with_itself(scores: dict[str, int]) -> None:
 
 
 @given(BOARD)
-def test_and_disagrees_with_its_reverse(scores: dict[str, int]) -> None:
+def test_a_leaderboard_disagrees_with_its_reverse(scores: dict[str, int]) -> None:
     reverse = ranks_of({system: -score for system, score in scores.items()})
     result = correlate(scores, reverse)
 
@@ -46,7 +46,7 @@ def test_and_disagrees_with_its_reverse(scores: dict[str, int]) -> None:
         assert result[1:4] == pytest.approx((-1.0, -1.0, -1.0))
 
 
-def test_where_one_side_ties_everything_nothing_is_defined() -> None:
+def test_a_side_of_ties_gives_none() -> None:
     assert correlate({"a": 1, "b": 1}, {"a": 1, "b": 2}) == Correlation(2, None, None, None, None)
 
 
@@ -86,7 +86,7 @@ def test_tau_ap_weighs_mistakes_at_the_top_more() -> None:
     assert top < bottom
 
 
-def test_top_overlap_takes_all_that_are_tied_at_the_boundary() -> None:
+def test_top_overlap_includes_all_systems_tied_at_k() -> None:
     assert top_overlap([9, 8, 7, 7, 1], [9, 8, 7, 1, 2], 3) == 3 / 4
     assert top_overlap([3, 2, 1], [1, 2, 3], 3) is None
 
@@ -102,7 +102,7 @@ def test_kendall_counts_pairs() -> None:
 
 
 @given(BOARD, st.randoms())
-def test_samples_are_correlated_as_single_boards(scores: dict[str, int], random: object) -> None:
+def test_samples_equal_single_leaderboards(scores: dict[str, int], random: object) -> None:
     """scipy's spearmanr and kendalltau, behind correlate, are the oracle of the vectorised figures."""
     shuffled = list(scores.values())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ def test_samples_are_correlated_as_single_boards(scores: dict[str, int], random:
 
 
 def test_samples_with_ties() -> None:
-    """As single boards: undefined where the official side ties all, and the larger set of best systems."""
+    """As for single leaderboards: NaN if all official ranks are tied; overlap over the larger set."""
     ours = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
     for ranks in ([1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 2.0, 4.0], [1.0, 4.0, 4.0, 4.0]):
         found = correlation_samples(ours, [-rank for rank in ranks], top=2)
@@ -127,7 +127,7 @@ def test_samples_with_ties() -> None:
         assert found == pytest.approx(np.array(expected), nan_ok=True)
 
 
-def test_intervals_over_systems_hold_the_figure() -> None:
+def test_intervals_over_systems_contain_the_value() -> None:
     rng = np.random.default_rng(2)
     scores = {f"s{i}": float(i + rng.normal(0, 4)) for i in range(30)}
     ranks = {f"s{i}": 30.0 - i for i in range(30)}
@@ -139,7 +139,7 @@ def test_intervals_over_systems_hold_the_figure() -> None:
         assert interval.low <= value <= interval.high
 
 
-def test_systems_without_official_rank_get_that_of_the_system_above() -> None:
+def test_approximate_ranks_are_those_of_the_system_above() -> None:
     """Table 4 of the workbench paper, sorted by question-4: ≈1, ≈27, ≈44 and ≈44 are printed there."""
     scores = {
         "GPT4-question": 0.747, "pash_f3": 0.738, "bigIR-T5xp-T5-F": 0.630, "GPT3.5-wiki": 0.627,

@@ -1,4 +1,4 @@
-"""Rubric-Cover and Rubric-Qrels against a plain implementation with sets, and the traps of ranks and ties."""
+"""Rubric-Cover and Rubric-Qrels: equal to an implementation with sets; edge cases of ranks and ties."""
 
 from __future__ import annotations
 
@@ -77,21 +77,21 @@ def test_cover_is_the_share_of_entries_reached_within_the_cutoff() -> None:
 
 
 def test_a_system_with_a_rank_0_anywhere_counts_ranks_from_0() -> None:
-    """The cutoff holds ranks 0 and 1 of "zero", 1 and 2 of "one", in every query."""
+    """A cutoff of 2 includes ranks 0 and 1 of "zero", and 1 and 2 of "one", in every query."""
     first = query("q1", graded_passage("p1", {"a": 5}, {"zero": [0], "one": [1]}))
     second = query("q2", graded_passage("p2", {"a": 5}, {"zero": [2], "one": [2]}))
 
     assert cover(collect(first, second), Cover(4, cutoff=2)) == {"zero": 0.5, "one": 1.0, OVERALL_SYSTEM: 1.0}
 
 
-def test_holes_in_the_ranks_stay_holes() -> None:
+def test_missing_ranks_stay_empty() -> None:
     file = collect(query("q", graded_passage("p", {"a": 5}, {"s": [3]})))
 
     assert cover(file, Cover(4, cutoff=2))["s"] == 0.0
     assert cover(file, Cover(4, cutoff=3))["s"] == 1.0
 
 
-def test_a_passage_that_a_system_lists_twice_counts_once() -> None:
+def test_a_duplicate_passage_counts_once() -> None:
     file = collect(
         query(
             "q",
@@ -103,14 +103,14 @@ def test_a_passage_that_a_system_lists_twice_counts_once() -> None:
     assert cover(file, Cover(4, cutoff=2))["s"] == 1.0
 
 
-def test_at_most_cutoff_passages_where_ranks_are_tied() -> None:
+def test_tied_ranks_give_at_most_cutoff_passages() -> None:
     """The first by score, then by place in the file."""
     passages = [graded_passage(f"p{n}", {"a": 0, "b": 0} | {"ab"[n]: 5}, {"s": [1]}) for n in (0, 1)]
 
     assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
 
 
-def test_of_passages_of_one_rank_the_higher_score_comes_first() -> None:
+def test_tied_ranks_are_ordered_by_score() -> None:
     """Whatever their order in the file; equal scores in file order."""
 
     def at_rank_1(passage_id: str, score: float, grade: int) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_of_passages_of_one_rank_the_higher_score_comes_first() -> None:
     assert cover(equal, Cover(4, cutoff=1))["s"] == 0.0
 
 
-def test_a_query_that_a_system_returned_nothing_for_scores_0() -> None:
+def test_a_query_without_results_scores_0() -> None:
     file = collect(
         query("q1", graded_passage("p1", {"a": 5}, {"s": [1], "t": [1]})),
         query("q2", graded_passage("p2", {"a": 5}, {"t": [1]})),
@@ -135,7 +135,7 @@ def test_a_query_that_a_system_returned_nothing_for_scores_0() -> None:
 
 
 def test_the_bank_is_the_denominator() -> None:
-    """Entries that nobody was asked about count; entries that the bank does not have, do not."""
+    """Ungraded entries of the bank count; graded entries that are not in the bank do not."""
     passages = query("q", graded_passage("p", {"a": 5, "old": 5}, {"s": [1]}))
     file = collect(passages, bank=bank("q", "a", "new"))
 
@@ -144,19 +144,19 @@ def test_the_bank_is_the_denominator() -> None:
     assert cover(collect(passages), Cover(4))["s"] == 1.0
 
 
-def test_entries_weigh_what_the_bank_says() -> None:
+def test_weights_of_the_bank_are_used() -> None:
     passages = query("q", graded_passage("p", {"a": 5, "b": 0}, {"s": [1]}))
 
     assert cover(collect(passages, bank=bank("q", "a", "b", weights={"a": 3})), Cover(4))["s"] == 0.75
 
 
-def test_normalised_cover_of_a_query_that_nothing_covers_is_0() -> None:
+def test_normalised_cover_without_covered_entries_is_0() -> None:
     file = collect(query("q", graded_passage("p", {"a": 1}, {"s": [1]})))
 
     assert cover(file, Cover(4, normalised=True)) == {"s": 0.0, OVERALL_SYSTEM: 0.0}
 
 
-def test_systems_that_cover_equally_many_entries_tie_exactly() -> None:
+def test_equal_numbers_of_covered_entries_tie_exactly() -> None:
     """1/10 + 2/10 and 3/10 + 0 are not equal as sums of floats."""
     entries = {str(n): 0 for n in range(10)}
 
@@ -174,7 +174,7 @@ def test_systems_that_cover_equally_many_entries_tie_exactly() -> None:
 
 
 def test_one_query_on_two_lines_is_one_query() -> None:
-    """A passage that comes again is the same passage; the later grade of an entry wins."""
+    """Grades of the same passage are merged; the later grade of an entry wins."""
     file = collect(
         query("q", graded_passage("p", {"a": 5, "b": 5}, {"s": [1]})),
         query("q", graded_passage("p", {"b": 1, "c": 4}, {})),
@@ -208,7 +208,7 @@ def test_the_highest_of_several_judgments_counts() -> None:
 
 
 def test_a_later_grade_without_probabilities_replaces_those_of_an_earlier_one() -> None:
-    """The pair was graded anew as 5, without probabilities: it counts as 1, not as the 0.1 of before."""
+    """The later grade is 5 without probabilities: it counts as 1, not as the earlier 0.1."""
     earlier = [{"question_id": "a", "self_rating": 0, "probabilities": [0.9, 0, 0, 0, 0, 0.1]}]
     twice = graded_passage("p", {"a": 0}, {"s": [1]}, self_ratings=earlier)
     twice["exam_grades"].append(rubric({"a": 5}))
@@ -218,7 +218,7 @@ def test_a_later_grade_without_probabilities_replaces_those_of_an_earlier_one() 
 
 @pytest.mark.parametrize("metric", [Cover(4, 2), Cover(4, 2, normalised=True), SoftCover(4, 2)])
 def test_scores_are_the_means_of_the_values_of_entries(metric: Cover | SoftCover) -> None:
-    """What nested intervals resample; the best passage for an entry need not be the last."""
+    """Nested intervals resample the entry values; the best passage of an entry need not be the last."""
 
     def soft(passage_id: str, rank: int, **expected: float) -> dict[str, Any]:
         ratings = [
@@ -241,7 +241,7 @@ def test_scores_are_the_means_of_the_values_of_entries(metric: Cover | SoftCover
 
 @pytest.mark.parametrize("min_grade", [1, -3])
 def test_soft_cover_is_never_above_one(min_grade: int) -> None:
-    """Four digits each: these probabilities sum to 1.0001; a threshold below the scale is all of it."""
+    """Rounded to four digits, these probabilities sum to 1.0001; a threshold below the scale includes all."""
     rating = [{"question_id": "a", "self_rating": 3, "probabilities": [0, 0.3334, 0.3334, 0.3333, 0, 0]}]
     file = collect(query("q", graded_passage("p", {"a": 3}, {"s": [1]}, self_ratings=rating)), soft=True)
 
@@ -249,7 +249,7 @@ def test_soft_cover_is_never_above_one(min_grade: int) -> None:
 
 
 def test_soft_cover_takes_the_best_probability_of_reaching_the_grade() -> None:
-    """a: max(.7, .2); b has no probabilities and counts with its grade, 5 and so 1."""
+    """a: max(.7, .2); b has no probabilities and counts 1 for its grade 5."""
     first = [
         {"question_id": "a", "self_rating": 4, "probabilities": [0, 0, 0.1, 0.2, 0.4, 0.3]},
         {"question_id": "b", "self_rating": 5},
@@ -264,7 +264,7 @@ def test_soft_cover_takes_the_best_probability_of_reaching_the_grade() -> None:
         soft=True,
     )
 
-    assert file.soft_found
+    assert file.has_soft_grades
     assert cover(file, SoftCover(4)) == pytest.approx({"s": 0.85, "t": 0.1, OVERALL_SYSTEM: 0.85})
 
 

@@ -1,4 +1,4 @@
-"""Entries that say nearly the same, and entries that only look alike."""
+"""Near-duplicate entries, and entries that only look similar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from exam_pp.metrics.duplicates import near_duplicates
 
 
-def test_the_limit_itself_is_similar() -> None:
+def test_texts_at_the_similarity_limit_are_near_duplicates() -> None:
     texts = {"a": "red green blue white", "b": "red green blue black"}
     assert [pair.similarity for pair in near_duplicates(texts, 0.75)] == [0.75]
     assert near_duplicates(texts, 0.76) == []

@@ -52,7 +52,7 @@ def test_all_of_these_measures_are_computed_here() -> None:
     "name",
     ["nDCG(judged_only=True)@10", "nDCG(gains={1:2})", "Bpref", "ERR@10", "NumRet", "nDCG(dcg='exp-log2')@5"],
 )
-def test_the_rest_goes_to_the_library(name: str) -> None:
+def test_other_measures_are_computed_by_the_library(name: str) -> None:
     (measure,) = parse_measures([name])
     assert not supports(measure)
 
@@ -67,8 +67,8 @@ def test_equals_ir_measures(systems: dict[str, dict[str, dict[str, float]]], lab
     assert ours == pytest.approx(theirs, abs=1e-12, rel=0)
 
 
-def test_a_label_that_rises_is_no_longer_among_the_lower_ones() -> None:
-    """p1 could be a 5 in place of a 1, for the system that has it at the first rank."""
+def test_a_changed_label_is_counted_once() -> None:
+    """The best label of p1 is 5 instead of 1, for the system that has it at rank 1."""
     labels = [Qrel("1", "p1", 1), Qrel("1", "p2", 3)]
     joined = matrix({"s": {"1": {"p2": 2.0, "p1": 1.0}}, "t": {"1": {"p2": 1.0}}}, labels)
     gains = joined.gains(labels, ungraded=Ungraded({("1", "p1"): 5, ("1", "p2"): 3}, {"1": 0}))
@@ -82,14 +82,14 @@ def test_a_label_that_rises_is_no_longer_among_the_lower_ones() -> None:
     ]
 
 
-def test_labels_of_0_are_not_kept_so_a_level_of_0_is_the_library_s() -> None:
+def test_a_relevance_level_of_0_is_not_supported() -> None:
     assert not supports(ir_measures.P(rel=0) @ 5)
     assert supports(ir_measures.P(rel=1) @ 5)
 
 
 @pytest.mark.parametrize("label", [-1, -2])
 def test_a_query_whose_labels_are_all_negative_scores_0(label: int) -> None:
-    """trec_eval reads beyond its table of labels there, and may not come back."""
+    """trec_eval reads beyond its table of labels there, and may loop forever."""
     found = TrecEval(parse_measures(["nDCG@10", "RR", "Bpref"]), [Qrel("1", "a", label)])(
         "s", {"1": {"a": 1.0}}
     )
@@ -108,7 +108,7 @@ def test_one_matrix_serves_any_labels(
     assert again == pytest.approx({s[:3]: s.value for s in by_library(systems, second)}, abs=1e-12, rel=0)
 
 
-def test_measures_come_in_the_order_asked_for_whoever_computes_them() -> None:
+def test_scores_are_in_the_order_of_the_measures() -> None:
     measures = parse_measures(["ERR@5", "RR", "NumRet"])
     labels = [Qrel("1", "b", 1)]
     found = list(run_scores(matrix({"s": {"1": {"a": 2.0, "b": 1.0}}}, labels), labels, measures))

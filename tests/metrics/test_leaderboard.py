@@ -16,7 +16,7 @@ SHARES = st.tuples(st.integers(0, 30), st.integers(1, 30)).map(lambda pair: Frac
 
 
 def test_mean_and_standard_error() -> None:
-    """Standard deviation with ddof 1 over the square root of n, as the published boards."""
+    """Standard deviation with ddof 1 over the square root of n, as in the published leaderboards."""
     rows = standings(Score("s", str(n), "m", value) for n, value in enumerate([0.0, 0.5, 1.0, 1.0]))
 
     error = statistics.stdev([0, 0.5, 1, 1]) / 2
@@ -27,7 +27,7 @@ def test_one_query_has_no_standard_error() -> None:
     assert standings([Score("s", "1", "m", 0.3)]) == [Standing("s", "m", 0.3, None, 1)]
 
 
-def test_a_total_that_the_metric_gives_stands() -> None:
+def test_a_total_of_the_metric_is_used() -> None:
     rows = standings([Score("s", "1", "n", 3), Score("s", "2", "n", 4), Score("s", ALL_QUERIES, "n", 7)])
 
     assert rows == [Standing("s", "n", 7, None, 2)]

@@ -25,7 +25,7 @@ def test_three_levels_differ() -> None:
     assert found.pooled == pytest.approx((11 - 4) / 15)
 
 
-def test_only_what_both_sides_have() -> None:
+def test_only_common_runs_and_topics_count() -> None:
     first = {("a", "1"): 1.0, ("b", "1"): 0.0, ("c", "1"): 0.5, ("a", "2"): 1.0, ("b", "2"): 1.0}
     second = {("a", "1"): 1.0, ("b", "1"): 0.0, ("a", "2"): 1.0, ("b", "2"): 0.0, ("d", "1"): 1.0}
     found = meta_evaluation({"a": 1.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "d": 1.0}, first, second)
@@ -39,6 +39,6 @@ def test_without_topics() -> None:
     assert (found.by_run, found.pooled, found.by_topic) == (-1, None, None)
 
 
-def test_undefined_where_one_side_ties_everything() -> None:
+def test_a_side_of_ties_gives_none() -> None:
     assert kendall([1, 1], [1, 2]) is None
     assert kendall([], []) is None

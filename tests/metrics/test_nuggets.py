@@ -1,4 +1,4 @@
-"""Nugget scores: the paper's example, the published scores of a real run, the decided edge cases."""
+"""Nugget scores: the example of the paper, published scores of a real run, edge cases."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
         ("vS vP vN", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5, "A_strict": 1 / 3, "A": 0.5}),
         # No vital nuggets: V is undefined.
         ("oS oN", {"W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
-        # Unknown importance stays in A's denominator alone.
+        # Unknown importance counts only in the denominator of A.
         ("vS ?N", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
         ("?S", {"A_strict": 1, "A": 1}),
         # Ungraded: in the denominator, counts 0.
@@ -86,7 +86,7 @@ def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
         ("", {}),
     ],
 )
-def test_decided_edge_cases(short: str, scores: dict[str, float]) -> None:
+def test_edge_cases(short: str, scores: dict[str, float]) -> None:
     assert nugget_scores(nuggets(short)) == scores
 
 
@@ -97,7 +97,7 @@ def test_labels_outside_the_vocabulary_are_ungraded() -> None:
     assert found["V_strict"] == found["V"] == 0.5
 
 
-def test_the_bound_takes_ungraded_nuggets_for_supported() -> None:
+def test_ungraded_nuggets_count_as_supported_in_the_bound() -> None:
     assert nugget_scores(nuggets("vS v- oN o-"), ungraded="support") == nugget_scores(nuggets("vS vS oN oS"))
 
 

@@ -31,6 +31,6 @@ def test_rule() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "2nd>5:3", "best>=5:3", "0th>=5:3", "else 0, 2nd>=5:3"])
-def test_rules_that_are_not_understood(text: str) -> None:
+def test_invalid_rules(text: str) -> None:
     with pytest.raises(SelectionError, match="label rule"):
         LabelRule.parse(text)

@@ -1,4 +1,4 @@
-"""Significance: scipy as the oracle, and what must hold."""
+"""Significance tests: equal to scipy, and invariants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mean_difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(np.mean(x - y, axis=axis))
 
 
-def theirs_of_all(first: np.ndarray, second: np.ndarray) -> float:
+def scipy_p_values(first: np.ndarray, second: np.ndarray) -> float:
     """p of scipy, from all assignments."""
     found = permutation_test(
         (first, second), mean_difference, permutation_type="samples", vectorized=True,
@@ -40,7 +40,7 @@ def test_exact_tests_equal_scipy() -> None:
     ours = randomisation_tests(values)
 
     for i, j in [(0, 1), (0, 2), (1, 2)]:
-        assert ours[i, j] == pytest.approx(theirs_of_all(values[i], values[j]))
+        assert ours[i, j] == pytest.approx(scipy_p_values(values[i], values[j]))
         assert ours[j, i] == ours[i, j]
 
 
@@ -82,7 +82,7 @@ def test_many_systems_get_as_many_samples_as_holm_needs() -> None:
     assert letters(corrected <= 0.05)[0] != letters(corrected <= 0.05)[39]
 
 
-def test_more_samples_change_small_p_values_alone() -> None:
+def test_more_samples_change_only_small_p_values() -> None:
     rng = np.random.default_rng(7)
     values = np.linspace(0, 0.6, 12)[:, None] + rng.normal(0, 0.3, (12, 36))
     plain, more = (randomisation_tests(values, samples=500, alpha=alpha) for alpha in (None, 0.05))
@@ -96,7 +96,7 @@ def test_more_samples_change_small_p_values_alone() -> None:
 def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
     """2^14 assignments are fewer than 2 × 435 pairs / .05: p is exact, and scipy's of all assignments."""
     values = np.random.default_rng(3).random((30, 14)).round(1)
-    theirs = theirs_of_all(values[3], values[20])
+    theirs = scipy_p_values(values[3], values[20])
     assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(theirs)
 
 
@@ -141,7 +141,7 @@ def test_letters_in_the_usual_layout() -> None:
     assert letters(different) == ["a", "ab", "b"]
 
 
-def test_a_board_of_neighbours_needs_a_letter_for_each_window() -> None:
+def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
     """Systems differ from five places on: windows of five, each one letter."""
     places = np.arange(30)
     shown = letters(np.abs(places[:, None] - places) >= 5)
@@ -151,8 +151,8 @@ def test_a_board_of_neighbours_needs_a_letter_for_each_window() -> None:
     assert max(map(len, shown)) == 5
 
 
-def test_who_lies_between_two_systems_is_in_their_group_first() -> None:
-    """In the order of the board alone, these six systems would need six letters."""
+def test_systems_between_a_pair_join_its_group_first() -> None:
+    """With groups in leaderboard order only, these six systems would need six letters."""
     different = np.zeros((6, 6), dtype=bool)
     for pair in [(3, 0), (4, 1), (4, 2), (5, 2)]:
         different[pair] = different[pair[::-1]] = True
@@ -185,7 +185,7 @@ def test_holm_over_a_matrix() -> None:
     assert holm_matrix(p)[0].tolist() == pytest.approx([1, 0.03, 0.06])
 
 
-def test_minimum_detectable_difference_has_the_power_it_says() -> None:
+def test_minimum_detectable_difference_has_the_requested_power() -> None:
     """Simulated: with that true difference, scipy's paired t-test finds four in five."""
     rng = np.random.default_rng(8)
     noise = rng.normal(size=(2, 25))
@@ -211,7 +211,7 @@ def test_the_spread_of_many_systems_is_the_median_of_their_pairs() -> None:
     assert nct.sf(t.ppf(0.975, 1), 1, noncentrality) == pytest.approx(0.8)
 
 
-def test_nothing_is_detectable_with_one_system_or_query() -> None:
+def test_no_minimum_detectable_difference_for_one_system_or_query() -> None:
     assert minimum_detectable_difference(np.ones((1, 5))) is None
     assert minimum_detectable_difference(np.ones((3, 1))) is None
     assert minimum_detectable_difference(np.ones((3, 4))) == 0.0

@@ -44,7 +44,7 @@ def runs(ranks: dict[str, int]) -> RunMatrix:
     return matrix
 
 
-def test_a_bank_of_one_entry_is_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bank_with_a_single_entry_gives_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
     """The library writes that the results are probably not valid."""
     (score,) = subtopic_scores(
         runs({"p": 1}), [SubtopicQrel("q", "1", "p", 5)], parse_measures(["alpha_nDCG@20"], subtopics=True)
@@ -53,7 +53,7 @@ def test_a_bank_of_one_entry_is_nothing_to_warn_of(capsys: pytest.CaptureFixture
     assert not capsys.readouterr().err
 
 
-def test_every_entry_is_a_subtopic_and_one_that_nobody_covers_has_a_placeholder() -> None:
+def test_every_entry_is_a_subtopic_and_uncovered_entries_have_placeholders() -> None:
     file = graded({"p1": {"a": 5, "b": 1}, "p2": {"b": 3}}, {"p1": 1, "p2": 2})
 
     assert list(subtopic_qrels(file.queries["q"], 4)) == [
@@ -137,13 +137,13 @@ def test_a_query_without_relevant_passages_scores_0() -> None:
 @pytest.mark.parametrize(
     ("name", "subtopics", "words"),
     [
-        ("nDCG@10", True, "no measure of subtopics"),
+        ("nDCG@10", True, "is not a subtopic measure"),
         ("alpha_nDCG@10", False, "--subtopics"),
         ("alpha_nDCG@30", True, "above 20"),
         ("alpha_nDCG", True, "needs a cutoff"),
-        ("ERR_IA(judged_only=True)@10", True, "judged passages only"),
+        ("ERR_IA(judged_only=True)@10", True, "restricted to judged passages"),
     ],
 )
-def test_measures_that_do_not_fit(name: str, subtopics: bool, words: str) -> None:
+def test_unsupported_measures(name: str, subtopics: bool, words: str) -> None:
     with pytest.raises(UnknownNameError, match=words):
         parse_measures([name], subtopics=subtopics)

@@ -1,4 +1,4 @@
-"""Measures on runs, against the outputs that trec_eval itself makes (tests/data/trec_eval/COMMANDS.txt)."""
+"""Measures on runs, compared with output of trec_eval (tests/data/trec_eval/COMMANDS.txt)."""
 
 from __future__ import annotations
 
@@ -137,17 +137,17 @@ def test_names_of_trec_eval() -> None:
     assert trec_eval_names(["P@5", "P(rel=2)@5"]) == {"P@5": "P@5", "P(rel=2)@5": "P(rel=2)@5"}
 
 
-def test_a_threshold_below_one_is_no_relevance_level() -> None:
-    """trec_eval has none: passages without a label would be relevant."""
+def test_a_relevance_level_below_one_is_refused() -> None:
+    """trec_eval has no such level: passages without a label would be relevant."""
     for level in (0, -2):
-        with pytest.raises(UnknownNameError, match=f"RR cannot be computed at a relevance level of {level}"):
+        with pytest.raises(UnknownNameError, match=f"RR cannot be computed at the relevance level {level}"):
             parse_measures(["RR"], level)
     assert [str(measure) for measure in parse_measures(["nDCG@10"], 0)] == ["nDCG@10"]
 
 
 @pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
-def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
-    """gdeval.pl reads `2024-7` as 7, and ends with an error for other words; the values are its formula's:
+def test_gdeval_measures_accept_any_ids(query_ids: tuple[str, str]) -> None:
+    """gdeval.pl reads `2024-7` as 7, and fails for ids without a number; values are by its formula:
     (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
     if not ir_measures.gdeval.is_available():
@@ -164,24 +164,24 @@ def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("measure", ["ERR@20", "nDCG(dcg='exp-log2')@5"])
-def test_labels_beyond_gdeval_s_are_one_sentence(measure: str) -> None:
+def test_labels_above_the_limit_of_gdeval_are_refused(measure: str) -> None:
     """gdeval.pl ends with an error for labels above 4; grades of rubrics reach 5."""
     if not ir_measures.gdeval.is_available():
         pytest.skip("no perl")
-    with pytest.raises(SelectionError, match="gdeval, which takes labels up to 4; these reach 5"):
+    with pytest.raises(SelectionError, match=r"supports labels up to 4 .* highest label is 5"):
         TrecEval(parse_measures([measure]), [Qrel("1", "a", 5)])
     (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 4)])("run", {"1": {"a": 1.0}})
     assert score.value > 0.9
 
 
-def test_what_the_library_cannot_compute_is_one_sentence() -> None:
+def test_errors_of_the_library_are_one_sentence() -> None:
     """Accuracy divides by the number of passages that are not relevant."""
     scorer = TrecEval(parse_measures(["Accuracy@3"]), [Qrel("1", "a", 1)])
     with pytest.raises(SelectionError, match="cannot compute Accuracy@3"):
         list(scorer("run", {"1": {"a": 1.0}}))
 
 
-def test_queries_that_a_run_lacks_count_zero() -> None:
+def test_missing_queries_score_zero() -> None:
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
     scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
 
@@ -213,7 +213,7 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "text"),
     [
         ("nDGC@10", "Did you mean 'nDCG'?"),
         ("", "Examples"),
@@ -223,15 +223,15 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
         ("ndcg_cut_-1", "No measure"),
         ("RR(rel=a)", "No measure"),
         ("nDCG@10 AP", "No measure"),
-        ("RBP(rel=1)", "other parameters"),
+        ("RBP(rel=1)", "unsupported parameters"),
     ],
 )
-def test_unknown_measures_are_one_sentence(name: str, words: str) -> None:
-    with pytest.raises(UnknownNameError, match=words):
+def test_unknown_measures_are_one_sentence(name: str, text: str) -> None:
+    with pytest.raises(UnknownNameError, match=text):
         parse_measures([name])
 
 
-def test_measures_on_judged_passages_leave_those_on_all_passages_alone() -> None:
+def test_measures_on_judged_passages_do_not_change_other_measures() -> None:
     """ir-measures computes NumRet with whichever parameters come first in a set of them."""
     qrels = [Qrel("q", "a", 1)]
     run = {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: against scipy, and against what must hold."""
+"""Bootstrap intervals: equal to scipy, and invariants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_rows_become_a_matrix_without_totals() -> None:
     assert not matrix.complete
 
 
-def test_intervals_over_queries_are_scipy_s() -> None:
+def test_intervals_over_queries_equal_scipy() -> None:
     """scipy.stats.bootstrap, percentile method, same seed."""
     values = random_scores(4, 30)
     ours = intervals(bootstrap_means(values, samples=500, seed=7))
@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_samples() -> None:
     assert (bootstrap_means(values, seed=3) != bootstrap_means(values, seed=4)).any()
 
 
-def test_cells_without_a_score_are_left_out_of_the_mean() -> None:
+def test_missing_scores_are_skipped_in_means() -> None:
     values = np.array([[0.5, np.nan, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0]])
 
     assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(50, 0.5))
@@ -81,7 +81,7 @@ def test_nested_variance_is_that_of_queries_plus_that_of_entries() -> None:
     assert nested_bootstrap_means(bank, samples=8000).std(axis=0) == pytest.approx(expected, rel=0.04)
 
 
-def test_nested_without_doubt_about_entries_is_the_plain_bootstrap() -> None:
+def test_nested_bootstrap_of_equal_entries_is_the_plain_bootstrap() -> None:
     """Entries that agree within a query: resampling them changes nothing."""
     rng = np.random.default_rng(5)
     bank = [EntryValues(np.repeat(rng.random((2, 1)).round(), 6, axis=1), np.ones(6)) for _ in range(40)]

@@ -1,1 +1,1 @@
-"""``exam-pp evaluate``."""
+"""Commands of ``exam-pp evaluate``."""

@@ -1,4 +1,4 @@
-"""``exam-pp evaluate cover``: Rubric-Cover of the systems whose rankings a graded file holds."""
+"""``exam-pp evaluate cover``: Rubric-Cover of the systems in a graded file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from exam_pp.cli.options import CUTOFF, GRADED, MIN_GRADE_DEFAULT, filter_option
     "min_grades",
     type=int,
     multiple=True,
-    help=f"Grade from which an entry is covered; may be repeated.  {MIN_GRADE_DEFAULT}",
+    help=f"Lowest grade at which an entry is covered; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
 @click.option(
@@ -34,9 +34,13 @@ from exam_pp.cli.options import CUTOFF, GRADED, MIN_GRADE_DEFAULT, filter_option
     type=click.Choice(["zero", "skip"]),
     default="zero",
     show_default=True,
-    help="A query that a system returned nothing for scores 0, or is skipped as published.",
+    help="Score queries without results as 0, or skip them as the published implementation does.",
 )
-@click.option("--soft", is_flag=True, help="Highest probability of reaching the grade, instead of yes or no.")
+@click.option(
+    "--soft",
+    is_flag=True,
+    help="Score entries by the highest probability of reaching the grade, instead of 0 or 1.",
+)
 @PLOT_LENGTH
 @leaderboard_options("published")
 @filter_options
@@ -50,19 +54,26 @@ def command(
     missing_queries: Any,
     soft: bool,
     plot_length: Path | None,
-    board: LeaderboardOutput,
+    output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
-    """Rubric-Cover: the share of the bank that each system's first ranks cover.
+    """Score systems by Rubric-Cover: the share of bank entries that their top passages cover.
 
-    Systems are those whose rankings GRADED holds. `_overall_` is what all graded passages together
-    cover, the upper bound; nCover is the share of that.
+    Systems are those with rankings in GRADED. The system `_overall_` is the upper bound: the entries that
+    all graded passages cover. nCover is normalised by this upper bound.
+
+    Example:
+
+    \b
+      exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5
+      exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl \\
+        --intervals queries --significance --format html -o cover.html
     """
     from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
 
-    if board.form == "published" and board.per_query:
-        raise click.UsageError("--format published has no layout for --per-query.")
+    if output.form == "published" and output.per_query:
+        raise click.UsageError("--format published does not support --per-query.")
     evaluation = evaluate.cover(
         graded,
         bank=bank,
@@ -74,8 +85,8 @@ def command(
         soft=soft,
     )
     inputs = [graded, bank, queries]
-    board.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
-    if board.form == "published" and board.official is None:
-        board.write_text(published_cover(evaluation.scores), evaluation, inputs)
+    output.draw_lengths(evaluation, graded, plot_length, inputs, cutoff=cutoff)
+    if output.form == "published" and output.official is None:
+        output.write_text(published_cover(evaluation.scores), evaluation, inputs)
     else:
-        board.write(evaluation, "Rubric-Cover", inputs)
+        output.write(evaluation, "Rubric-Cover", inputs)

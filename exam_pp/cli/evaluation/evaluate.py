@@ -1,4 +1,4 @@
-"""``exam-pp evaluate``: scores, qrels and leaderboards; one file for each of its commands."""
+"""The group ``exam-pp evaluate``: scores, qrels and leaderboards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from exam_pp.cli.groups import group_of_files
 
 command = group_of_files(
     "evaluate",
-    "Scores, qrels and leaderboards from grades or judgments.",
+    "Compute scores, qrels and leaderboards from grades or judgments.",
     "evaluation",
     ("cover", "qrels", "judgments", "nuggets", "report"),
 )

@@ -1,4 +1,4 @@
-"""``exam-pp evaluate judgments``: the leaderboard that people's judgments give."""
+"""``exam-pp evaluate judgments``: leaderboard of runs by manual judgments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from exam_pp.cli.options import FILE
 @click.command("judgments")
 @click.argument("source", metavar="GRADED|QRELS", type=FILE)
 @QUERIES
-@click.option("--min-grade", type=int, help="Relevance level of measures that have one.")
+@click.option(
+    "--min-grade", type=int, help="Relevance level of measures that have a level, such as P, AP and RR."
+)
 @FACETS
 @run_options(required=True)
 @leaderboard_options("official", official=False)
@@ -33,19 +35,26 @@ def command(
     runs: Path,
     measures: tuple[str, ...],
     method_name: Any,
-    board: LeaderboardOutput,
+    output: LeaderboardOutput,
 ) -> None:
-    """The leaderboard that manual judgments give, of a passages file or a qrels file.
+    """Score run files by manual judgments.
 
-    `--format official` writes JSON of system and rank, as `analyze correlation --official` reads it.
+    The judgments are those of a passages file or a qrels file. `--format official` writes the ranks of the
+    systems as JSON, for `exam-pp analyze correlation --official`.
+
+    Example:
+
+    \b
+      exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
+      exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.reports.evaluation.score_layouts import official_json
     from exam_pp.store.trec.runs import run_files
 
-    if board.form == "official" and board.per_query:
-        raise click.UsageError("--format official has no layout for --per-query.")
+    if output.form == "official" and output.per_query:
+        raise click.UsageError("--format official does not support --per-query.")
     evaluation = score_runs(
         judgments(source, queries=queries, facets=facets),
         runs,
@@ -54,7 +63,7 @@ def command(
         method=method_name,
     )
     inputs = [source, queries, *run_files(runs)]
-    if board.form == "official":
-        board.write_text(official_json(evaluation), evaluation, inputs)
+    if output.form == "official":
+        output.write_text(official_json(evaluation), evaluation, inputs)
     else:
-        board.write(evaluation, "Manual judgments", inputs)
+        output.write(evaluation, "Manual judgments", inputs)

@@ -1,4 +1,4 @@
-"""``exam-pp evaluate nuggets``: the nugget scores of answers."""
+"""``exam-pp evaluate nuggets``: nugget scores of generated answers."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 
 BANKS = click.option(
-    "--bank", "banks", type=FILE, multiple=True, help="Nuggets; one bank, or one for each file, in order."
+    "--bank",
+    "banks",
+    type=FILE,
+    multiple=True,
+    help="Bank of nuggets; use once for all files, or once for each file.",
 )
 CONDITIONS = click.option(
     "--condition",
     "names",
     multiple=True,
-    help="What a condition is called; for each grader and file, in order. [default: grader or file]",
+    help="Name of a condition; use once for each condition, in order.  [default: grader or file]",
 )
 RUN_TYPES = click.option(
-    "--run-types", type=FILE, help="Type of every run, such as AG or RAG: TSV `run<TAB>type`."
+    "--run-types", type=FILE, help="Types of the runs, such as AG or RAG: TSV `run<TAB>type`."
 )
 
 
@@ -63,17 +67,22 @@ def command(
     systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
-    board: LeaderboardOutput,
+    output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
-    """Nugget scores of answers: V, W and A, strict and not, and the length L.
+    """Compute nugget scores of answers: V, W and A, strict and lenient, and the length L.
 
     Systems are those whose answers in GRADED have nugget assignments. Means are over the queries of the
-    bank; without an answer a system scores 0. Several graders (a model and a person, say) and several
-    files, also files of scores or folders of them, are conditions side by side.
+    bank; an unanswered query scores 0. Every grader of a file is a condition. Several files, also files
+    of scores and folders of them, give further conditions, which are shown in one table.
 
-    `--format jsonl` writes rows of system, query_id, metric and value; `--format nuggetizer` the metrics
-    file of AutoNuggetizer, of a single run.
+    `--format jsonl` writes rows of system, query_id, metric and value. `--format nuggetizer` writes the
+    metrics file of AutoNuggetizer for a single run.
+
+    Example:
+
+    \b
+      exam-pp evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl
     """
     from exam_pp.phases.evaluation.nugget_leaderboard import (
         nugget_leaderboard,
@@ -81,72 +90,76 @@ def command(
         score_files,
     )
 
-    if board.intervals == "nested":
-        raise click.UsageError("Nugget scores have --intervals queries alone.")
+    if output.intervals == "nested":
+        raise click.UsageError(
+            "--intervals nested is not available for nugget scores; use --intervals queries."
+        )
     conditions = read_conditions(
         graded, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries, runs=systems
     )
     inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
-    _draw(conditions, board, plot_length, run_types, inputs)
-    if board.form in ("jsonl", "nuggetizer", "trec_eval"):
-        _write_rows(conditions, board, inputs)
-    elif board.per_query:
+    _draw(conditions, output, plot_length, run_types, inputs)
+    if output.form in ("jsonl", "nuggetizer", "trec_eval"):
+        _write_rows(conditions, output, inputs)
+    elif output.per_query:
         from exam_pp.reports.evaluation.leaderboards import per_query_report
 
-        only = _only(conditions, "--per-query")
-        emit_report(per_query_report(only.evaluation, "Nugget scores"), board.form, board.output, inputs)
+        condition = _single_condition(conditions, "--per-query")
+        emit_report(per_query_report(condition.evaluation, "Nugget scores"), output.form, output.path, inputs)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 
-        formatted = board.form not in SCRIPT_FORMATS
-        found = nugget_leaderboard(
-            conditions, run_types=run_types, statistics=board.statistics, every_metric=not formatted
+        formatted = output.form not in SCRIPT_FORMATS
+        leaderboard = nugget_leaderboard(
+            conditions, run_types=run_types, statistics=output.statistics, every_metric=not formatted
         )
-        report = nugget_report(found, formatted=formatted, narrow=board.form == "text")
-        emit_report(report, board.form, board.output, inputs)
+        report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
+        emit_report(report, output.form, output.path, inputs)
 
 
-def _only(conditions: Sequence[Condition], what: str) -> Condition:
+def _single_condition(conditions: Sequence[Condition], option: str) -> Condition:
     if len(conditions) > 1:
-        held = ", ".join(condition.name for condition in conditions)
+        names = ", ".join(condition.name for condition in conditions)
         raise click.UsageError(
-            f"{what} is for one condition, not {len(conditions)} ({held}): name one file, and choose a "
-            "grader with --model or --prompt-class."
+            f"{option} needs a single condition, but there are {len(conditions)} ({names}); use one file, "
+            "and select a grader with --model or --prompt-class."
         )
     return conditions[0]
 
 
-def _write_rows(conditions: Sequence[Condition], board: LeaderboardOutput, inputs: list[Path | None]) -> None:
+def _write_rows(
+    conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
+) -> None:
     from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines, rows_with_means
     from exam_pp.store.trec.score_rows import write_score_rows
 
-    condition = _only(conditions, f"--format {board.form}")
-    if board.form == "trec_eval":
+    condition = _single_condition(conditions, f"--format {output.form}")
+    if output.form == "trec_eval":
         from exam_pp.reports.evaluation.score_layouts import trec_eval_text
 
-        emit(trec_eval_text(condition.evaluation, per_query=board.per_query), board.output, inputs)
-    elif board.form == "nuggetizer":
+        emit(trec_eval_text(condition.evaluation, per_query=output.per_query), output.path, inputs)
+    elif output.form == "nuggetizer":
         systems = condition.evaluation.systems
         if len(systems) > 1:
             raise click.UsageError(
-                f"--format nuggetizer holds one run, not {len(systems)}: choose it with --system."
+                f"--format nuggetizer needs a single run, but there are {len(systems)}; use --system."
             )
-        emit(metrics_lines(condition), board.output, inputs)
+        emit(metrics_lines(condition), output.path, inputs)
     else:
         rows = rows_with_means(condition.evaluation)
-        write_score_rows(rows, board.output, inputs=[path for path in inputs if path is not None])
+        write_score_rows(rows, output.path, inputs=[path for path in inputs if path is not None])
     log_notes(condition.evaluation.notes)
 
 
 def _draw(
     conditions: Sequence[Condition],
-    board: LeaderboardOutput,
+    output: LeaderboardOutput,
     plot_length: Path | None,
     run_types: Path | None,
     inputs: list[Path | None],
 ) -> None:
-    """The figures that were asked for, of the first condition."""
-    board.draw(conditions[0].primary, inputs)
+    """Draw the figures of --plot and --plot-length for the first condition."""
+    output.draw(conditions[0].primary, inputs)
     if plot_length is not None:
         from exam_pp.reports.analysis.nugget_conditions import length_figure
         from exam_pp.store.trec.run_types import read_run_types

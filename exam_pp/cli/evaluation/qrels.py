@@ -1,4 +1,4 @@
-"""``exam-pp evaluate qrels``: relevance labels from grades, and leaderboards of runs by them."""
+"""``exam-pp evaluate qrels``: relevance labels from grades, and leaderboards by these labels."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ if TYPE_CHECKING:
     type=click.Choice(["max", "count", "binary"]),
     default="max",
     show_default=True,
-    help="Highest grade; number of entries graded at least --min-grade; or whether there is one.",
+    help="Highest grade; number of entries graded at least --min-grade; or whether that is positive.",
 )
 @click.option(
     "--min-grade",
     type=int,
-    help="Grade from which an entry counts, for count, binary and --subtopics "
-    f"{MIN_GRADE_DEFAULT}; for max, the relevance level of measures that have one.",
+    help="Lowest grade at which an entry is covered, for count, binary and --subtopics "
+    f"{MIN_GRADE_DEFAULT}; for max, the relevance level of measures that have a level.",
 )
 @FACETS
 @click.option(
     "--subtopics",
     is_flag=True,
-    help="A label for every bank entry, as subtopics, for alpha_nDCG@20, ERR_IA@20, StRecall@20 and others.",
+    help="Labels per bank entry, as subtopics, for alpha_nDCG@20, ERR_IA@20, StRecall@20 and others.",
 )
 @run_options(required=False)
+@click.option("--rankings", is_flag=True, help="Score the rankings in GRADED, instead of --runs.")
 @click.option(
-    "--rankings", is_flag=True, help="In place of --runs: a leaderboard of the rankings that GRADED holds."
+    "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels here."
 )
-@click.option("--qrels-output", type=OUTPUT_PATH, help="With --runs: also write the qrels here.")
 @click.option(
     "--fill-holes",
     type=FILE,
-    help="Qrels of people: their lines stay, and passages that they did not judge get labels from grades.",
+    help="Manual qrels: keep their judgments, and add labels from grades for unjudged passages.",
 )
 @PLOT_LENGTH
 @leaderboard_options(
     "published",
-    output_help="Write the qrels (with --runs: the leaderboard) here instead of standard output.",
+    output_help="Write the qrels (or the leaderboard, if any) here instead of standard output.",
 )
 @filter_options
 def command(
@@ -83,7 +83,7 @@ def command(
     method_name: Any,
     qrels_output: Path | None,
     plot_length: Path | None,
-    board: LeaderboardOutput,
+    output: LeaderboardOutput,
     label: Any,
     min_grade: int | None,
     bank: Path | None,
@@ -93,25 +93,34 @@ def command(
     fill_holes: Path | None,
     **criteria: Any,
 ) -> None:
-    """Rubric-Qrels: a relevance label for every graded passage, as a trec_eval qrels file.
+    """Make qrels from grades (Rubric-Qrels), and score runs with them.
 
-    With --runs, the leaderboard of the run files under these qrels.
+    Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
+    passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
+
+    Example:
+
+    \b
+      exam-pp evaluate qrels graded.jsonl.gz --label max -o rubric.qrels
+      exam-pp evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --min-grade 4
     """
     scored = runs is not None or rankings
-    _check_usage(board, scored=scored, only_scored=(*measures, qrels_output, plot_length))
+    _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))
     if runs is not None and rankings:
-        raise click.UsageError("--rankings takes the place of --runs.")
+        raise click.UsageError("Use either --rankings or --runs, not both.")
     if subtopics and (facets == "facet" or fill_holes or label == "count"):
-        raise click.UsageError("--subtopics goes with neither --facets, --fill-holes nor --label count.")
+        raise click.UsageError(
+            "--subtopics cannot be combined with --facets facet, --fill-holes or --label count."
+        )
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
-    chosen = grade_filter(**criteria)
+    selection = grade_filter(**criteria)
     if subtopics:
-        labels = _subtopics(graded, bank, queries, chosen, label, min_grade)
+        labels = _subtopics(graded, bank, queries, selection, label, min_grade)
     else:
-        labels = _labels(graded, bank, queries, chosen, label, min_grade, facets, fill_holes)
+        labels = _labels(graded, bank, queries, selection, label, min_grade, facets, fill_holes)
     if not scored:
         log_notes(labels.notes)
-        labels.write(board.output, inputs=inputs)
+        labels.write(output.path, inputs=inputs)
         return
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
     from exam_pp.store.trec.runs import run_files
@@ -130,13 +139,13 @@ def command(
     evaluation.notes[:0] = labels.notes
     if qrels_output is not None:
         labels.write(qrels_output, inputs=inputs)
-    board.draw_lengths(evaluation, graded, plot_length, inputs)
-    board.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
+    output.draw_lengths(evaluation, graded, plot_length, inputs)
+    output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else label})", inputs)
 
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels with what scoring them needs; ``level`` is the relevance level of measures."""
+    """Labels, notes and the settings for scoring; ``level`` is the relevance level of measures."""
 
     lines: Sequence[Qrel | SubtopicQrel]
     notes: list[str]
@@ -150,7 +159,7 @@ def _labels(
     graded: Path,
     bank: Path | None,
     queries: Path | None,
-    chosen: GradeFilter,
+    selection: GradeFilter,
     label: Any,
     min_grade: int | None,
     facets: Any,
@@ -159,55 +168,61 @@ def _labels(
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.store.trec.runs import write_qrels
 
-    found = evaluate.rubric_qrels(
+    rubric = evaluate.rubric_qrels(
         graded,
         bank=bank,
-        grade_filter=chosen,
+        grade_filter=selection,
         label=label,
         min_grade=min_grade,
         queries=queries,
         facets=facets,
     )
-    # Counts and 0/1 labels have passed the threshold already; only grades are compared with it.
+    # Labels of count and binary already use the threshold, so only max needs a relevance level.
     level = min_grade if label == "max" else None
     if fill_holes is None:
-        write = partial(write_qrels, found.qrels)
-        return _Labels(found.qrels, found.notes, level, write, ungraded=found.ungraded)
+        write = partial(write_qrels, rubric.qrels)
+        return _Labels(rubric.qrels, rubric.notes, level, write, ungraded=rubric.ungraded)
     from exam_pp.phases.evaluation import fill_holes as filling
 
-    filled = filling.fill_holes(fill_holes, found.qrels)
-    return _Labels(filled.qrels, [*found.notes, *filled.notes], level, partial(filling.write_filled, filled))
+    filled = filling.fill_holes(fill_holes, rubric.qrels)
+    return _Labels(filled.qrels, [*rubric.notes, *filled.notes], level, partial(filling.write_filled, filled))
 
 
 def _subtopics(
     graded: Path,
     bank: Path | None,
     queries: Path | None,
-    chosen: GradeFilter,
+    selection: GradeFilter,
     label: Any,
     min_grade: int | None,
 ) -> _Labels:
     from exam_pp.phases.evaluation.subtopics import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
 
-    found = subtopic_labels(
-        graded, bank=bank, grade_filter=chosen, label=label, min_grade=min_grade, queries=queries
+    subtopics = subtopic_labels(
+        graded, bank=bank, grade_filter=selection, label=label, min_grade=min_grade, queries=queries
     )
-    level = found.min_grade if label == "max" else None
-    return _Labels(found.qrels, found.notes, level, partial(write_qrels, found.qrels), "alpha_nDCG@20")
+    level = subtopics.min_grade if label == "max" else None
+    return _Labels(
+        subtopics.qrels, subtopics.notes, level, partial(write_qrels, subtopics.qrels), "alpha_nDCG@20"
+    )
 
 
-def _check_usage(board: LeaderboardOutput, *, scored: bool, only_scored: Sequence[object]) -> None:
-    """Options that only a leaderboard has a use for."""
-    only_scored = (*only_scored, board.per_query, board.plot, board.official, board.intervals)
-    if not scored and (any(only_scored) or board.significance):
+def _check_usage(output: LeaderboardOutput, *, scored: bool, leaderboard_values: Sequence[object]) -> None:
+    """Raise :class:`click.UsageError` for leaderboard options without a leaderboard."""
+    leaderboard_values = (
+        *leaderboard_values,
+        output.per_query,
+        output.plot,
+        output.official,
+        output.intervals,
+    )
+    if not scored and (any(leaderboard_values) or output.significance):
         raise click.UsageError(
             "-m, --qrels-output, --official, --plot, --plot-length, --per-query, --intervals and "
-            "--significance go with --runs or --rankings."
+            "--significance need --runs or --rankings."
         )
-    if not scored and board.form != "text":
-        raise click.UsageError(
-            f"--format {board.form} is a layout of leaderboards: name --runs or --rankings."
-        )
-    if board.form == "published" and (board.per_query or board.official is None):
-        raise click.UsageError("--format published has official ranks (--official), and no --per-query.")
+    if not scored and output.form != "text":
+        raise click.UsageError(f"--format {output.form} needs --runs or --rankings.")
+    if output.form == "published" and (output.per_query or output.official is None):
+        raise click.UsageError("--format published needs --official, and does not support --per-query.")

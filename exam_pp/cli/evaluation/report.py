@@ -1,4 +1,4 @@
-"""``exam-pp evaluate report``: the whole evaluation in a folder."""
+"""``exam-pp evaluate report``: a folder with all reports of an evaluation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ from exam_pp.cli.options import (
 @click.command("report")
 @GRADED
 @BANK
-@click.option("--runs", type=FILES, help="Folder of run files: Rubric-Qrels too.")
-@click.option("--official", type=FILE, help="Official ranks. [default: by the judgments, with --runs]")
-@click.option("--qrels", type=FILE, help="Manual judgments, in place of those in GRADED.")
+@click.option("--runs", type=FILES, help="Run file, or folder of run files: adds Rubric-Qrels.")
+@click.option(
+    "--official",
+    type=FILE,
+    help="Official ranks or scores (JSON or TSV).  [default: ranks by the judgments, with --runs]",
+)
+@click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
 @measures_option("nDCG@10, RR")
 @MIN_GRADE
 @min_relevant_option()
@@ -34,7 +38,7 @@ from exam_pp.cli.options import (
 @SEED
 @filter_options
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder."
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
 )
 def command(
     *,
@@ -51,9 +55,16 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """The whole evaluation in a folder: leaderboards, letters, correlation, agreement, figures.
+    """Write a full evaluation report: leaderboards, significance, correlation, agreement and figures.
 
-    Start with its index.html. What GRADED, --runs and --official do not allow is left out.
+    Start with index.html in the folder. Parts whose inputs are missing, such as the correlation without
+    official ranks, are skipped.
+
+    Example:
+
+    \b
+      exam-pp evaluate report graded.jsonl.gz --bank questions.jsonl --runs runs \\
+        --official official.json -o report
     """
     from exam_pp.phases.evaluation.uncertainty import Statistics
     from exam_pp.reports.analysis.report_folder import Sources, write_evaluation

@@ -1,1 +1,1 @@
-"""Scores, qrels and leaderboards from grades and judgments."""
+"""Evaluation: scores, qrels and leaderboards from grades and judgments."""

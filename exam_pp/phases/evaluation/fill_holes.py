@@ -1,4 +1,4 @@
-"""Evaluate: qrels of people whose holes are filled with labels from grades."""
+"""Hole filling: manual qrels completed with labels from grades."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from exam_pp.store.trec.runs import read_qrels
 from exam_pp.wording import counted
 
 FILLED = "1"
-"""The second column of lines that were filled in; people's lines keep theirs, which is 0 nearly always."""
+"""Second column of added lines; judgments keep theirs, which is usually 0."""
 
 
 @dataclass(frozen=True)
 class FilledQrels:
-    """The judgments of people, then the labels for passages of their queries that they did not judge."""
+    """Judgments, and labels for unjudged passages of the same queries."""
 
     source: PathLike
     judged: Sequence[Qrel]
@@ -28,39 +28,41 @@ class FilledQrels:
 
     @property
     def qrels(self) -> list[Qrel]:
-        """All of them, to evaluate with."""
+        """Judgments and added labels together."""
         return [*self.judged, *self.filled]
 
 
 def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
-    """The qrels with labels for the passages that they lack; a judgment is never changed.
+    """Add labels for unjudged passages to the qrels; judgments are never changed.
 
-    Labels of queries that the qrels do not have are left out, since means are over the queries of the
-    qrels. Raises :class:`~exam_pp.errors.ExamError` for qrels that cannot be used, and where no query is
-    in both.
+    Labels of queries without judgments are skipped, because means are over the queries of the qrels.
+    Raises :class:`~exam_pp.errors.ExamError` for unusable qrels, or if no query has both judgments and
+    labels.
     """
     judged = read_qrels(existing)
     known = {(qrel.query_id, qrel.passage_id) for qrel in judged}
     queries = {qrel.query_id for qrel in judged}
-    given = list(labels)
-    if not any(qrel.query_id in queries for qrel in given):
-        raise SelectionError(f"No query with grades is in {existing}.")
-    filled = [q for q in given if q.query_id in queries and (q.query_id, q.passage_id) not in known]
-    both = sum((qrel.query_id, qrel.passage_id) in known for qrel in given)
+    labelled = list(labels)
+    if not any(qrel.query_id in queries for qrel in labelled):
+        raise SelectionError(f"None of the graded queries is in {existing}.")
+    filled = [q for q in labelled if q.query_id in queries and (q.query_id, q.passage_id) not in known]
+    both = sum((qrel.query_id, qrel.passage_id) in known for qrel in labelled)
     notes = [
-        f"{counted(len(judged), 'judgment')} of {existing} kept, {counted(len(filled), 'hole')} filled "
+        f"Kept {counted(len(judged), 'judgment')} of {existing} and filled {counted(len(filled), 'hole')} "
         f"(second column {FILLED})."
     ]
     if both:
-        passages = counted(both, "judged passage has", "judged passages have")
-        notes.append(f"{passages} a grade too: the judgment stands.")
-    if others := len({qrel.query_id for qrel in given} - queries):
-        notes.append(f"Left out: labels of {counted(others, 'query')} not in {existing}.")
+        passages = counted(both, "judged passage is", "judged passages are")
+        notes.append(f"{passages} also graded: judgments take precedence.")
+    if unjudged_queries := len({qrel.query_id for qrel in labelled} - queries):
+        notes.append(
+            f"Skipped the labels of {counted(unjudged_queries, 'query')} without judgments in {existing}."
+        )
     return FilledQrels(existing, judged, filled, notes)
 
 
 def write_filled(filled: FilledQrels, path: PathLike, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write the lines of people as they are, with those that fill a query's holes after its last one."""
+    """Write the judgments unchanged, and the added lines of a query after its last judgment."""
     with atomic_output(path, inputs=inputs) as stream:
         for line in _lines(filled):
             stream.write(line.encode() + b"\n")

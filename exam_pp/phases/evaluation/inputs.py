@@ -1,4 +1,4 @@
-"""Passages, banks and queries of an evaluation: files, or objects in memory."""
+"""Inputs of an evaluation: passages, banks and queries, as files or objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Queries = PathLike | Collection[str]
 
 
 def views(passages: Passages) -> Iterable[QueryView]:
-    """The queries, read with the fast reader where a file is named."""
+    """The queries of a file (read with the fast reader) or of objects."""
     if not isinstance(passages, PathLike):
         return passages
     from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
@@ -45,5 +45,5 @@ def query_ids(queries: Queries) -> set[str]:
 
 
 def name_of(source: object, description: str) -> PathLike:
-    """How an error names an input: its path, or a description of an object in memory."""
+    """How messages name an input: its path, or ``description`` for an object."""
     return source if isinstance(source, PathLike) else description

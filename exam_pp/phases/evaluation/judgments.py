@@ -1,4 +1,4 @@
-"""Evaluate: the judgments that people gave, of qrels or of a passages file."""
+"""Manual judgments of a qrels file or a passages file."""
 
 from __future__ import annotations
 
@@ -17,35 +17,38 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
     Args:
         source: Passages (a file, or queries), or a qrels file.
         queries: Query file or query ids to restrict the judgments to.
-        facets: ``facet``: judgments of passages are of the judged facets, as query ``query/facet``.
+        facets: ``title``: judgments are for queries. ``facet``: judgments are for facets, with query ids
+            ``query/facet``.
 
     Returns:
-        Lines of qrels; where a passage was judged several times, the highest judgment.
+        Lines of qrels; for a passage with several judgments, the highest.
 
     Raises:
-        SelectionError: There are no judgments.
+        SelectionError: There are no judgments, or ``queries`` selects none of them.
         DataError: A file is not in its format.
     """
     if not isinstance(source, PathLike) or is_passages(source):
-        found = judgment_qrels(views(source), facets)
+        qrels = judgment_qrels(views(source), facets)
     else:
-        found = read_qrels(source)
-    if not found:
+        qrels = read_qrels(source)
+    if not qrels:
         name = name_of(source, "The list of passages")
-        raise SelectionError(f"{name} holds no judgments; name a qrels file, or import with --qrels.")
+        raise SelectionError(
+            f"{name} holds no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
+        )
     if queries is not None:
-        wanted = query_ids(queries)
-        found = [qrel for qrel in found if qrel.query_id in wanted]
-        if not found:
+        selected = query_ids(queries)
+        qrels = [qrel for qrel in qrels if qrel.query_id in selected]
+        if not qrels:
             listed = name_of(queries, "the list of queries")
             raise SelectionError(
                 f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
             )
-    return found
+    return qrels
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file holds passages (lines of JSON lists), not qrels; standard input, or a pipe, does."""
+    """Whether a file is a passages file (lines of JSON lists); standard input and pipes always are."""
     if is_stream(path):
         return True
     first = next(read_lines(path), None)

@@ -15,8 +15,8 @@ from exam_pp.results import OVERALL_SYSTEM
 class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.
 
-    ``rows`` has mean, standard error and number of queries by system and metric. ``uncertainty`` has
-    what ``statistics`` asks for, and the bounds of scores where something is ungraded. ``notes`` are those of
+    ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` holds the
+    results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` are those of
     the evaluation.
     """
 
@@ -36,17 +36,17 @@ class Standings:
 def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) -> Standings:
     """The leaderboard of an evaluation.
 
-    Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not allow.
+    Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
     """
-    asked = statistics or Statistics()
+    options = statistics or Statistics()
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     return Standings(
         metrics,
         _best_first(rows, metrics[0] if metrics else ""),
         {(row.system, row.metric): row for row in rows},
-        asked,
-        uncertainty(evaluation, asked),
+        options,
+        uncertainty(evaluation, options),
         evaluation.notes,
     )
 

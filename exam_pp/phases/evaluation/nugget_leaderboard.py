@@ -1,4 +1,4 @@
-"""Leaderboards of nugget scores: one or several conditions, of graded answers or of files of scores."""
+"""Leaderboards of nugget scores for one or more conditions, from graded answers or score files."""
 
 from __future__ import annotations
 
@@ -25,37 +25,38 @@ from exam_pp.wording import counted
 
 @dataclass(frozen=True)
 class Condition:
-    """How nuggets were made and assigned, such as AutoNuggets / AutoAssign, and the scores that it gives."""
+    """A way to make and assign nuggets, such as AutoNuggets / AutoAssign, with its scores."""
 
     name: str
     evaluation: Evaluation
 
     def means(self, metric: str) -> dict[str, float]:
-        """System to its mean."""
+        """System to its mean of a metric."""
         return {row.system: row.mean for row in standings(self.evaluation.scores) if row.metric == metric}
 
     @property
     def primary(self) -> Evaluation:
-        """The scores of the first metric alone: V_strict where there is any."""
+        """The scores of the first metric only; V_strict if it is available."""
         return _of_metrics(self.evaluation, self.metrics[:1])
 
     @property
     def metrics(self) -> list[str]:
-        """The nugget metrics that it has scores of, in the paper's order."""
-        found = {score.metric for score in self.evaluation.scores}
-        return [metric for metric in NUGGET_METRICS if metric in found]
+        """The nugget metrics with scores, in the order of the paper."""
+        available = {score.metric for score in self.evaluation.scores}
+        return [metric for metric in NUGGET_METRICS if metric in available]
 
 
 @dataclass(frozen=True)
 class NuggetLeaderboard:
-    """Conditions side by side.
+    """Leaderboards of several conditions.
 
-    ``boards`` are the conditions' names and leaderboards, whose metrics are nugget metrics in the paper's
-    order. ``systems`` are the runs of all conditions, best first by V_strict of the first condition.
-    ``lengths`` has L, the words of a run's answer, ``types`` the types of runs such as RAG.
+    ``conditions`` are pairs of a condition's name and its leaderboard, with metrics in the order of the
+    paper. ``systems`` are the runs of all conditions, best first by the first metric of the first
+    condition. ``lengths`` maps a run to L, the mean number of words of its answers, ``types`` to its type,
+    such as RAG.
     """
 
-    boards: Sequence[tuple[str, Standings]]
+    conditions: Sequence[tuple[str, Standings]]
     systems: Sequence[str]
     lengths: Mapping[str, float]
     types: Mapping[str, str]
@@ -72,27 +73,32 @@ def read_conditions(
 ) -> list[Condition]:
     """The conditions of the files, in their order.
 
-    A graded file gives one for each grader that it holds; it needs a bank: one for all files, or one each.
-    A file of scores (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a header) is one, and
-    so is a folder of them, such as the metrics of nuggetizer, a file for each run.
-    ``names`` replace those of graders and files; ``runs`` keeps only these systems. Raises
+    A graded file yields a condition for each of its graders. It needs a bank: a single bank for all files,
+    or a bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
+    header) is a condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
+    ``names`` replaces the names of graders and files. ``runs`` selects systems. Raises
     :class:`~exam_pp.errors.ExamError`.
     """
     if len(banks) > 1 and len(banks) != len(files):
         raise SelectionError(
-            f"{len(banks)} banks for {len(files)} files: name one bank, or one for each file."
+            f"{len(banks)} banks for {len(files)} files; use --bank once, or once for each file."
         )
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None
-        found += _conditions(file, bank, grade_filter, queries, alone=len(files) == 1)
-    if names and len(names) != len(found):
-        held = ", ".join(condition.name for condition in found)
+        conditions += _conditions(file, bank, grade_filter, queries, alone=len(files) == 1)
+    if names and len(names) != len(conditions):
+        listed = ", ".join(condition.name for condition in conditions)
         raise SelectionError(
-            f"{counted(len(names), 'name')} for {counted(len(found), 'condition')} ({held})."
+            f"{counted(len(names), 'name')} for {counted(len(conditions), 'condition')} ({listed}); use "
+            "--condition once for each condition."
         )
-    found = [Condition(name, c.evaluation) for name, c in zip(names, found, strict=True)] if names else found
-    return [Condition(c.name, _of_runs(c, runs)) for c in found] if runs else found
+    conditions = (
+        [Condition(name, c.evaluation) for name, c in zip(names, conditions, strict=True)]
+        if names
+        else conditions
+    )
+    return [Condition(c.name, _of_runs(c, runs)) for c in conditions] if runs else conditions
 
 
 def _conditions(
@@ -110,7 +116,7 @@ def _conditions(
         yield Condition(stem, Evaluation(read_any_scores(file)))
         return
     if bank is None:
-        raise SelectionError(f"{file} holds graded answers: name the bank of their nuggets with --bank.")
+        raise SelectionError(f"{file} holds graded answers; name the bank of their nuggets with --bank.")
     evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
@@ -118,7 +124,7 @@ def _conditions(
 
 
 def score_files(source: PathLike) -> list[Path]:
-    """The files of a folder, sorted by name; a file is its own."""
+    """The files of a folder, sorted by name, without hidden files; a file gives itself."""
     path = Path(source)
     if not path.is_dir():
         return [path]
@@ -126,21 +132,24 @@ def score_files(source: PathLike) -> list[Path]:
 
 
 def read_any_scores(source: PathLike) -> list[Score]:
-    """Scores of single queries where a file has them, else means; of a folder, those of all its files.
+    """The scores of a file, or of all files of a folder: per query if available, else means.
 
-    Raises :class:`~exam_pp.errors.DataError`, also for a run that two files of a folder score.
+    Raises :class:`~exam_pp.errors.DataError`, also if two files of a folder have scores of the same run.
     """
     scores: list[Score] = []
-    found: dict[str, Path] = {}
+    origin: dict[str, Path] = {}
     for file in score_files(source):
         new = _finest(read_all_scores(file))
         for system in {score.system for score in new}:
-            if system in found:
-                raise DataError(f"has scores of {system!r}, as {found[system].name} has.", file=str(file))
-            found[system] = file
+            if system in origin:
+                raise DataError(
+                    f"has scores of {system!r}, which are also in {origin[system].name}; remove a file.",
+                    file=str(file),
+                )
+            origin[system] = file
         scores += new
     if not scores:
-        raise DataError("holds no files of scores.", file=str(source))
+        raise DataError("has no scores.", file=str(source))
     return scores
 
 
@@ -152,7 +161,9 @@ def _finest(scores: Sequence[Score]) -> list[Score]:
 def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
     evaluation = condition.evaluation
     if unknown := [run for run in runs if run not in evaluation.systems]:
-        raise SelectionError(f"No run {unknown[0]!r}; there are {', '.join(evaluation.systems)}.")
+        raise SelectionError(
+            f"No run {unknown[0]!r} in {condition.name}; its runs are {', '.join(evaluation.systems)}."
+        )
     return Evaluation(
         [score for score in evaluation.scores if score.system in runs],
         evaluation.notes,
@@ -161,7 +172,7 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
 
 
 def rows_with_means(evaluation: Evaluation) -> list[Score]:
-    """The scores of every run and metric, query by query, then the mean as query ``all``."""
+    """The scores of every run and metric for each query, followed by the mean as query ``all``."""
     rows: dict[tuple[str, str], list[Score]] = {}
     for score in evaluation.scores:
         if score.query_id != ALL_QUERIES:
@@ -174,7 +185,7 @@ def rows_with_means(evaluation: Evaluation) -> list[Score]:
 
 
 def metrics_lines(condition: Condition) -> str:
-    """The scores of a condition that has one run as nuggetizer's metrics."""
+    """The scores of a condition with a single run, in nuggetizer's metrics format."""
     scores = [score for score in condition.evaluation.scores if score.query_id != ALL_QUERIES]
     topics = dict.fromkeys(score.query_id for score in scores)
     means = {row.metric: row.mean for row in standings(condition.evaluation.scores)}
@@ -188,37 +199,42 @@ def nugget_leaderboard(
     statistics: Statistics | None = None,
     every_metric: bool = False,
 ) -> NuggetLeaderboard:
-    """The conditions side by side, with statistics of their first metric, or of ``every_metric``.
+    """The leaderboards of the conditions.
 
-    ``run_types`` is a file of runs with their types. Raises :class:`~exam_pp.errors.ExamError`.
+    Statistics are computed for the first metric, or for ``every_metric``. ``run_types`` is a file of runs
+    with their types. Raises :class:`~exam_pp.errors.ExamError`.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
     types = _types(run_types, systems)
-    boards = [
-        (condition.name, _board(condition, statistics or Statistics(), every_metric))
+    leaderboards = [
+        (condition.name, _standings(condition, statistics or Statistics(), every_metric))
         for condition in conditions
     ]
-    order = sorted(systems, key=lambda s: (*(_place(board, s) for _, board in boards), s))
-    return NuggetLeaderboard(boards, order, _lengths(conditions), types)
+    order = sorted(
+        systems, key=lambda s: (*(_sort_key(leaderboard, s) for _, leaderboard in leaderboards), s)
+    )
+    return NuggetLeaderboard(leaderboards, order, _lengths(conditions), types)
 
 
-def _board(condition: Condition, statistics: Statistics, every_metric: bool) -> Standings:
+def _standings(condition: Condition, statistics: Statistics, every_metric: bool) -> Standings:
     evaluation, metrics = condition.evaluation, condition.metrics
     if not metrics:
-        raise SelectionError(f"{condition.name} has no nugget scores (columns {', '.join(NUGGET_METRICS)}).")
+        raise SelectionError(
+            f"{condition.name} has no nugget scores; columns must be among {', '.join(NUGGET_METRICS)}."
+        )
     rows = {
         (row.system, row.metric): row
         for row in standings(score for score in evaluation.scores if score.metric in metrics)
     }
-    doubts = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
+    estimates = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
     systems = list(dict.fromkeys(system for system, _ in rows))
-    board = Standings(metrics, systems, rows, statistics, doubts, evaluation.notes)
-    return replace(board, systems=sorted(systems, key=lambda s: (_place(board, s), s)))
+    unsorted = Standings(metrics, systems, rows, statistics, estimates, evaluation.notes)
+    return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 
 
-def _place(board: Standings, system: str) -> float:
-    """What runs are sorted by; a run that the condition lacks comes last."""
-    row = board.rows.get((system, board.metrics[0]))
+def _sort_key(leaderboard: Standings, system: str) -> float:
+    """Sort key of a run, best first; a run without a score comes last."""
+    row = leaderboard.rows.get((system, leaderboard.metrics[0]))
     return 1.0 if row is None else -row.mean
 
 
@@ -230,7 +246,7 @@ def _types(path: PathLike | None, systems: Sequence[str]) -> dict[str, str]:
 
 
 def _lengths(conditions: Sequence[Condition]) -> dict[str, float]:
-    """L of every run, by the first condition that has it: answers are the same in all of them."""
+    """L of every run, from the first condition that has it; answers are the same in all conditions."""
     lengths: dict[str, float] = {}
     for condition in conditions:
         lengths = condition.means(LENGTH) | lengths

@@ -1,4 +1,4 @@
-"""Scores of systems with what a reader has to know about them: what all ways of evaluating give."""
+"""The result of an evaluation: scores of systems, bounds and notes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ PathLike = str | Path
 
 @dataclass
 class Evaluation:
-    """Scores of systems, per query, and what a reader has to know about them.
+    """Scores of systems for each query, with bounds and notes.
 
-    ``worst_case`` and ``best_case`` are the least and the most that the scores could be if everything
-    ungraded had a grade; they are empty where nothing is ungraded or a metric has no bounds, and a score
-    that has a best case alone is its own worst case. ``entry_values`` gives,
-    for a metric by its name, what the systems of :attr:`systems` reach on every bank entry, query by query.
+    Attributes:
+        scores: A score for each system, query and metric.
+        notes: Sentences on anything that affects the numbers, such as skipped queries.
+        best_case: Upper bounds of scores over all grades that ungraded pairs could have. Empty if all pairs
+            are graded or the metric has no bounds.
+        worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
+        entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
+            order of :attr:`systems`) on every bank entry.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -38,45 +42,45 @@ class Evaluation:
 
     @property
     def systems(self) -> list[str]:
-        """All systems, in order of appearance."""
+        """Names of all systems, in order of appearance."""
         return list(dict.fromkeys(score.system for score in self.scores))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The scores as :meth:`Tabular.to_pandas <exam_pp.frames.Tabular.to_pandas>` gives them."""
+        """The scores as a data frame; see :meth:`Tabular.to_pandas <exam_pp.frames.Tabular.to_pandas>`."""
         return Scores(self.scores).to_pandas()
 
     def to_arrow(self) -> nanoarrow.Array:
-        """The scores as :meth:`Tabular.to_arrow <exam_pp.frames.Tabular.to_arrow>` gives them."""
+        """The scores as an Arrow array; see :meth:`Tabular.to_arrow <exam_pp.frames.Tabular.to_arrow>`."""
         return Scores(self.scores).to_arrow()
 
 
 def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> None:
-    """Raise :class:`SelectionError` for a query or system whose name a leaderboard has another use for."""
-    for found, name, use in (
-        (query_ids, ALL_QUERIES, "query is called 'all', as leaderboards call the mean over queries"),
-        (systems, OVERALL_SYSTEM, "system is called '_overall_', as leaderboards call the upper bound"),
+    """Raise :class:`SelectionError` for a query or system with a name that leaderboards reserve."""
+    for names, reserved, noun, use in (
+        (query_ids, ALL_QUERIES, "query id", "the mean over queries"),
+        (systems, OVERALL_SYSTEM, "system name", "the upper bound"),
     ):
-        if name in found:
-            raise SelectionError(f"A {use}: give it another name.")
+        if reserved in names:
+            raise SelectionError(f"The {noun} {reserved!r} is reserved for {use}; rename it in the input.")
 
 
-def some(names: Sequence[str], one: str, many: str) -> str:
-    """``3 queries (a, b, c)``, with the first few names."""
-    return f"{counted(len(names), one, many)} ({listed(names)})"
+def some(names: Sequence[str], singular: str, plural: str) -> str:
+    """A number with its noun and the first few names: ``3 queries (a, b, c)``."""
+    return f"{counted(len(names), singular, plural)} ({listed(names)})"
 
 
-def returned_nothing(missing: Mapping[str, Sequence[str]]) -> list[str]:
-    """Notes on the queries (if any) that each system returned nothing for; where there are many, one note."""
+def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
+    """Notes on the queries for which each system has no results; a single note if there are many."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for system, query_ids in missing.items():
         if query_ids:
             groups.setdefault(tuple(query_ids), []).append(system)
     if len(groups) > LISTED:
         systems = [system for group in groups.values() for system in group]
-        words = some(systems, "system", "systems")
-        return [f"Nothing returned for some queries, scored as an empty ranking there: {words}."]
+        affected = some(systems, "system", "systems")
+        return [f"No results from {affected} for some queries: scored as empty rankings."]
     return [
-        f"Nothing returned for {some(query_ids, 'query', 'queries')}, scored as an empty ranking: "
-        f"{', '.join(systems)}."
+        f"No results from {', '.join(systems)} for {some(query_ids, 'query', 'queries')}: scored as an empty "
+        "ranking."
         for query_ids, systems in groups.items()
     ]

@@ -1,7 +1,6 @@
-"""Evaluate: grades to Rubric-Cover and Rubric-Qrels.
+"""Rubric-Cover and Rubric-Qrels from grades.
 
-Every function reads files and returns values; nothing is printed. What a reader of the numbers has to
-know (queries left out, entries never asked) travels with them as ``notes``.
+Results have ``notes`` on anything that affects the numbers, such as skipped queries or ungraded entries.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.packed import Remade
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
-from exam_pp.phases.evaluation.result import Evaluation, check_names, returned_nothing, some
+from exam_pp.phases.evaluation.result import Evaluation, check_names, missing_query_notes, some
 from exam_pp.phases.evaluation.selected_grades import (
     SelectedGrades,
     read_selected,
@@ -39,8 +38,8 @@ MissingQueries = Literal["zero", "skip"]
 class RubricQrels:
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
-    ``qrels`` is made anew, query by query, whenever it is gone through.
-    ``ungraded`` computes the labels that passages could have if everything ungraded had the best grade.
+    ``qrels`` is computed again, query by query, each time it is iterated. ``ungraded`` computes the labels
+    that passages would have if all ungraded pairs had the highest grade.
     """
 
     qrels: Sequence[Qrel]
@@ -60,28 +59,28 @@ def cover(
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:
-    """Rubric-Cover: the share of a query's bank entries that the first ranks of each system cover.
+    """Rubric-Cover: the share of a query's bank entries that each system's top passages cover.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
 
     Args:
         passages: Graded passages with the rankings of the systems: a file, or queries.
-        bank: Test bank: the denominator, the query set and entry weights. Without it, the entries that
-            the selected grades name.
-        grade_filter: Which grades count; needed where several models or prompts graded.
-        min_grade: Grade from which an entry is covered, or several, each with its scores. Default: 4, the
-            highest of a shorter scale, or 1 for prompts without a scale.
-        cutoff: How many ranks of a system count.
+        bank: Test bank, which defines the queries, the entries of the denominator and their weights.
+            Default: the entries that have grades.
+        grade_filter: Selects grades; required if the file has grades of several models or prompts.
+        min_grade: Lowest grade at which an entry is covered, or several thresholds, which are scored
+            separately. Default: 4, the highest grade of a shorter scale, or 1 for prompts without a scale.
+        cutoff: Number of ranks of each system that are evaluated.
         queries: Query file or query ids to restrict the evaluation to.
-        missing_queries: Whether a query that a system returned nothing for scores 0, or is skipped.
-        soft: Highest probability of reaching the grade, instead of yes or no.
+        missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
+        soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.
 
     Returns:
-        Scores in 0..1 of ``Cover`` and ``nCover`` (the share of what all graded passages cover), by system
-        and query. The system ``_overall_`` is the upper bound.
+        Scores in 0..1 of ``Cover`` and ``nCover`` by system and query. The denominator of ``nCover`` is the
+        entries that any graded passage covers. The system ``_overall_`` is the upper bound.
 
     Raises:
-        SelectionError: The filter selects no grades or several sets of them, or no query is graded.
+        SelectionError: The filter selects no grades or several sets of grades, or no query is graded.
         DataError: A file is not in its format.
     """
     min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
@@ -99,14 +98,14 @@ def cover_of(
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:
-    """As :func:`cover`, of grades that were read already (for soft cover, with their probabilities)."""
+    """Rubric-Cover of grades that are already read; with ``soft``, they must include probabilities."""
     metrics: Sequence[Cover | SoftCover]
     notes = list(data.notes)
     min_grades = min_grades or (data.min_grade,)
     if soft:
-        if not data.file.soft_found:
+        if not data.file.has_soft_grades:
             raise SelectionError(
-                f"The selected grades in {data.source} hold no probabilities; leave out --soft."
+                f"The selected grades in {data.source} have no probabilities, which --soft needs."
             )
         metrics = [SoftCover(min_grade, cutoff) for min_grade in min_grades]
     else:
@@ -119,27 +118,27 @@ def cover_of(
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
-    seen = _Places()
+    counts = _RankCounts()
     bounded = False
     for query in data.queries:
         systems = ranked
         if missing_queries == "skip":
             systems = {name: first for name, first in ranked.items() if name in query.rankings}
-        everything = query.everything
-        in_full = all(passage.graded == everything for passage in query.passages)
+        all_entries = query.all_entries
+        fully_graded = all(passage.graded == all_entries for passage in query.passages)
         for metric in metrics:
             least = most = scores = list(metric(query, systems))
             evaluation.scores.extend(scores)
             if isinstance(metric, Cover):
-                if not in_full:
+                if not fully_graded:
                     least, most = map(list, zip(*metric.bounds(query, systems), strict=True))
                     bounded = bounded or not least == scores == most
                 evaluation.worst_case.extend(least)
                 evaluation.best_case.extend(most)
-        seen.add(query, ranked, cutoff, min_grades)
-    evaluation.notes += _cover_notes(data, seen, soft=soft)
+        counts.add(query, ranked, cutoff, min_grades)
+    evaluation.notes += _cover_notes(data, counts, soft=soft)
     if missing_queries == "zero":
-        evaluation.notes += returned_nothing(seen.missing)
+        evaluation.notes += missing_query_notes(counts.missing)
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
@@ -160,25 +159,26 @@ def rubric_qrels(
     queries: Queries | None = None,
     facets: Facets = "title",
 ) -> RubricQrels:
-    """Rubric-Qrels: a relevance label for every passage that has a grade.
+    """Rubric-Qrels: a relevance label for every graded passage.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
 
     Args:
         passages: Graded passages: a file, or queries.
-        bank: Test bank: which entries and queries count.
-        grade_filter: Which grades count.
-        label: ``max``, the highest grade; ``count``, how many entries are graded ``min_grade`` or higher; or
-            ``binary``, whether there is one.
+        bank: Test bank, which defines the entries and queries. Default: those that have grades.
+        grade_filter: Selects grades; required if the file has grades of several models or prompts.
+        label: ``max``: the highest grade. ``count``: the number of entries graded at least ``min_grade``.
+            ``binary``: 1 if that number is positive, else 0.
         min_grade: Threshold of ``count`` and ``binary``; default as for :func:`exam_pp.cover`.
         queries: Query file or query ids to restrict the labels to.
-        facets: ``facet`` gives labels for each facet, as query ``query/facet``.
+        facets: ``title``: labels are for queries. ``facet``: labels are for facets, with query ids
+            ``query/facet``.
 
     Returns:
         The lines as ``qrels``, for :func:`exam_pp.write_qrels` and :func:`exam_pp.score_runs`.
 
     Raises:
-        SelectionError: As :func:`exam_pp.cover`; or no entry has a facet.
+        SelectionError: As for :func:`exam_pp.cover`, or no entry has a facet.
         DataError: A file is not in its format.
     """
     data = read_selected(passages, bank, grade_filter, min_grade, queries)
@@ -187,7 +187,7 @@ def rubric_qrels(
 
 @no_collections()
 def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
-    """As :func:`rubric_qrels`, of grades that were read already."""
+    """Rubric-Qrels of grades that are already read."""
     notes = data.notes + (threshold_notes(data) if label != "max" else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
         query_id: {query_id: None} for query_id in data.queries.keys
@@ -195,7 +195,7 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
     if facets == "facet":
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
-            raise SelectionError(f"No entry that {data.source} has grades for belongs to a facet.")
+            raise SelectionError(f"None of the graded entries in {data.source} belongs to a facet.")
     lines = Remade(
         lambda: (
             qrel
@@ -204,7 +204,8 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         )
     )
     if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
-        notes = [*notes, f"No label for {counted(ungraded, 'passage')} of these queries without a grade."]
+        passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
+        notes = [*notes, f"{passages} no grade and therefore no label."]
     return RubricQrels(lines, data.min_grade, notes, partial(_ungraded, data, label, entries))
 
 
@@ -212,24 +213,24 @@ def _ungraded(
     data: SelectedGrades, label: Label, entries: Mapping[str, Mapping[str, int | None]]
 ) -> Ungraded:
     best: dict[tuple[str, str], int] = {}
-    unseen: dict[str, int] = {}
+    unlabelled: dict[str, int] = {}
     for query in data.queries:
         of_query = entries[query.query_id]
         for qrel in best_qrels(query, label, data.min_grade, data.highest_grade, of_query):
             best[qrel.query_id, qrel.passage_id] = qrel.relevance
         for query_id, among in of_query.items():
-            every = query.everything if among is None else among
-            unseen[query_id] = ungraded_label(label, data.highest_grade, every)
-    return Ungraded(best, unseen)
+            mask = query.all_entries if among is None else among
+            unlabelled[query_id] = ungraded_label(label, data.highest_grade, mask)
+    return Ungraded(best, unlabelled)
 
 
 @dataclass
-class _Places:
-    """What the ranked places within the cutoff hold, counted query by query."""
+class _RankCounts:
+    """Counts of ranked and ungraded passages, uncovered and missing queries, for the notes."""
 
-    places: int = 0
+    ranked: int = 0
     ungraded: int = 0
-    nothing_covered: dict[int, list[str]] = field(default_factory=dict)
+    uncovered_queries: dict[int, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
@@ -239,29 +240,29 @@ class _Places:
             if system not in query.rankings:
                 self.missing.setdefault(system, []).append(query.query_id)
             top = query.top(system, first_rank, cutoff)
-            self.places += len(top)
+            self.ranked += len(top)
             self.ungraded += sum(not query.passages[index].levels for index in top)
         for min_grade in min_grades:
             if not any(query.reached(min_grade)):
-                self.nothing_covered.setdefault(min_grade, []).append(query.query_id)
+                self.uncovered_queries.setdefault(min_grade, []).append(query.query_id)
 
 
-def _cover_notes(data: SelectedGrades, seen: _Places, *, soft: bool) -> list[str]:
+def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> list[str]:
     notes = []
     if data.bank is None:
         notes.append(
-            "No --bank: a query's entries are those that its grades name, so entries that were never "
-            "asked are missing from the denominator."
+            "No --bank: the entries of a query are those that have grades, so ungraded entries are missing "
+            "from the denominator."
         )
     if not data.file.first_ranks:
         notes.append("The file holds no rankings: only the overall upper bound can be computed.")
         return notes
-    if seen.ungraded:
+    if counts.ungraded:
         notes.append(
-            f"{seen.ungraded} of {seen.places} ranked passages within the cutoff have no grade and cover "
-            "nothing."
+            f"{counts.ungraded} of {counts.ranked} ranked passages within the cutoff have no grade, so they "
+            "cover no entries."
         )
-    for min_grade, queries in seen.nothing_covered.items() if not soft else ():
-        words = some(queries, "query", "queries")
-        notes.append(f"No passage covers anything for {words}: nCover(min_grade={min_grade}) counts 0 there.")
+    for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
+        uncovered = some(queries, "query", "queries")
+        notes.append(f"No passage covers an entry of {uncovered}: nCover(min_grade={min_grade}) is 0 there.")
     return notes

@@ -1,4 +1,4 @@
-"""Evaluate: run files against relevance labels, by trec_eval's measures."""
+"""Scores of runs and rankings against relevance labels, by trec_eval measures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from exam_pp.metrics.qrels import Facets
 from exam_pp.metrics.subtopics import subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, returned_nothing
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.garbage_collector import no_collections
 from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
+from exam_pp.wording import counted
 
 Runs = PathLike | Iterable[RunLine]
 """A folder of run files, a run file, or the lines of runs."""
 
 _HOLE = "\x01 not in the file "
-"""Start of the id of an empty place; a control character keeps it apart from the ids of files."""
+"""Prefix of the ids of missing ranks; its control character cannot occur in a file."""
 
 
 @no_collections()
@@ -37,11 +38,11 @@ def score_runs(
 ) -> Evaluation:
     """Scores of run files against labels, by measures of ir-measures.
 
-    ``runs`` is a folder of run files, one of them, or the lines of runs. ``min_grade`` is the relevance level
-    of measures that have one. Means are over the queries of the labels. Labels with subtopics take measures
-    of subtopics. With ``ungraded`` the evaluation has bounds. Raises
-    :class:`~exam_pp.errors.ExamError` for measures and files that cannot be used, and if the runs and
-    the labels have no query in common.
+    ``runs`` is a folder of run files, a run file, or the lines of runs. ``min_grade`` is the relevance level
+    of measures that have a level. Means are over the queries of the labels. Labels with subtopics need
+    subtopic measures. With ``ungraded`` the evaluation has bounds. Raises
+    :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and the labels have
+    no query in common.
     """
     scorer = _Scorer(labels, measures, min_grade, ungraded and ungraded())
     query_ids = scorer.query_ids
@@ -50,9 +51,9 @@ def score_runs(
     missing = _missing_queries(matrix, query_ids)
     if all(len(queries) == len(query_ids) for queries in missing.values()):
         raise SelectionError(
-            f"No run in {name_of(runs, 'the list')} has results for a query that is judged or graded."
+            f"No run in {name_of(runs, 'the list')} has results for any judged or graded query."
         )
-    evaluation.notes = returned_nothing(missing)
+    evaluation.notes = missing_query_notes(missing)
     return evaluation
 
 
@@ -65,16 +66,16 @@ def score_rankings(
     facets: Facets = "title",
     ungraded: Callable[[], Ungraded] | None = None,
 ) -> Evaluation:
-    """As :func:`score_runs`, for the rankings that a passages file holds, generated systems included.
+    """Scores of the rankings in a passages file (also of generated answers), as :func:`score_runs`.
 
-    Ranks that the file lacks stay empty places, so nothing from beyond a cutoff moves up; they are not
-    part of the bounds. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of
-    the query stands for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for measures that
-    cannot be used, for a file without rankings, and for ranks beyond 100,000.
+    Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
+    ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
+    query is used for each of its facets. Raises :class:`~exam_pp.errors.ExamError` for unusable measures,
+    for a file without rankings, and for ranks above 100,000.
     """
-    # What stands at an empty place is not known: it is no passage that could be graded.
-    known = None if ungraded is None else replace(ungraded(), otherwise={})
-    scorer = _Scorer(labels, measures, min_grade, known)
+    # The passages of missing ranks are unknown, so they have no best label.
+    best_labels = None if ungraded is None else replace(ungraded(), unlabelled={})
+    scorer = _Scorer(labels, measures, min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     for query in views(passages):
@@ -91,7 +92,7 @@ def score_rankings(
                     of_system.setdefault(target, []).append(place)
     if not ranked:
         name = name_of(passages, "The list of passages")
-        raise SelectionError(f"{name} holds no rankings; name run files with --runs.")
+        raise SelectionError(f"{name} holds no rankings; use run files with --runs.")
     matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
@@ -100,31 +101,32 @@ def score_rankings(
         for query_id, places in queries.items():
             if max(places)[0] > _DEEPEST_RANK:
                 raise DataError(
-                    f"has the rank {max(places)[0]} in a ranking of {system!r} for the query {query_id!r}; "
-                    f"rankings are scored down to rank {_DEEPEST_RANK}.",
+                    f"has the rank {max(places)[0]} for system {system!r} and query {query_id!r}; the "
+                    f"largest supported rank is {_DEEPEST_RANK}.",
                     file=str(name_of(passages, "the passages")),
                 )
             run[query_id], holes[system, query_id] = _with_holes(places, first)
         matrix.add(system, run)
     evaluation = scorer(matrix)
-    evaluation.notes = returned_nothing(_missing_queries(matrix, list(query_ids)))
+    evaluation.notes = missing_query_notes(_missing_queries(matrix, list(query_ids)))
     if empty := sum(holes.values()):
-        evaluation.notes.append(f"{empty} ranks are not in the file: they count as passages without a label.")
+        ranks = counted(empty, "rank is", "ranks are")
+        evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
     return evaluation
 
 
 def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:
-    """For every system the queries for which it has no ranking."""
-    found = {system: set(matrix.queries_of(system)) for system in matrix.systems}
-    return {system: [q for q in query_ids if q not in queries] for system, queries in found.items()}
+    """System to the queries for which it has no ranking."""
+    ranked = {system: set(matrix.queries_of(system)) for system in matrix.systems}
+    return {system: [q for q in query_ids if q not in queries] for system, queries in ranked.items()}
 
 
 _DEEPEST_RANK = 100_000
-"""Every rank that a file lacks takes memory."""
+"""The limit bounds memory, because missing ranks are stored."""
 
 
 class _Scorer:
-    """Labels and measures, checked before a run is read."""
+    """Scores runs by measures; checks labels and measures before runs are read."""
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class _Scorer:
 
     @property
     def passages(self) -> set[tuple[str, str]]:
-        """All that may get a label, as (query id, passage id)."""
+        """All pairs (query id, passage id) that may have a label."""
         labelled = {(label.query_id, label.passage_id) for label in self._labels}
         return labelled.union(self._ungraded.labels) if self._ungraded else labelled
 
@@ -163,7 +165,7 @@ class _Scorer:
 
 
 def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:
-    """Passage to a score that falls with its place; and the number of places that had to be kept empty."""
+    """Passage id to a decreasing score, with placeholders for missing ranks, and the number of these."""
     order: dict[str, None] = {}
     holes = 0
     for rank, _, _, passage_id in sorted(places):
@@ -177,38 +179,41 @@ def _with_holes(places: list[tuple[int, float, int, str]], first: int) -> tuple[
 def read_matrix(
     runs: Runs, passages: Collection[tuple[str, str]], *, method: MethodName = "stem"
 ) -> RunMatrix:
-    """Every system of a folder of run files (or of one file), with its results for the queries of passages.
+    """Read all systems of a run file or a folder, with their results for the queries of ``passages``.
 
-    ``passages`` are the (query id, passage id) that may get a label. Raises
-    :class:`~exam_pp.errors.DataError` for files that cannot be used.
+    ``passages`` are the pairs (query id, passage id) that may have a label. Raises
+    :class:`~exam_pp.errors.DataError` for unusable files.
     """
-    wanted = {query_id for query_id, _ in passages}
+    query_ids = {query_id for query_id, _ in passages}
     if not isinstance(runs, PathLike):
-        return _matrix_of(runs, wanted, passages)
+        return _matrix_of(runs, query_ids, passages)
     origin: dict[str, Path] = {}
     matrix = RunMatrix(passages)
     warn_of_left_out_runs(runs)
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
-            raise DataError("holds no results.", file=str(path))
+            raise DataError("holds no results; remove the file or make the run again.", file=str(path))
         for system, run in systems.items():
             if system in origin:
                 raise DataError(
-                    f"holds the system {system!r}, as {origin[system].name} does.", file=str(path)
+                    f"holds the system {system!r}, which is also in {origin[system].name}; rename it.",
+                    file=str(path),
                 )
             origin[system] = path
-            matrix.add(system, {query_id: places for query_id, places in run.items() if query_id in wanted})
+            matrix.add(
+                system, {query_id: places for query_id, places in run.items() if query_id in query_ids}
+            )
     return matrix
 
 
 def _matrix_of(
-    lines: Iterable[RunLine], wanted: Collection[str], passages: Collection[tuple[str, str]]
+    lines: Iterable[RunLine], query_ids: Collection[str], passages: Collection[tuple[str, str]]
 ) -> RunMatrix:
     systems: dict[str, Run] = {}
     for line in lines:
         run = systems.setdefault(line.system, {})
-        if line.query_id in wanted:
+        if line.query_id in query_ids:
             places = run.setdefault(line.query_id, {})
             if line.passage_id in places:
                 raise SelectionError(

@@ -1,4 +1,4 @@
-"""Evaluate: the grades that are looked at, the queries that count, and what a reader has to know of them."""
+"""Grades and queries selected for an evaluation, the threshold, and notes on skipped data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from exam_pp.store.garbage_collector import no_collections
 from exam_pp.test_bank import TestBank
 
 DEFAULT_MIN_GRADE = 4
-"""The grade from which an entry counts as covered, as in the workbench paper's examples."""
+"""The default threshold, as in the examples of the workbench paper (Dietz, SIGIR 2024)."""
 
 _UNRATED_MIN_GRADE = 1
 
 
 @dataclass(frozen=True)
 class SelectedGrades:
-    """A gathered file with the queries that are evaluated, and the threshold of their grades."""
+    """The selected grades of a file, the queries to evaluate, and the threshold."""
 
     source: PathLike
     file: GradedFile
@@ -37,7 +37,7 @@ class SelectedGrades:
 
     @property
     def highest_grade(self) -> int:
-        """The best grade that the prompt can give; of a prompt that we do not know, the best that it gave."""
+        """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
         if not self.selector.rated:
             return _UNRATED_MIN_GRADE
         return _scale_of(self.selector) or self.file.best_grade or 0
@@ -46,18 +46,18 @@ class SelectedGrades:
 def selectors(
     queries: Iterable[QueryView], criteria: GradeFilter, file: PathLike
 ) -> dict[GradeKey, GradeSelector]:
-    """A selector for every model and prompt class whose grades pass, sorted.
+    """A selector for every model and prompt class with matching grades, sorted.
 
-    Raises :class:`SelectionError` where none do.
+    Raises :class:`SelectionError` if no grades match.
     """
-    found = GradeSelector(criteria)
+    selector = GradeSelector(criteria)
     for query in queries:
         for passage in query.passages:
-            found.select(passage)
-    found.check_any(str(file))
+            selector.select(passage)
+    selector.check_any(str(file))
     return {
         key: GradeSelector(replace(criteria, model=key.model, prompt_class=key.prompt_class))
-        for key in sorted(found.selected)
+        for key in sorted(selector.selected)
     }
 
 
@@ -71,82 +71,84 @@ def read_selected(
     *,
     soft: bool = False,
 ) -> SelectedGrades:
-    """The grades that pass the filter, of the queries that are evaluated; raises
-    :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
+    """Read the grades that pass the filter, for the queries to evaluate.
+
+    Raises :class:`~exam_pp.errors.ExamError` for unusable files, or if no grades or several sets of grades
+    match.
     """
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
-    wanted = query_ids(queries_source) if queries_source is not None else None
+    selected = query_ids(queries_source) if queries_source is not None else None
     selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
     file = gather(views(graded), selector, bank, soft=soft)
     name = name_of(graded, "the passages")
     selector.check(str(name))
-    ids = [query_id for query_id in file.graded if wanted is None or query_id in wanted]
+    ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
     queries = Chosen(file.queries, ids)
     if not ids:
         source = name_of(bank_source, "the bank")
         if queries_source is not None:
             source = name_of(queries_source, "the list of queries")
-        raise SelectionError(
-            f"None of the queries in {source} has a passage in {name} that is graded for it."
-        )
+        raise SelectionError(f"None of the queries in {source} has a graded passage in {name}.")
     if min_grade is None:
         min_grade = default_min_grade(selector)
-    notes = _query_notes(file, queries, bank, wanted)
+    notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
     return SelectedGrades(name, file, queries, min_grade, selector, notes, bank)
 
 
 def default_min_grade(selector: GradeSelector) -> int:
-    """4, or the highest grade of a shorter scale (2 for assignments: support)."""
+    """4, or the highest grade of a shorter scale (2 for assignments), or 1 for a prompt without a scale."""
     if not selector.rated:
         return _UNRATED_MIN_GRADE
     return min(DEFAULT_MIN_GRADE, _scale_of(selector) or DEFAULT_MIN_GRADE)
 
 
 def _scale_of(selector: GradeSelector) -> int | None:
-    """The highest grade of the prompt's scale; None for a prompt that is not ours."""
+    """The highest grade of the prompt's scale; None for an unknown prompt."""
     prompt = PROMPTS.find(selector.key.prompt_class)
     return None if prompt is None else prompt.max_rating
 
 
 def _query_notes(
-    file: GradedFile, queries: Chosen[GradedQuery], bank: TestBank | None, wanted: Collection[str] | None
+    file: GradedFile, queries: Chosen[GradedQuery], bank: TestBank | None, selected: Collection[str] | None
 ) -> list[str]:
     evaluated = set(queries.keys)
     expected = file.queries if bank is None else bank.queries
-    ungraded = [q for q in expected if q not in evaluated and (wanted is None or q in wanted)]
+    ungraded = [q for q in expected if q not in evaluated and (selected is None or q in selected)]
     where = "file" if bank is None else "bank"
     notes = []
     if ungraded:
-        words = some(ungraded, "query", "queries")
-        notes.append(f"Left out: {words} of the {where} without a graded passage.")
+        skipped = some(ungraded, "query", "queries")
+        notes.append(f"Skipped {skipped} of the {where} without graded passages.")
     if bank is not None:
-        unknown = [q for q in file.queries if q not in bank.queries and (wanted is None or q in wanted)]
+        unknown = [q for q in file.queries if q not in bank.queries and (selected is None or q in selected)]
         if unknown:
-            notes.append(f"Left out: {some(unknown, 'query', 'queries')} of the file not in the bank.")
-    if wanted is not None:
-        absent = [q for q in wanted if q not in evaluated and q not in ungraded]
-        if absent:
-            notes.append(f"Left out: {some(absent, 'wanted query', 'wanted queries')} without grades.")
+            notes.append(f"Skipped {some(unknown, 'query', 'queries')} of the file: not in the bank.")
+    if selected is not None:
+        without_grades = [q for q in selected if q not in evaluated and q not in ungraded]
+        if without_grades:
+            notes.append(
+                f"Skipped {some(without_grades, 'selected query', 'selected queries')} without grades."
+            )
     return notes
 
 
 def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
     notes = []
-    never = [entry for query_id in query_ids for entry in file.never_asked.get(query_id, ())]
+    ungraded = [entry for query_id in query_ids for entry in file.ungraded_entries.get(query_id, ())]
     foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
-    if never:
-        words = some(never, "bank entry", "bank entries")
-        notes.append(f"No passage has a grade for {words}: counted as not covered.")
+    if ungraded:
+        entries = some(ungraded, "bank entry", "bank entries")
+        notes.append(f"No passage has a grade for {entries}: counted as not covered.")
     if foreign:
-        notes.append(f"Ignored: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
+        notes.append(f"Ignored {some(foreign, 'graded entry', 'graded entries')}: not in the bank.")
     return notes
 
 
 def threshold_notes(data: SelectedGrades) -> list[str]:
-    """A note where the threshold is out of reach."""
+    """A note if the threshold is above every grade."""
     best = data.file.best_grade
     if best is None or best >= data.min_grade:
         return []
-    return [f"No grade reaches {data.min_grade}; the highest is {best} (see --min-grade)."]
+    return [f"No grade reaches --min-grade {data.min_grade}; the highest grade is {best}."]

@@ -1,4 +1,4 @@
-"""Evaluate: qrels with a subtopic for every bank entry, for measures of diversity."""
+"""Qrels with a subtopic for every bank entry, for diversity measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exam_pp.wording import counted
 
 @dataclass(frozen=True)
 class SubtopicLabels:
-    """Labels for every entry; ``min_grade`` is the grade from which an entry is covered."""
+    """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used."""
 
     qrels: list[SubtopicQrel]
     min_grade: int
@@ -31,11 +31,11 @@ def subtopic_labels(
     min_grade: int | None = None,
     queries: PathLike | None = None,
 ) -> SubtopicLabels:
-    """A label for every passage and bank entry that it has a grade for: the grade, or whether it is covered.
+    """Subtopic labels of all graded pairs of passage and entry: the grade, or 1 or 0 with ``binary``.
 
-    The arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage covers
-    have a placeholder (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall with the same
-    threshold is Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
+    The other arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage
+    covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall
+    with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
     """
     data = read_selected(graded, bank, grade_filter, min_grade, queries)
     lines = [
@@ -47,9 +47,9 @@ def subtopic_labels(
     notes = data.notes + threshold_notes(data)
     if placeholders:
         notes.append(
-            f"{counted(placeholders, 'entry is', 'entries are')} covered by no passage: placeholders keep "
+            f"No passage covers {counted(placeholders, 'entry')}: placeholder passages keep "
             f"{'it as a subtopic' if placeholders == 1 else 'them as subtopics'}."
         )
     if any(query.weights for query in data.queries):
-        notes.append("Subtopics all count the same: the weights of the bank are not used.")
+        notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
     return SubtopicLabels(lines, data.min_grade, notes)

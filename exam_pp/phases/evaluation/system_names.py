@@ -1,4 +1,4 @@
-"""Names of systems that one side shortened: ``team.run_with_a_lo…`` is the run that begins so."""
+"""Matching of system names that are truncated in one source, such as ``team.run_with_a_lo…``."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ _CUT = re.compile(r"…|\.\.\.")
 
 
 def matched_names(ours: Collection[str], theirs: Collection[str]) -> dict[str, str]:
-    """Their name to ours, for names that are cut with ``…`` on one side or both.
+    """Their name to ours, for names that are truncated with ``…`` or ``...`` on one or both sides.
 
-    Two names match if one could be the other cut, and no other name could be meant. Names that both
-    sides have in full are not listed.
+    Two names match if one can be a truncation of the other and the match is unique. Names that occur in
+    full on both sides are not returned.
     """
     left = [name for name in ours if name not in theirs]
     right = [name for name in theirs if name not in ours]
-    candidates = {name: [other for other in left if _could_be(name, other)] for name in right}
+    candidates = {name: [candidate for candidate in left if _could_be(name, candidate)] for name in right}
     return {
-        name: others[0]
-        for name, others in candidates.items()
-        if len(others) == 1 and sum(others[0] in found for found in candidates.values()) == 1
+        name: matches[0]
+        for name, matches in candidates.items()
+        if len(matches) == 1 and sum(matches[0] in names for names in candidates.values()) == 1
     }
 
 
-def _could_be(one: str, other: str) -> bool:
-    parts, others = _CUT.split(one), _CUT.split(other)
-    if len(parts) > 1 and len(others) > 1:
-        return parts[0].startswith(others[0]) or others[0].startswith(parts[0])
-    if len(parts) == len(others) == 1:
+def _could_be(left: str, right: str) -> bool:
+    left_parts, right_parts = _CUT.split(left), _CUT.split(right)
+    if len(left_parts) > 1 and len(right_parts) > 1:
+        return left_parts[0].startswith(right_parts[0]) or right_parts[0].startswith(left_parts[0])
+    if len(left_parts) == len(right_parts) == 1:
         return False
-    cut, full = (parts, other) if len(parts) > 1 else (others, one)
+    cut, full = (left_parts, right) if len(left_parts) > 1 else (right_parts, left)
     return re.fullmatch(".*".join(map(re.escape, cut)), full, re.DOTALL) is not None
 
 
 def renamed(values: Mapping[str, V], names: Mapping[str, str]) -> dict[str, V]:
-    """The values under our names."""
+    """The values with their names replaced by ours."""
     return {names.get(name, name): value for name, value in values.items()}

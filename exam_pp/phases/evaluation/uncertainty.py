@@ -21,7 +21,7 @@ Resampled = Literal["queries", "nested"]
 
 @dataclass(frozen=True)
 class Statistics:
-    """What to compute beside means: intervals by resampling ``intervals``, tests between systems."""
+    """Options of intervals (None: no intervals) and significance tests."""
 
     intervals: Resampled | None = None
     significance: bool = False
@@ -31,16 +31,17 @@ class Statistics:
 
     @property
     def intervals_only(self) -> Statistics:
-        """The same without tests, and with intervals over queries unless others are asked for."""
+        """These options without tests, and with intervals over queries by default."""
         return replace(self, intervals=self.intervals or "queries", significance=False)
 
 
 class SystemUncertainty(NamedTuple):
-    """Of one system and metric; None where it was not asked for, or is not defined.
+    """Interval, rank interval, letters and bounds of a system and metric; None if not computed or undefined.
 
-    ``low`` and ``high`` bound the mean, ``first`` and ``last`` its rank; ``letters`` are shared with the
-    systems that do not differ significantly; ``worst`` and ``best`` are the bounds of the mean if everything
-    ungraded had a grade, and ``order_open`` says whether that could move a system past another.
+    ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
+    Systems that share a letter of ``letters`` do not differ significantly. ``worst`` and ``best`` are the
+    bounds of the mean over all grades that ungraded pairs could have. ``order_open`` says whether these
+    grades could change the order of the system and another one.
     """
 
     low: float | None = None
@@ -55,47 +56,47 @@ class SystemUncertainty(NamedTuple):
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """By system and metric, with what a reader has to know."""
+    """Uncertainty by system and metric, with notes."""
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def has(self, name: str, metric: str) -> bool:
-        """Whether any system has a value in that field for the metric."""
+        """Whether the field ``name`` is set for any system and the metric."""
         return any(getattr(row, name) is not None for (_, of), row in self.systems.items() if of == metric)
 
 
 def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     """Intervals, rank intervals, significance letters and bounds of an evaluation.
 
-    Bounds need no resampling and are given wherever something is ungraded. A single query gives no
-    interval. Raises :class:`~exam_pp.errors.SelectionError` for nested intervals of a metric that is not
-    made of bank entries.
+    Bounds need no resampling; they are always computed if there are ungraded pairs. Intervals and tests
+    need two queries. Raises :class:`~exam_pp.errors.SelectionError` for nested intervals of a metric that is
+    not a mean over bank entries.
     """
-    found = Uncertainty(dict(_bounds(evaluation)))
-    if found.systems:
-        found.notes.append(_bounds_note(found.systems))
+    result = Uncertainty(dict(_bounds(evaluation)))
+    if result.systems:
+        result.notes.append(_bounds_note(result.systems))
     if statistics.intervals is None and not statistics.significance:
-        return found
+        return result
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
 
     matrices = [m for m in score_matrices(evaluation.scores).values() if len(m.query_ids) > 1]
     if not matrices:
-        found.notes.append("A single query gives no interval and no test.")
-        return found
+        result.notes.append("Intervals and significance tests need at least two queries.")
+        return result
     for matrix in matrices:
         if statistics.intervals is not None:
-            _add_intervals(found, matrix, statistics, evaluation.entry_values.get(matrix.metric))
+            _add_intervals(result, matrix, statistics, evaluation.entry_values.get(matrix.metric))
         if statistics.significance:
-            _add_letters(found, matrix, statistics)
+            _add_letters(result, matrix, statistics)
     if statistics.intervals is not None:
-        found.notes.append(_interval_note(statistics))
-    return found
+        result.notes.append(_interval_note(statistics))
+    return result
 
 
-def _update(found: Uncertainty, system: str, metric: str, **values: float | int | str) -> None:
-    row = found.systems.get((system, metric), SystemUncertainty())
-    found.systems[system, metric] = row._replace(**values)  # type: ignore[arg-type]
+def _update(result: Uncertainty, system: str, metric: str, **values: float | int | str) -> None:
+    row = result.systems.get((system, metric), SystemUncertainty())
+    result.systems[system, metric] = row._replace(**values)  # type: ignore[arg-type]
 
 
 def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertainty]:
@@ -106,14 +107,13 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
     worst = score | {(row.system, row.metric): row.mean for row in standings(evaluation.worst_case)}
 
     def is_open(system: str, metric: str) -> bool:
-        """Whether a system is ahead of another that could pass it, or behind (or level with) one that it
-        could pass."""
-        mine = (system, metric)
-        others = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
+        """Whether the system could pass another system, or another system could pass it."""
+        own = (system, metric)
+        rivals = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
         return system != OVERALL_SYSTEM and any(
-            (score[other] <= score[mine] and worst[mine] < best[other])
-            or (score[mine] <= score[other] and worst[other] < best[mine])
-            for other in others
+            (score[rival] <= score[own] and worst[own] < best[rival])
+            or (score[own] <= score[rival] and worst[rival] < best[own])
+            for rival in rivals
         )
 
     return {
@@ -123,16 +123,16 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
 
 
 def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
-    note = "Bounds: the score if everything ungraded that counts had the worst grade, and the best."
-    hanging = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
-    if hanging:
-        note += f" The place of systems marked with ? could depend on it: {listed(hanging)}"
-        note += "" if len(hanging) > LISTED else "."
+    note = "Bounds: lowest and highest score over all grades that ungraded pairs could have."
+    undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
+    if undecided:
+        note += f" The order of systems marked with ? could change: {listed(undecided)}"
+        note += "" if len(undecided) > LISTED else "."
     return note
 
 
 def _add_intervals(
-    found: Uncertainty,
+    result: Uncertainty,
     matrix: ScoreMatrix,
     statistics: Statistics,
     entry_values: Callable[[], Sequence[EntryValues]] | None,
@@ -147,30 +147,32 @@ def _add_intervals(
     if statistics.intervals == "nested":
         if entry_values is None:
             raise SelectionError(
-                f"{matrix.metric} is not a mean over bank entries of all queries: intervals over queries "
-                "and entries need Rubric-Cover with --missing-queries zero."
+                f"--intervals nested is not available for {matrix.metric}; it needs Rubric-Cover with "
+                "--missing-queries zero."
             )
         means = nested_bootstrap_means(entry_values(), samples=statistics.samples, seed=statistics.seed)
     else:
         means = bootstrap_means(matrix.values, samples=statistics.samples, seed=statistics.seed)
     for system, interval in zip(matrix.systems, intervals(means, statistics.confidence), strict=True):
-        _update(found, system, matrix.metric, low=interval.low, high=interval.high)
+        _update(result, system, matrix.metric, low=interval.low, high=interval.high)
     ranked = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
     if ranked:
         ranks = rank_intervals(means[:, ranked], statistics.confidence)
         for row, (first, last) in zip(ranked, ranks, strict=True):
-            _update(found, matrix.systems[row], matrix.metric, first=first, last=last)
+            _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
 
 
 def _interval_note(statistics: Statistics) -> str:
-    what = "queries" if statistics.intervals == "queries" else "queries, then of bank entries within each"
+    resampled = (
+        "queries" if statistics.intervals == "queries" else "queries, and of bank entries within each query"
+    )
     return (
-        f"Intervals: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap samples of {what} "
-        f"(seed {statistics.seed}); ranks are those within as many of the samples."
+        f"Intervals of scores and ranks: {100 * statistics.confidence:g} %, {statistics.samples} bootstrap "
+        f"samples of {resampled} (seed {statistics.seed})."
     )
 
 
-def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> None:
+def _add_letters(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> None:
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         holm_matrix,
         letters,
@@ -180,7 +182,9 @@ def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     )
 
     if not matrix.complete:
-        found.notes.append(f"{matrix.metric}: systems were scored on different queries, so none are tested.")
+        result.notes.append(
+            f"{matrix.metric}: systems were scored on different queries, so they are not tested."
+        )
         return
     means = matrix.values.mean(axis=1)
     order = [
@@ -193,8 +197,8 @@ def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     alpha = 1 - statistics.confidence
     values = matrix.values[order]
     p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=statistics.seed))
-    for row, shown in zip(order, letters(p_values <= alpha), strict=True):
-        _update(found, matrix.systems[row], matrix.metric, letters=shown)
+    for row, shared in zip(order, letters(p_values <= alpha), strict=True):
+        _update(result, matrix.systems[row], matrix.metric, letters=shared)
     queries = len(matrix.query_ids)
     note = (
         f"{matrix.metric}: systems that share a letter do not differ significantly (paired randomisation "
@@ -204,9 +208,9 @@ def _add_letters(found: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
         note += (
             f"; {queries} queries are too few for any difference of {len(order)} systems to be significant"
         )
-    elif least := minimum_detectable_difference(values, alpha=alpha):
+    elif difference := minimum_detectable_difference(values, alpha=alpha):
         note += (
-            f"; with these {queries} queries a single test finds a true difference of {least:.3f} with "
-            "probability 0.8"
+            f"; with these {queries} queries a single test detects a true difference of {difference:.3f} "
+            "with probability 0.8"
         )
-    found.notes.append(f"{note}.")
+    result.notes.append(f"{note}.")

@@ -1,4 +1,4 @@
-"""Leaderboards as tables and figures, for people and for scripts; scores of single queries."""
+"""Leaderboards as tables and figures, and tables of scores per query."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from exam_pp.results import ALL_QUERIES
 from exam_pp.wording import counted
 
 SCRIPT_DECIMALS = 6
-"""Tables that are read back must not tie systems by rounding."""
+"""Rounding to fewer decimals would tie systems in tables that are read again."""
 
 
 class ExtraColumn(NamedTuple):
-    """A last column of a leaderboard, with a note on it that comes first and others that come last."""
+    """An additional last column of a leaderboard, with notes before and after the other notes."""
 
     name: str
     cells: Mapping[str, Cell]
@@ -29,71 +29,73 @@ class ExtraColumn(NamedTuple):
 
 
 def leaderboard_report(
-    board: Standings, title: str, *, formatted: bool = True, extra: ExtraColumn | None = None
+    standings: Standings, title: str, *, formatted: bool = True, extra: ExtraColumn | None = None
 ) -> Report:
-    """One row a system, best first by the first metric; the overall system comes last.
+    """A table with a row per system, best first by the first metric; the overall system comes last.
 
-    For people, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
-    columns of numbers, its name and ``<name> stderr``. Intervals, ranks, letters and bounds follow the
-    metric that they are about, where the leaderboard has them. A column ``queries`` is added where systems
-    were scored on different numbers of them.
+    With ``formatted``, a cell is ``mean ± standard error`` with three decimals. Otherwise a metric has two
+    numeric columns, its name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow
+    their metric if the leaderboard has them. A column ``queries`` is added if systems have different numbers
+    of queries.
     """
-    counts = board.queries
+    counts = standings.queries
     uneven = len(set(counts.values())) > 1
-    doubts = board.uncertainty
-    columns = ["system", *metric_columns(board, formatted=formatted), *(["queries"] if uneven else [])]
+    uncertainty = standings.uncertainty
+    columns = ["system", *metric_columns(standings, formatted=formatted), *(["queries"] if uneven else [])]
     rows: list[list[Cell]] = []
-    for system in board.systems:
+    for system in standings.systems:
         cells: list[Cell] = [system]
-        for metric in board.metrics:
-            row = board.rows.get((system, metric))
-            cells += [_readable(row)] if formatted else [row and row.mean, row and row.stderr]
-            cells += uncertainty_cells(doubts, system, metric, formatted=formatted)
+        for metric in standings.metrics:
+            row = standings.rows.get((system, metric))
+            cells += [_mean_and_error(row)] if formatted else [row and row.mean, row and row.stderr]
+            cells += uncertainty_cells(uncertainty, system, metric, formatted=formatted)
         rows.append([*cells, counts[system]] if uneven else cells)
     number = max(counts.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
-    notes += [*doubts.notes, *board.notes]
+    notes += [*uncertainty.notes, *standings.notes]
     if extra is not None:
         columns.append(extra.name)
-        rows = [[*cells, extra.cells.get(system)] for cells, system in zip(rows, board.systems, strict=True)]
+        rows = [
+            [*cells, extra.cells.get(system)] for cells, system in zip(rows, standings.systems, strict=True)
+        ]
         notes = [*extra.first_notes, *notes, *extra.last_notes]
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
     return Report(title, [table, *map(Paragraph, notes)])
 
 
-def metric_columns(board: Standings, *, formatted: bool) -> list[str]:
-    """Names of the columns of all metrics, each with those of its uncertainty."""
+def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
+    """Column names of all metrics, each followed by its columns of uncertainty."""
     columns = []
-    for metric in board.metrics:
+    for metric in standings.metrics:
         columns += [metric] if formatted else [metric, f"{metric} stderr"]
-        columns += uncertainty_columns(board.uncertainty, metric, formatted=formatted)
+        columns += uncertainty_columns(standings.uncertainty, metric, formatted=formatted)
     return columns
 
 
-def _readable(row: Standing | None) -> str:
+def _mean_and_error(row: Standing | None) -> str:
     if row is None:
         return ""
     return f"{row.mean:.3f}" if row.stderr is None else f"{row.mean:.3f} ± {row.stderr:.3f}"
 
 
-def leaderboard_figure(board: Standings) -> plots.Drawing:
-    """The first metric with its intervals, where there are any."""
-    metric = board.metrics[0]
-    rows = [row for row in board.rows.values() if row.metric == metric]
+def leaderboard_figure(standings: Standings) -> plots.Drawing:
+    """A bar chart of the first metric, with intervals if they are available."""
+    metric = standings.metrics[0]
+    rows = [row for row in standings.rows.values() if row.metric == metric]
     bars = []
     for row in sorted(rows, key=lambda row: (-row.mean, row.system)):
-        doubt = board.uncertainty.systems.get((row.system, metric), SystemUncertainty())
-        bars.append(plots.Bar(row.system, row.mean, doubt.low, doubt.high))
+        interval = standings.uncertainty.systems.get((row.system, metric), SystemUncertainty())
+        bars.append(plots.Bar(row.system, row.mean, interval.low, interval.high))
     if all(bar.low is None for bar in bars):
         return plots.leaderboard(bars, metric)
-    asked = board.statistics
-    what = "queries" if asked.intervals == "queries" else "queries and entries"
-    label = f"{metric}\n{100 * asked.confidence:g} % intervals (bootstrap over {what})"
+    options = standings.statistics
+    resampled = "queries" if options.intervals == "queries" else "queries and entries"
+    label = f"{metric}\n{100 * options.confidence:g} % intervals (bootstrap over {resampled})"
     return plots.leaderboard(bars, label)
 
 
 def per_query_report(evaluation: Evaluation, title: str) -> Report:
-    """One row for every system, query and metric, then the mean as query ``all``."""
+    """A row for every system, query and metric, and the means as query ``all``."""
     means = standings(evaluation.scores)
     groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
     for score in evaluation.scores:

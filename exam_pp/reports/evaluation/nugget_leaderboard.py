@@ -1,4 +1,4 @@
-"""Nugget scores as tables in the layout of the AutoNuggetizer paper, conditions side by side."""
+"""Tables of nugget scores in the layout of the AutoNuggetizer paper."""
 
 from __future__ import annotations
 
@@ -17,96 +17,101 @@ TITLE = "Nugget scores"
 _DECIMALS = 4
 
 
-def nugget_report(found: NuggetLeaderboard, *, formatted: bool = True, narrow: bool = False) -> Report:
-    """A row for every run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
+def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, narrow: bool = False) -> Report:
+    """A table with a row per run, best first by V_strict of the first condition (Tables 6 to 8 of the paper).
 
-    Several conditions are groups of columns whose names start with the condition's. ``narrow`` sets only
-    their first metrics side by side, and gives every condition a table of its own below. Standard errors
-    are not shown to people.
+    With several conditions, column names start with the name of the condition. With ``narrow``, the first
+    table has only the first metric of each condition, and a table for each condition follows. With
+    ``formatted``, standard errors are not shown.
     """
-    narrow = narrow and len(found.boards) > 1
+    narrow = narrow and len(leaderboard.conditions) > 1
     decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
-    columns = ["Run ID", *(["Task"] if found.types else [])]
-    for name, board in found.boards:
-        prefix = f"{name} " if len(found.boards) > 1 else ""
+    columns = ["Run ID", *(["Task"] if leaderboard.types else [])]
+    for name, standings in leaderboard.conditions:
+        prefix = f"{name} " if len(leaderboard.conditions) > 1 else ""
         columns += [
-            prefix + column for column in metric_columns(board, formatted=formatted)[: 1 if narrow else None]
+            prefix + column
+            for column in metric_columns(standings, formatted=formatted)[: 1 if narrow else None]
         ]
     rows: list[list[Cell]] = []
-    for system in found.systems:
-        row: list[Cell] = [system, *([found.types.get(system)] if found.types else [])]
-        for _, board in found.boards:
-            row += _cells(board, system, formatted)[: 1 if narrow else None]
-        if found.lengths:
-            row.append(_length(found.lengths.get(system), formatted=formatted))
+    for system in leaderboard.systems:
+        row: list[Cell] = [system, *([leaderboard.types.get(system)] if leaderboard.types else [])]
+        for _, standings in leaderboard.conditions:
+            row += _cells(standings, system, formatted)[: 1 if narrow else None]
+        if leaderboard.lengths:
+            row.append(_length(leaderboard.lengths.get(system), formatted=formatted))
         rows.append(row)
-    if found.lengths:
+    if leaderboard.lengths:
         columns.append(LENGTH)
     tables = [Table(columns, rows, decimals=decimals)]
     if narrow:
         tables += [
-            _table(name, board, formatted)
-            for name, board in found.boards
-            if len(metric_columns(board, formatted=formatted)) > 1
+            _table(name, standings, formatted)
+            for name, standings in leaderboard.conditions
+            if len(metric_columns(standings, formatted=formatted)) > 1
         ]
-    notes = list(_notes(found))
-    if found.types and (untyped := [system for system in found.systems if system not in found.types]):
-        notes.append(f"No type for {some(untyped, 'run', 'runs')}.")
+    notes = list(_notes(leaderboard))
+    if leaderboard.types and (
+        untyped := [system for system in leaderboard.systems if system not in leaderboard.types]
+    ):
+        notes.append(f"No run type for {some(untyped, 'run', 'runs')}.")
     return Report(TITLE, [*tables, *map(Paragraph, notes)])
 
 
-def _cells(board: Standings, system: str, formatted: bool) -> list[Cell]:
-    """The cells under :func:`metric_columns`, the mean of the first metric first."""
+def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:
+    """The cells of the columns :func:`metric_columns`; the mean of the first metric comes first."""
     cells: list[Cell] = []
-    for metric in board.metrics:
-        row = board.rows.get((system, metric))
+    for metric in standings.metrics:
+        row = standings.rows.get((system, metric))
         cells += [row and row.mean] if formatted else [row and row.mean, row and row.stderr]
-        cells += uncertainty_cells(board.uncertainty, system, metric, formatted=formatted, decimals=_DECIMALS)
+        cells += uncertainty_cells(
+            standings.uncertainty, system, metric, formatted=formatted, decimals=_DECIMALS
+        )
     return cells
 
 
-def _table(name: str, board: Standings, formatted: bool) -> Table:
-    """A table of one condition alone, its best run first."""
-    rows = [[system, *_cells(board, system, formatted)] for system in board.systems]
+def _table(name: str, standings: Standings, formatted: bool) -> Table:
+    """A table of a single condition, best run first."""
+    rows = [[system, *_cells(standings, system, formatted)] for system in standings.systems]
     decimals = _DECIMALS if formatted else SCRIPT_DECIMALS
-    return Table(["Run ID", *metric_columns(board, formatted=formatted)], rows, name, decimals)
+    return Table(["Run ID", *metric_columns(standings, formatted=formatted)], rows, name, decimals)
 
 
 def _length(value: float | None, *, formatted: bool) -> Cell:
-    """With two decimals, as in the paper."""
+    """L with two decimals, as in the paper."""
     return f"{value:6.2f}" if formatted and value is not None else value
 
 
-def _notes(found: NuggetLeaderboard) -> Iterator[str]:
-    """The notes of all conditions, once each; what is not true of all of them says of which."""
+def _notes(leaderboard: NuggetLeaderboard) -> Iterator[str]:
+    """The notes of all conditions without duplicates; a note on some conditions starts with their names."""
     names: dict[str, list[str]] = {}
-    for name, board in found.boards:
-        for note in [*_about(board), *board.uncertainty.notes, *board.notes]:
+    for name, standings in leaderboard.conditions:
+        for note in [*_query_notes(standings), *standings.uncertainty.notes, *standings.notes]:
             names.setdefault(note, []).append(name)
-    for note, of in names.items():
-        yield note if len(of) == len(found.boards) else f"{', '.join(of)}: {note}"
+    for note, having in names.items():
+        yield note if len(having) == len(leaderboard.conditions) else f"{', '.join(having)}: {note}"
 
 
-def _about(board: Standings) -> Iterator[str]:
-    """How many queries the means are over; scores of files may be of other queries for every run."""
+def _query_notes(standings: Standings) -> Iterator[str]:
+    """Notes on the number of queries of the means, which may differ between runs of score files."""
     counts: dict[str, dict[str, int]] = {}
-    for row in board.rows.values():
+    for row in standings.rows.values():
         if row.queries:
             counts.setdefault(row.metric, {})[row.system] = row.queries
-    most = {metric: max(counts[metric].values()) for metric in board.metrics if metric in counts}
-    number = max(most.values(), default=0)
+    largest = {metric: max(counts[metric].values()) for metric in standings.metrics if metric in counts}
+    number = max(largest.values(), default=0)
     if not number:
-        yield f"Sorted by {board.metrics[0]}."
+        yield f"Sorted by {standings.metrics[0]}."
         return
-    fewer = ", ".join(f"{metric} {count}" for metric, count in most.items() if count < number)
+    fewer = ", ".join(f"{metric} {count}" for metric, count in largest.items() if count < number)
     means = f"Means over {counted(number, 'query')}{f' ({fewer})' if fewer else ''}"
-    yield f"{means}, sorted by {board.metrics[0]}."
-    short = {
-        system: f"{system} has {metric} of {count} of {most[metric]}"
-        for metric in reversed(most)
+    yield f"{means}, sorted by {standings.metrics[0]}."
+    incomplete = {
+        system: f"{system} has {metric} of {count} of {largest[metric]}"
+        for metric in reversed(largest)
         for system, count in counts[metric].items()
-        if count < most[metric]
+        if count < largest[metric]
     }
-    if short:
-        systems = listed(list(short.values()), "; ")
-        yield f"Not over the same queries: {systems}. Such a mean is over its own queries alone."
+    if incomplete:
+        systems = listed(list(incomplete.values()), "; ")
+        yield f"Some means are over fewer queries: {systems}."

@@ -1,4 +1,4 @@
-"""Text layouts of scores that other tools read: trec_eval's output, official ranks as JSON."""
+"""Scores as trec_eval output, and official ranks as JSON."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 
 
 def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
-    """What ``trec_eval`` prints, with ``per_query`` as ``trec_eval -q``, for one system after the other.
+    """Scores in the format of ``trec_eval`` (``per_query``: of ``trec_eval -q``), system by system.
 
-    A line is measure, query and value, separated by tabs; the means of a system follow its ``runid``.
+    A line is measure, query and value, separated by tabs. The means of a system follow its ``runid`` line.
     """
     from exam_pp.metrics.trec_measures import trec_eval_names  # noqa: PLC0415 - slow to import
 
@@ -40,7 +40,7 @@ def _trec_eval_line(name: str, query_id: str, value: float) -> str:
 
 
 def official_json(evaluation: Evaluation) -> str:
-    """System to rank as JSON, best first, ties averaged: an official leaderboard.
+    """System to rank as JSON, best first; tied systems get their average rank.
 
     Raises :class:`~exam_pp.errors.SelectionError` for more than one measure.
     """
@@ -49,7 +49,9 @@ def official_json(evaluation: Evaluation) -> str:
     rows = standings(evaluation.scores)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     if len(metrics) != 1:
-        raise SelectionError(f"An official leaderboard ranks by one measure; choose of {', '.join(metrics)}.")
+        raise SelectionError(
+            f"Official ranks need a single measure; use -m with one of {', '.join(metrics)}."
+        )
     ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
-    shown = {system: whole(rank) for system, rank in ranks.items()}
-    return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+    whole_ranks = {system: whole(rank) for system, rank in ranks.items()}
+    return json.dumps(whole_ranks, ensure_ascii=False, indent=2) + "\n"

@@ -80,20 +80,20 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
         ["one", "0.500000"],
         ["two", "0.250000"],
     ]
-    assert "Nothing returned for 1 query (007), scored as an empty ranking: two." in err
+    assert "No results from two for 1 query (007): scored as an empty ranking." in err
     assert len(saved.read_text().splitlines()) == 3
 
 
-def test_markdown_is_for_people(run: Run, tiny_passages: Path, runs: Path) -> None:
+def test_markdown_cells_are_formatted(run: Run, tiny_passages: Path, runs: Path) -> None:
     _, out, _ = run("evaluate", "qrels", tiny_passages, "--runs", runs, "-m", "RR", "--format", "md")
 
     assert "| one | 1.000 ± 0.000 |" in out
 
 
-def test_counts_and_binary_labels_have_passed_the_threshold(
+def test_the_threshold_is_applied_once_to_counts_and_binary_labels(
     run: Run, tiny_passages: Path, runs: Path
 ) -> None:
-    """A second threshold of 4 on labels 0 and 1 would find nothing relevant."""
+    """With a second threshold of 4, no label of 0 or 1 would be relevant."""
     _, out, _ = run(
         "evaluate", "qrels", tiny_passages, "--label", "binary", "--min-grade", 4, "--runs", runs, "-m", "RR",
         "--format", "tsv",
@@ -162,11 +162,11 @@ def test_subtopic_qrels_and_their_leaderboard(
     assert code == 0
     assert out.splitlines()[:4] == ["q1 1 p1 5", "q1 1 p2 1", "q1 2 p1 0", "q1 2 p2 4"]
     assert "007 1 no-passage-covers-entry-1 4" in out.splitlines()
-    assert "placeholders" in err
+    assert "placeholder passages" in err
     _, out, _ = run(*command, "--runs", runs, "-m", "StRecall@20", "--format", "tsv")
     assert out.splitlines()[0].startswith("system\tStRecall(rel=4)@20")
     _, out, _ = run(*command, "--label", "binary", "--runs", runs, "-m", "StRecall@20", "--format", "tsv")
-    assert out.splitlines()[0].startswith("system\tStRecall@20")  # labels of 0 and 1 have passed it
+    assert out.splitlines()[0].startswith("system\tStRecall@20")  # no relevance level for labels 0 and 1
 
 
 def test_correlations_for_scripts_have_six_decimals(run: Run, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_scores_against_the_length_of_responses(run: Run, tiny_passages: Path, t
     assert "Pareto front" in figure.read_text()
 
 
-def test_notes_go_to_standard_error_where_the_format_has_no_room(run: Run, tiny_passages: Path) -> None:
+def test_notes_of_tsv_go_to_standard_error(run: Run, tiny_passages: Path) -> None:
     _, out, err = run("evaluate", "cover", tiny_passages, "--format", "tsv")
 
     assert "No --bank" in err
@@ -199,37 +199,37 @@ PROBLEMS = [
     (["cover", "GRADED", "--bank", "absent"], 1, "cannot be read"),
     (["cover", "GRADED", "--cutoff", "0"], 2, "x>=1"),
     (["cover", "absent"], 1, "absent"),
-    (["qrels", "GRADED", "-m", "RR"], 2, "go with --runs"),
+    (["qrels", "GRADED", "-m", "RR"], 2, "need --runs"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "Did you mean 'nDCG'?"),
     (["qrels", "GRADED", "--runs", "GRADED"], 1, "not the six of a run"),
     (
         ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],
         1,
-        "one measure",
+        "single measure",
     ),
     (["qrels", "GRADED", "--subtopics", "--label", "count"], 2, "--label count"),
-    (["qrels", "GRADED", "--format", "trec_eval"], 2, "name --runs"),
-    (["qrels", "GRADED", "--format", "json"], 2, "name --runs"),
-    (["qrels", "GRADED", "--significance"], 2, "go with --runs"),
+    (["qrels", "GRADED", "--format", "trec_eval"], 2, "needs --runs"),
+    (["qrels", "GRADED", "--format", "json"], 2, "needs --runs"),
+    (["qrels", "GRADED", "--significance"], 2, "need --runs"),
     (["qrels", "GRADED", "--runs", "RUNS", "--format", "published"], 2, "--official"),
-    (["cover", "GRADED", "--per-query", "--significance"], 2, "--per-query has no place for --significance"),
-    (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "no place for --intervals"),
-    (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "goes with neither --per-query"),
+    (["cover", "GRADED", "--per-query", "--significance"], 2, "--per-query cannot show --significance"),
+    (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "cannot show --intervals"),
+    (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "cannot be combined with --per-query"),
     (["qrels", "GRADED", "--facets", "facet"], 1, "belongs to a facet"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--subtopics"),
     (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "not the four of qrels"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "words"), PROBLEMS)
+@pytest.mark.parametrize(("arguments", "code", "text"), PROBLEMS)
 def test_problems_are_one_sentence(
-    run: Run, tiny_passages: Path, runs: Path, arguments: list[str], code: int, words: str
+    run: Run, tiny_passages: Path, runs: Path, arguments: list[str], code: int, text: str
 ) -> None:
     before = tiny_passages.read_bytes()
-    given = [a.replace("GRADED", str(tiny_passages)).replace("RUNS", str(runs)) for a in arguments]
-    status, out, err = run("evaluate", *given)
+    filled = [a.replace("GRADED", str(tiny_passages)).replace("RUNS", str(runs)) for a in arguments]
+    status, out, err = run("evaluate", *filled)
 
     assert (status, out) == (code, "")
-    assert words in err
+    assert text in err
     assert "Traceback" not in err
     assert tiny_passages.read_bytes() == before

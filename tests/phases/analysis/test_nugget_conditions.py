@@ -187,10 +187,10 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
     with pytest.raises(SystemExit):
         main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
     (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
-    with pytest.raises(DataError, match=r"has scores of 'a', as a\.json has"):
+    with pytest.raises(DataError, match=r"has scores of 'a', which are also in a\.json"):
         read_conditions(folders)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="holds no files of scores"):
+    with pytest.raises(DataError, match="has no scores"):
         read_conditions([tmp_path / "empty"])
 
 

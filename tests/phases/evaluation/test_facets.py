@@ -116,7 +116,7 @@ def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
     }
 
 
-def test_a_query_whose_id_begins_as_another_is_no_facet_of_it(write_jsonl: WriteJsonl) -> None:
+def test_a_query_id_with_a_common_prefix_is_not_a_facet(write_jsonl: WriteJsonl) -> None:
     """q has no grades; its ranking must not be taken for one of q/1."""
 
     def ranked(passage_id: str, query_id: str, grades: list[Any]) -> dict[str, Any]:

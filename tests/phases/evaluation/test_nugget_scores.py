@@ -36,7 +36,7 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 
 @pytest.fixture
 def graded(write_jsonl: WriteJsonl) -> Path:
-    """`full` answers both queries, `half` the first one alone; `half` is labelled badly in one place."""
+    """`full` answers both queries, `half` only the first; a label of `half` is invalid."""
     return write_jsonl(
         "answers.jsonl",
         [
@@ -58,7 +58,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def only(found: dict[str, Evaluation]) -> Evaluation:
+def single(found: dict[str, Evaluation]) -> Evaluation:
     (evaluation,) = found.values()
     return evaluation
 
@@ -72,15 +72,15 @@ def scores(evaluation: Evaluation, system: str, query_id: str) -> dict[str, floa
     return {score.metric: score.value for score in found}
 
 
-def test_an_answer_that_a_file_holds_twice_is_as_long_as_once(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_a_duplicate_answer_counts_once(write_jsonl: WriteJsonl, bank: Path) -> None:
     line = ["q1", [answer("a", "q1", "SSS", "one two three four")]]
-    found = only(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
+    found = single(nugget_scores(write_jsonl("twice.jsonl", [line, line]), bank))
     assert scores(found, "a", "q1")["L"] == 4
 
 
 def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     """A missing answer scores 0, length included; an ungraded nugget counts 0 and gives a bound."""
-    evaluation = only(nugget_scores(graded, bank))
+    evaluation = single(nugget_scores(graded, bank))
 
     assert scores(evaluation, "full", "q1") == {
         "V_strict": 0.5, "V": 0.75, "W_strict": 0.6, "W": 0.8, "A_strict": 2 / 3, "A": 5 / 6, "L": 4,
@@ -93,12 +93,12 @@ def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     assert found["full", "V"] == (0.75 + 1) / 2
     assert Score("half", "q1", "V_strict", 1.0) in evaluation.best_case
     assert "1 pair of an answer and a nugget is ungraded" in " ".join(evaluation.notes)
-    assert "half has no answer to 1 query (q2): 0 there." in evaluation.notes
+    assert "half has no answer to 1 query (q2) and scores 0 there." in evaluation.notes
 
 
-def test_a_query_called_as_the_mean_is_refused(write_jsonl: WriteJsonl) -> None:
+def test_the_reserved_query_id_is_refused(write_jsonl: WriteJsonl) -> None:
     graded = write_jsonl("all.jsonl", [["all", [answer("s", "all", "S", "one")]]])
-    with pytest.raises(SelectionError, match="give it another name"):
+    with pytest.raises(SelectionError, match="is reserved for"):
         nugget_scores(graded, write_jsonl("bank.jsonl", [bank_line("all", "v")]))
 
 
@@ -106,33 +106,33 @@ def test_an_empty_answer_scores_zero_and_keeps_its_run(write_jsonl: WriteJsonl, 
     """TREC RAG 2024 has such a run: all 0 in Table 8."""
     empty = answer("silent", "q1", "", " ")
     graded = write_jsonl("answers.jsonl", [["q1", [answer("full", "q1", "SSS"), empty]]])
-    evaluation = only(nugget_scores(graded, bank))
+    evaluation = single(nugget_scores(graded, bank))
 
     assert {value for (system, _), value in means(evaluation).items() if system == "silent"} == {0}
     assert evaluation.best_case == [], "nothing is ungraded"
     assert "No system answers 1 query (q2) of the bank" in " ".join(evaluation.notes)
 
 
-def test_queries_without_vital_nuggets_are_left_out_of_v(write_jsonl: WriteJsonl) -> None:
+def test_queries_without_vital_nuggets_are_not_in_the_mean_of_v(write_jsonl: WriteJsonl) -> None:
     bank = write_jsonl("bank.jsonl", [bank_line("q1", "vo"), bank_line("q2", "oo"), bank_line("q3", "?")])
     lines = [
         ["q1", [answer("a", "q1", "NS")]],
         ["q2", [answer("a", "q2", "SS")]],
         ["q3", [answer("a", "q3", "S")]],
     ]
-    evaluation = only(nugget_scores(write_jsonl("g.jsonl", lines), bank))
+    evaluation = single(nugget_scores(write_jsonl("g.jsonl", lines), bank))
 
     found = means(evaluation)
-    assert found["a", "V_strict"] == 0, "the mean over q1 alone"
+    assert found["a", "V_strict"] == 0, "the mean over q1 only"
     assert found["a", "W"] == (1 / 3 + 1) / 2
     assert found["a", "A"] == (0.5 + 1 + 1) / 3
     notes = " ".join(evaluation.notes)
     assert "No vital nugget for 2 queries (q2, q3)" in notes
-    assert "No vital and no okay nugget for 1 query (q3)" in notes
+    assert "No vital or okay nugget for 1 query (q3)" in notes
     assert "1 nugget is neither vital nor okay" in notes
 
 
-def test_repeated_nuggets_count_each_with_its_own_label(write_jsonl: WriteJsonl) -> None:
+def test_duplicate_nuggets_have_separate_labels(write_jsonl: WriteJsonl) -> None:
     """As published: topic 2024-79113 of TREC RAG 2024 has a nugget twice, once supported."""
     line = bank_line("q1", "vov")
     line["items"][1]["nugget_id"] = line["items"][0]["nugget_id"]
@@ -140,27 +140,27 @@ def test_repeated_nuggets_count_each_with_its_own_label(write_jsonl: WriteJsonl)
     grades["assignments"][1]["nugget_id"] = "q1/n1"
     given = answer("a", "q1", "")
     given["exam_grades"] = [grades]
-    evaluation = only(
+    evaluation = single(
         nugget_scores(write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("b.jsonl", [line]))
     )
 
     assert scores(evaluation, "a", "q1") == {
         "V_strict": 0.5, "V": 0.75, "W_strict": 0.4, "W": 0.6, "A_strict": 1 / 3, "A": 0.5, "L": 3,
     }  # fmt: skip
-    assert "1 nugget repeats another one" in " ".join(evaluation.notes)
+    assert "1 duplicate nugget in the bank" in " ".join(evaluation.notes)
 
 
-def test_parts_of_an_answer_are_united(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> None:
     parts = [answer("a", "q1", "NPN", "one two", part=1), answer("a", "q1", "SNN", "three", part=2)]
-    evaluation = only(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
+    evaluation = single(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
 
     assert scores(evaluation, "a", "q1")["V"] == 0.75, "the best label of each nugget"
     assert scores(evaluation, "a", "q1")["L"] == 3
-    assert "Answers are in several passages for 1 system (a)" in " ".join(evaluation.notes)
+    assert "Answers of 1 system (a) have several passages" in " ".join(evaluation.notes)
 
 
-def test_queries_that_a_grader_left_out_are_told(write_jsonl: WriteJsonl, bank: Path) -> None:
-    """People label few topics; means stay over the bank's queries unless they are restricted."""
+def test_queries_without_labels_of_a_grader_are_noted(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """Means are over all queries of the bank, also for a person who labelled few of them."""
     lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
     found = nugget_scores(write_jsonl("g.jsonl", lines), bank)
 
@@ -174,43 +174,43 @@ def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path
     given["exam_grades"].append(assigned("q1", "S"))
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    assert scores(only(nugget_scores(graded, bank)), "a", "q1")["V_strict"] == 0.5
-    first = only(nugget_scores(graded, bank, grade_filter=GradeFilter(choice="first")))
+    assert scores(single(nugget_scores(graded, bank)), "a", "q1")["V_strict"] == 0.5
+    first = single(nugget_scores(graded, bank, grade_filter=GradeFilter(choice="first")))
     assert scores(first, "a", "q1")["V_strict"] == 0
 
 
-def test_ratings_of_a_person_with_the_prompt_are_labels(write_jsonl: WriteJsonl, bank: Path) -> None:
-    """A review writes ratings; beside them there may be no labels."""
+def test_ratings_of_a_reviewer_are_labels(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """A review writes ratings without labels."""
     given = answer("a", "q1", "", human_ann="SNP")
     for grades in given["exam_grades"]:
         del grades["assignments"]
     graded = write_jsonl("g.jsonl", [["q1", [given]]])
 
-    assert scores(only(nugget_scores(graded, bank)), "a", "q1")["A"] == 0.5
+    assert scores(single(nugget_scores(graded, bank)), "a", "q1")["A"] == 0.5
 
 
-def test_retrieved_passages_are_no_answers(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path) -> None:
     ranking = {"method": "bm25", "paragraphId": "d1", "queryId": "q1", "rank": 1, "score": 1.0}
     retrieved = passage(
         "d1", paragraph_data={"judgments": [], "rankings": [ranking]}, exam_grades=[rubric({"q1/n1": 5})]
     )
     graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "SSS"), retrieved]]])
-    evaluation = only(nugget_scores(graded, bank))
+    evaluation = single(nugget_scores(graded, bank))
 
     assert evaluation.systems == ["a"]
-    assert "Left out: 1 system (bm25) without an assignment" in " ".join(evaluation.notes)
+    assert "Skipped 1 system (bm25) without assignments" in " ".join(evaluation.notes)
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "error"),
     [
-        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* it holds"),
+        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* holds"),
         ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, "No nugget assignments .* match"),
-        ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* ranks"),
+        ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* has a passage"),
         ([["q9", [answer("a", "q9", "S")]]], {}, "None of the nuggets"),
     ],
 )  # fmt: skip
-def test_nothing_to_score(
+def test_missing_assignments_are_refused(
     write_jsonl: WriteJsonl, bank: Path, lines: list[Any], options: dict[str, Any], error: str
 ) -> None:
     with pytest.raises(SelectionError, match=error):
@@ -222,7 +222,7 @@ def test_a_bank_of_questions_has_no_nugget_scores(graded: Path, tiny_bank: Path)
         nugget_scores(graded, tiny_bank)
 
 
-def test_two_versions_of_the_words_are_not_mixed(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_two_versions_of_a_prompt_are_not_mixed(write_jsonl: WriteJsonl, bank: Path) -> None:
     given = answer("a", "q1", "SSS")
     for number, info in enumerate(("1" * 16, "2" * 16)):
         grades = given["exam_grades"][0] if not number else assigned("q1", "NNN")
@@ -232,14 +232,14 @@ def test_two_versions_of_the_words_are_not_mixed(write_jsonl: WriteJsonl, bank: 
 
     with pytest.raises(SelectionError, match="2 versions"):
         nugget_scores(graded, bank)
-    chosen = only(nugget_scores(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
+    chosen = single(nugget_scores(graded, bank, grade_filter=GradeFilter(prompt_hash="2" * 16)))
     assert scores(chosen, "a", "q1")["A"] == 0
 
 
 def test_the_queries_of_a_file(graded: Path, bank: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\ttext\n")
-    evaluation = only(nugget_scores(graded, bank, queries=queries))
+    evaluation = single(nugget_scores(graded, bank, queries=queries))
 
     assert means(evaluation)["half", "L"] == 2
     queries.write_text("q9\ttext\n")
@@ -263,35 +263,34 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
     assert "Means over 2 queries, sorted by V_strict." in notes_of(report)
 
 
-def test_scores_of_files_that_are_not_over_the_same_queries(tmp_path: Path) -> None:
-    """A run whose file lacks its hard topics would win without a word; V is undefined for a third topic."""
+def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
+    """A run without scores for hard topics could win unnoticed; V is undefined for a third topic."""
     for run, topics in (("a", ["1"]), ("b", ["1", "2", "3"])):
         rows = [{"qid": t, "all_score": 0.5} | ({} if t == "3" else {"vital_score": 0.5}) for t in topics]
         (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     notes = notes_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
 
     assert notes == (
-        "Means over 3 queries (V 2), sorted by V. "
-        "Not over the same queries: a has V of 1 of 2. Such a mean is over its own queries alone."
+        "Means over 3 queries (V 2), sorted by V. Some means are over fewer queries: a has V of 1 of 2."
     )
 
 
 def test_intervals_and_letters(graded: Path, bank: Path) -> None:
     statistics = Statistics("queries", significance=True, samples=200)
     conditions = read_conditions([graded], [bank])
-    people = rows_of(nugget_report(nugget_leaderboard(conditions, statistics=statistics)))
-    script = rows_of(
+    formatted_rows = rows_of(nugget_report(nugget_leaderboard(conditions, statistics=statistics)))
+    script_rows = rows_of(
         nugget_report(
             nugget_leaderboard(conditions, statistics=statistics, every_metric=True), formatted=False
         )
     )
 
-    assert list(people[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
-    assert people[0]["interval"].startswith("[0.5000, 1.0000]")
-    assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script[0].keys()
+    assert list(formatted_rows[0])[:6] == ["Run ID", "V_strict", "interval", "rank", "letters", "bounds"]
+    assert formatted_rows[0]["interval"].startswith("[0.5000, 1.0000]")
+    assert {"A low", "A high", "V_strict letters", "V stderr", "V_strict best case"} <= script_rows[0].keys()
 
 
-def test_people_and_models_are_conditions_side_by_side(write_jsonl: WriteJsonl, bank: Path) -> None:
+def test_a_person_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: Path) -> None:
     """ManualAssign beside AutoAssign, in the leaderboard of one file."""
     lines = [
         ["q1", [answer("a", "q1", "SSS", human_ann="NNN"), answer("b", "q1", "NNN", human_ann="SNN")]],
@@ -307,7 +306,7 @@ def test_people_and_models_are_conditions_side_by_side(write_jsonl: WriteJsonl, 
 
 
 def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank: Path) -> None:
-    """V_strict side by side, then a table for each condition; what is true of all is said once."""
+    """V_strict of all conditions in a table, then a table for each; common notes occur once."""
     lines = [
         ["q1", [answer("a", "q1", "SSS", human_ann="NN?"), answer("b", "q1", "NNN", human_ann="SNN")]],
         ["q2", [answer("a", "q2", "SS", human_ann="NN"), answer("b", "q2", "SN")]],
@@ -334,19 +333,17 @@ def test_conditions_as_text_fit_the_page(run: Run, write_jsonl: WriteJsonl, bank
 
 
 def test_conditions_may_have_banks_of_their_own(graded: Path, bank: Path, write_jsonl: WriteJsonl) -> None:
-    """AutoNuggets and AutoNuggets+Edits: the edited bank lost a nugget."""
+    """AutoNuggets and AutoNuggets+Edits: the edited bank has a nugget less."""
     edited = write_jsonl("edited.jsonl", [bank_line("q1", "vv"), bank_line("q2", "vo")])
     conditions = read_conditions([graded, graded], [bank, edited], names=["Auto", "Edits"])
 
     assert [condition.name for condition in conditions] == ["Auto", "Edits"]
     assert [condition.means("A_strict")["full"] for condition in conditions] == [7 / 12, 0.5]
-    assert "Ignored: 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
+    assert "Ignored 1 assigned nugget that is not in the bank" in " ".join(conditions[1].evaluation.notes)
 
 
-def test_nuggets_that_assessors_edited(
-    run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl
-) -> None:
-    """AutoNuggets+Edits: what is removed counts no more, what is new is ungraded until somebody labels it."""
+def test_edited_nuggets(run: Run, graded: Path, bank: Path, tmp_path: Path, write_jsonl: WriteJsonl) -> None:
+    """AutoNuggets+Edits: removed nuggets do not count, new nuggets are ungraded until they are labelled."""
     edits = tmp_path / "edits.json"
     changes = [
         {"op": "remove", "query_id": "q1", "id": "q1/n2"},
@@ -356,7 +353,7 @@ def test_nuggets_that_assessors_edited(
     edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "reviewer": "ann", "bank": changes}))
     edited = tmp_path / "edited.jsonl"
     run("bank", "apply", bank, edits, "-o", edited, "--force")
-    evaluation = only(nugget_scores(graded, edited))
+    evaluation = single(nugget_scores(graded, edited))
 
     assert scores(evaluation, "full", "q1")["V_strict"] == 1, "n1 and n3 are supported"
     assert scores(evaluation, "full", "q2")["A"] == 1 / 3, "one of three; the new one is open"
@@ -379,9 +376,7 @@ def test_nuggets_that_assessors_edited(
     ("banks", "names", "error"),
     [(0, (), "name the bank"), (3, (), "3 banks for 2 files"), (1, ("one",), "1 name for 2 conditions")],
 )
-def test_conditions_that_do_not_fit(
-    graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str
-) -> None:
+def test_invalid_conditions(graded: Path, bank: Path, banks: int, names: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectionError, match=error):
         read_conditions([graded, graded], [bank] * banks, names=names)
 
@@ -434,14 +429,14 @@ def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path:
 
 
 def test_the_figure_shows_the_primary_score(run: Run, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Also where the first query has no vital nugget, and so no V_strict."""
+    """Also if V_strict is undefined for the first query, which has no vital nugget."""
     bank = write_jsonl("b.jsonl", [bank_line("q1", "o"), bank_line("q2", "v")])
     graded = write_jsonl("g.jsonl", [["q1", [answer("a", "q1", "S")]], ["q2", [answer("a", "q2", "S")]]])
     run("evaluate", "nuggets", graded, "--bank", bank, "--plot", tmp_path / "f.svg")
     assert "V_strict" in (tmp_path / "f.svg").read_text()
 
 
-def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
+def test_selected_runs(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
     assert rows_of(nugget_report(nugget_leaderboard([condition])))[0]["bounds"] == "[0.2500, 0.5000]"
@@ -449,7 +444,7 @@ def test_runs_that_are_chosen(graded: Path, bank: Path) -> None:
         read_conditions([graded], [bank], runs=["third"])
 
 
-def test_run_types_that_contradict(graded: Path, bank: Path, tmp_path: Path) -> None:
+def test_contradictory_run_types(graded: Path, bank: Path, tmp_path: Path) -> None:
     types = tmp_path / "types.tsv"
     types.write_text("full\tRAG\nfull\tAG\n")
     with pytest.raises(DataError, match="two types"):

@@ -1,4 +1,4 @@
-"""Bounds of Rubric-Qrels leaderboards: what labels of ungraded passages could change."""
+"""Bounds of Rubric-Qrels leaderboards over the possible labels of ungraded passages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.conftest import passage, rubric
 
 @pytest.fixture
 def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
-    """Two entries; the second passage was asked about one of them only, the third about none."""
+    """Two entries; the second passage has a grade for one of them, the third has no grades."""
 
     def ranked(passage_id: str, ratings: dict[str, int] | None, rank: int) -> dict[str, Any]:
         entry = {"method": "in file", "paragraphId": passage_id, "queryId": "q", "rank": rank, "score": 1.0}
@@ -57,16 +57,16 @@ def test_an_ungraded_passage_could_be_relevant_or_not(graded: Path, runs: Path) 
 
 
 def test_counts_could_be_the_whole_bank(graded: Path, runs: Path) -> None:
-    """p2 is asked about one of two entries, below the threshold: at best it covers the other one."""
+    """p2 has a grade below the threshold for one of two entries; at best it covers the other entry."""
     labels = evaluate.rubric_qrels(graded, label="count")
 
     assert labels.ungraded is not None
     ungraded = labels.ungraded()
     assert ungraded.labels == {("q", "p1"): 1, ("q", "p2"): 1, ("q", "p3"): 2}
-    assert ungraded.otherwise == {"q": 2}
+    assert ungraded.unlabelled == {"q": 2}
 
 
-def test_the_best_label_is_the_top_of_the_scale_or_what_is_above_it(
+def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
     """No passage has the top grade 5; a grade of 7 (of another tool, say) stays."""
@@ -99,7 +99,7 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
     }  # fmt: skip
 
 
-def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> None:
+def test_fully_graded_files_have_no_bounds(graded: Path, tmp_path: Path) -> None:
     (tmp_path / "s.run").write_text("q Q0 p1 1 2 t\n")
     labels = evaluate.rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, tmp_path / "s.run", ["nDCG@10"], ungraded=labels.ungraded)
@@ -107,7 +107,7 @@ def test_what_is_graded_in_full_has_no_bounds(graded: Path, tmp_path: Path) -> N
     assert (evaluation.worst_case, evaluation.best_case) == ([], [])
 
 
-def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs: Path) -> None:
+def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None:
     labels = evaluate.rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, runs, ["P@1"], min_grade=4, ungraded=labels.ungraded)
     (runs / "graded.run").write_text("q Q0 p1 1 2 t\n")
@@ -125,10 +125,10 @@ def test_the_order_of_two_systems_that_hangs_on_it_is_flagged(graded: Path, runs
     assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]
 
 
-def test_a_rank_that_the_file_lacks_is_no_ungraded_passage(graded: Path) -> None:
+def test_missing_ranks_are_not_ungraded_passages(graded: Path) -> None:
     labels = evaluate.rubric_qrels(graded)
     evaluation = score_rankings(labels.qrels, graded, ["P@2", "P@4"], min_grade=4, ungraded=labels.ungraded)
 
-    # The place 2 is empty: P@2 is certain; at places 3 and 4 are p2 (in part) and p3 (not graded).
+    # Rank 2 is missing, so P@2 is certain; p2 (partly graded) and p3 (ungraded) have ranks 3 and 4.
     assert [(s.metric, s.value) for s in evaluation.best_case] == [("P(rel=4)@4", 0.75)]
     assert [(s.metric, s.value) for s in evaluation.worst_case] == [("P(rel=4)@4", 0.25)]

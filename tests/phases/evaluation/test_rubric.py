@@ -16,7 +16,7 @@ from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.result import Evaluation, returned_nothing
+from exam_pp.phases.evaluation.result import Evaluation, missing_query_notes
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Qrel
@@ -68,16 +68,16 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 
 
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:
-    """A system that answers its easy queries only does not win: it scores 0 elsewhere."""
+    """A system that answers only easy queries does not win, because it scores 0 on the others."""
     evaluation = evaluate.cover(graded, bank=bank)
     name = "Cover(min_grade=4)@20"
 
     assert means(evaluation)["easy", name] == pytest.approx(1 / 6)
     assert means(evaluation)["all", name] == pytest.approx(2 / 3)
     assert means(evaluation)[OVERALL_SYSTEM, name] == pytest.approx(2 / 3)
-    assert any("2 queries (q3, q4) of the bank without a graded passage" in note for note in evaluation.notes)
+    assert any("2 queries (q3, q4) of the bank without graded passages" in note for note in evaluation.notes)
     assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
-    missing = "Nothing returned for 1 query (q2), scored as an empty ranking: easy."
+    missing = "No results from easy for 1 query (q2): scored as an empty ranking."
     assert missing in evaluation.notes
     assert missing in score_rankings(evaluate.rubric_qrels(graded).qrels, graded, ["RR"]).notes
 
@@ -86,7 +86,7 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
     evaluation = evaluate.cover(graded, bank=bank, missing_queries="skip")
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@20"] == pytest.approx(1 / 3)
-    assert not any("Nothing returned" in note for note in evaluation.notes)
+    assert not any("No results" in note for note in evaluation.notes)
     assert rows_of(leaderboard_report(leaderboard(evaluation), ""))[1]["queries"] == 1
 
 
@@ -104,20 +104,20 @@ def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) ->
 
     assert {score.query_id for score in evaluation.scores} == {"q1"}
     assert not any("not in the bank" in note for note in evaluation.notes)
-    assert any("1 wanted query (q9)" in note for note in evaluation.notes)
+    assert any("1 selected query (q9)" in note for note in evaluation.notes)
 
 
-def test_queries_outside_the_bank_are_said_if_they_were_wanted(graded: Path, write_jsonl: WriteJsonl) -> None:
+def test_selected_queries_outside_the_bank_are_noted(graded: Path, write_jsonl: WriteJsonl) -> None:
     items = [{"query_id": "q1", "question_id": "q1/a", "question_text": "a"}]
     bank = write_jsonl(
         "one.jsonl", [{"query_id": "q1", "query_text": "q", "test_collection": "t", "items": items}]
     )
     first = write_jsonl("first.jsonl", [{"query_id": "q1", "query_text": "q"}])
-    said = "Left out: 2 queries (q2, q3) of the file not in the bank."
+    note = "Skipped 2 queries (q2, q3) of the file: not in the bank."
 
-    assert said in evaluate.cover(graded, bank=bank).notes
+    assert note in evaluate.cover(graded, bank=bank).notes
     restricted = evaluate.cover(graded, bank=bank, queries=first).notes
-    assert not any("of the file not in the bank" in note for note in restricted)
+    assert not any("of the file: not in the bank" in note for note in restricted)
 
 
 def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: WriteJsonl) -> None:
@@ -128,16 +128,16 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
     assert evaluate.rubric_qrels(path, label="count").min_grade == 1
 
 
-def test_a_threshold_that_no_grade_reaches_is_said(graded: Path) -> None:
-    assert any("No grade reaches 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
+def test_a_threshold_above_all_grades_is_noted(graded: Path) -> None:
+    assert any("No grade reaches --min-grade 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
     assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
 
 
-def test_a_query_that_nothing_covers_is_said(graded: Path, bank: Path) -> None:
-    said = "No passage covers anything for 1 query (q2): nCover(min_grade=5) counts 0 there."
+def test_a_query_without_covered_entries_is_noted(graded: Path, bank: Path) -> None:
+    note = "No passage covers an entry of 1 query (q2): nCover(min_grade=5) is 0 there."
 
-    assert said in evaluate.cover(graded, bank=bank, min_grade=5).notes
-    assert not any("covers anything" in note for note in evaluate.cover(graded, bank=bank, min_grade=4).notes)
+    assert note in evaluate.cover(graded, bank=bank, min_grade=5).notes
+    assert not any("covers an entry" in note for note in evaluate.cover(graded, bank=bank, min_grade=4).notes)
 
 
 def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
@@ -146,26 +146,26 @@ def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
     assert [label.relevance for label in labels] == [1, 0, 0]
 
 
-def test_several_thresholds_are_the_leaderboards_of_each(graded: Path, bank: Path) -> None:
+def test_several_thresholds_equal_single_thresholds(graded: Path, bank: Path) -> None:
     together = evaluate.cover(graded, bank=bank, min_grade=(4, 5, 4, 6))
     apart = [evaluate.cover(graded, bank=bank, min_grade=grade) for grade in (4, 5, 6)]
     for part in ("scores", "worst_case", "best_case"):
-        assert sorted(getattr(together, part)) == sorted(row for one in apart for row in getattr(one, part))
-    assert sorted(together.notes) == sorted({note for one in apart for note in one.notes})
-    assert together.entry_values.keys() == {name for one in apart for name in one.entry_values}
-    for one in apart:
-        for name, values in one.entry_values.items():
+        assert sorted(getattr(together, part)) == sorted(
+            row for single in apart for row in getattr(single, part)
+        )
+    assert sorted(together.notes) == sorted({note for single in apart for note in single.notes})
+    assert together.entry_values.keys() == {name for single in apart for name in single.entry_values}
+    for single in apart:
+        for name, values in single.entry_values.items():
             for found, expected in zip(together.entry_values[name](), values(), strict=True):
                 assert np.array_equal(found.values, expected.values)
 
 
-def test_entries_of_a_query_on_two_lines_are_missed_only_where_both_lack_them(
-    bank: Path, write_jsonl: WriteJsonl
-) -> None:
+def test_a_query_on_two_lines_has_the_grades_of_both(bank: Path, write_jsonl: WriteJsonl) -> None:
     lines = [["q1", [ranked("p1", {"q1/a": 5, "x": 1})]], ["q1", [ranked("p2", {"q1/b": 4, "y": 1})]]]
     notes = evaluate.cover(write_jsonl("two.jsonl", lines), bank=bank).notes
     assert "No passage has a grade for 1 bank entry (q1/c): counted as not covered." in notes
-    assert "Ignored: 2 graded entries (x, y) not in the bank." in notes
+    assert "Ignored 2 graded entries (x, y): not in the bank." in notes
 
 
 def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl) -> None:
@@ -185,17 +185,17 @@ def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) 
 
 
 @pytest.mark.parametrize(("query_id", "system"), [("all", "s"), ("q", "_overall_")])
-def test_names_that_leaderboards_use_are_refused(
+def test_reserved_names_are_refused(
     write_jsonl: WriteJsonl, tmp_path: Path, query_id: str, system: str
 ) -> None:
-    """The scores of a query `all` would stand for the mean, those of `_overall_` be mixed with the bound."""
+    """The scores of a query `all` would replace the mean; those of `_overall_` would mix with the bound."""
     place = {"method": system, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
     graded = passage("p", paragraph_data={"rankings": [place]}, exam_grades=[rubric({"e": 5})])
     path = write_jsonl("names.jsonl", [[query_id, [graded]]])
     run = tmp_path / f"{system}.run"
     run.write_text(f"{query_id} Q0 p 1 1 t\n")
     labels = evaluate.rubric_qrels(path).qrels
-    refused = pytest.raises(SelectionError, match="give it another name")
+    refused = pytest.raises(SelectionError, match="is reserved for")
     with refused:
         evaluate.cover(path)
     with refused:
@@ -268,15 +268,14 @@ def test_runs_are_scored_over_the_labels_queries(runs: Path) -> None:
     evaluation = score_runs(LABELS, runs, ["RR"])
 
     assert means(evaluation) == {("bad", "RR"): 0.25, ("good", "RR"): 1.0}
-    assert evaluation.notes == ["Nothing returned for 1 query (q2), scored as an empty ranking: bad."]
+    assert evaluation.notes == ["No results from bad for 1 query (q2): scored as an empty ranking."]
 
 
-def test_many_runs_with_gaps_of_their_own_have_one_note() -> None:
+def test_many_runs_with_different_missing_queries_have_a_single_note() -> None:
     missing = {f"s{n}": ["q"] * n for n in range(8)}
 
-    assert returned_nothing(missing) == [
-        "Nothing returned for some queries, scored as an empty ranking there: "
-        "7 systems (s1, s2, s3, s4, s5, ...)."
+    assert missing_query_notes(missing) == [
+        "No results from 7 systems (s1, s2, s3, s4, s5, ...) for some queries: scored as empty rankings."
     ]
 
 
@@ -287,8 +286,9 @@ def test_systems_are_named_by_their_tag_on_request(runs: Path) -> None:
 def test_two_runs_of_one_system_are_refused(runs: Path) -> None:
     (runs / "good.txt").write_text((runs / "good.run").read_text())
 
-    with pytest.raises(DataError, match=r"'good', as good\.run does"):
+    with pytest.raises(DataError, match=r"'good', which is also in good\.run") as error:
         score_runs(LABELS, runs, ["RR"])
+    assert error.value.file == str(runs / "good.txt")
 
 
 def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
@@ -311,10 +311,10 @@ def test_published_leaderboard_of_dl20(
     assert (row.spearman, row.kendall) == pytest.approx((spearman, kendall), abs=0.0005)
 
 
-def test_gpt4_grades_of_dl19_order_systems_as_people_do(shared_data: Path, tmp_path: Path) -> None:
+def test_gpt4_grades_of_dl19_order_systems_as_judgments_do(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "dl19-gpt4"
     graded = folder / "dl19-graded.jsonl.gz"
-    by_people = score_runs(judgments(graded), folder / "runs", ["nDCG@10"])
+    by_judgments = score_runs(judgments(graded), folder / "runs", ["nDCG@10"])
     by_grades = score_runs(evaluate.rubric_qrels(graded).qrels, folder / "runs", ["nDCG@10"])
     covered = evaluate.cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
 
@@ -323,15 +323,15 @@ def test_gpt4_grades_of_dl19_order_systems_as_people_do(shared_data: Path, tmp_p
         first = [row for row in rows if row.metric == rows[0].metric and row.system != OVERALL_SYSTEM]
         return [row.system for row in sorted(first, key=lambda row: -row.mean)]
 
-    assert order(by_grades) == order(by_people)
+    assert order(by_grades) == order(by_judgments)
     assert set(order(covered)[4:]) == {"BM25", "BM25_RM3"}
     assert {row.queries for row in standings(covered.scores)} == {43}
     # BM25 on the judgments of TREC DL 2019 is known to reach nDCG@10 of 0.506 (Anserini, Pyserini).
-    assert round(means(by_people)["BM25", "nDCG@10"], 3) == 0.506
+    assert round(means(by_judgments)["BM25", "nDCG@10"], 3) == 0.506
 
 
 def test_labels_of_flan_t5_grades(shared_data: Path) -> None:
-    """Every passage of the file is graded; half of them hold a 4 or 5."""
+    """Every passage of the file is graded; half of them have a grade of 4 or 5."""
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     chosen = GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices")
     labels = evaluate.rubric_qrels(graded, grade_filter=chosen).qrels
@@ -350,17 +350,17 @@ def test_rankings_in_the_file_are_scored(graded: Path) -> None:
     assert found["easy", "P(rel=4)@1"] == 0.5
 
 
-def test_ranks_that_the_file_lacks_stay_empty(write_jsonl: WriteJsonl) -> None:
+def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
     """The second passage is at rank 3, so it does not move up to 2."""
     path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
     evaluation = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
-    assert "1 ranks are not in the file" in evaluation.notes[0]
+    assert "1 rank is missing in the file" in evaluation.notes[0]
 
 
-def test_ranks_from_0_leave_the_first_place_filled(write_jsonl: WriteJsonl) -> None:
-    """With a rank 0 anywhere, rank 1 is the second place, also in a ranking that lacks its rank 0."""
+def test_ranks_may_start_at_0(write_jsonl: WriteJsonl) -> None:
+    """If a system has a rank 0, its rank 1 is the second place, also in a ranking without rank 0."""
     lines = [["q1", [ranked("p1", {"a": 5}, s=0)]], ["q2", [ranked("p2", {"a": 5}, s=1)]]]
     path = write_jsonl("zero.jsonl", lines)
     found = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"])
@@ -368,11 +368,11 @@ def test_ranks_from_0_leave_the_first_place_filled(write_jsonl: WriteJsonl) -> N
     assert [score.value for score in found.scores] == [1.0, 0.5]
 
 
-def test_a_rank_that_is_no_rank_is_refused(write_jsonl: WriteJsonl) -> None:
-    """Every empty place down to it would take memory."""
+def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:
+    """Every missing rank above it would take memory."""
     ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
-    with pytest.raises(DataError, match="the rank 2000000000 in a ranking of 's' for the query 'q'"):
+    with pytest.raises(DataError, match="the rank 2000000000 for system 's' and query 'q'"):
         score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
 
 

@@ -1,4 +1,4 @@
-"""UMBRELA from end to end: labels, qrels, measures at a threshold of 2, people beside it, holes filled."""
+"""UMBRELA end to end: labels, qrels, measures at threshold 2, agreement with judgments, hole filling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from exam_pp.test_bank import TestBank
 from tests.conftest import passage
 
 WriteJsonl = Callable[[str, list[Any]], Path]
-# The replies for the passages p1, p2 ...: what a chat model says, with the label 2, 0, 3, none, 1.
+# The replies of a chat model for p1, p2 ...: labels 2, 0, 3, unparsed, 1.
 REPLIES = {
     "p1": "##final score: 2",
     "p2": "the passage relates to 2 topics. final score: 0",
@@ -56,7 +56,7 @@ def judged(passage_id: str, rank: int, relevance: int | None) -> dict[str, Any]:
 
 @pytest.fixture
 def passages(write_jsonl: WriteJsonl) -> Path:
-    """Ranked p2, p1, p4, p3, p5; people judged the first three."""
+    """Ranked p2, p1, p4, p3, p5; the first three are judged."""
     found = [judged("p2", 1, 0), judged("p1", 2, 1), judged("p4", 3, 2), judged("p3", 4, None)]
     return write_jsonl("passages.jsonl", [["q", [*found, judged("p5", 5, None)]]])
 
@@ -87,10 +87,10 @@ def labelled(passages: Path, tmp_path: Path) -> Path:
 
 
 def test_labels_become_qrels(labelled: Path) -> None:
-    """An unreadable reply gives no line: it is no 0."""
+    """An unparsed reply gives no line instead of a 0."""
     labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
-    assert labels.notes == ["No label for 1 passage of these queries without a grade."]
+    assert labels.notes == ["1 passage of these queries has no grade and therefore no label."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
@@ -137,7 +137,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
     assert count_pairs(read_passages(passages), exam, "judge", options) == 2
 
 
-def test_holes_are_filled_and_people_stand(labelled: Path, tmp_path: Path) -> None:
+def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path) -> None:
     existing = tmp_path / "human.qrels"
     existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
     labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="Umbrela"))
@@ -149,10 +149,10 @@ def test_holes_are_filled_and_people_stand(labelled: Path, tmp_path: Path) -> No
     )
     assert sorted(read_qrels(tmp_path / "filled.qrels")) == sorted(filled.qrels)
     assert "3 judgments" in filled.notes[0]
-    assert "2 holes filled" in filled.notes[0]
-    assert "2 judged passages have a grade too" in filled.notes[1]
-    assert "labels of 1 query not in" in filled.notes[2]
-    with pytest.raises(SelectionError, match="No query with grades"):
+    assert "filled 2 holes" in filled.notes[0]
+    assert "2 judged passages are also graded" in filled.notes[1]
+    assert "labels of 1 query without judgments in" in filled.notes[2]
+    with pytest.raises(SelectionError, match="None of the graded queries"):
         fill_holes(existing, [Qrel("new", "y", 1)])
 
 
@@ -178,8 +178,8 @@ def notes_of(report: Report) -> list[str]:
     return [block.text for block in report.blocks if isinstance(block, Paragraph)]
 
 
-def test_labels_against_people(labelled: Path) -> None:
-    """The confusion matrix of the two judged passages, graded and cut at 2; the unreadable one is told."""
+def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
+    """The confusion matrix of the two judged passages, graded and cut at 2; the unparsed one is noted."""
     from exam_pp.phases.analysis.agreement import rated_passages
 
     criteria = GradeFilter(prompt_class="Umbrela")
@@ -244,7 +244,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 @pytest.mark.integration
-def test_real_labels_of_a_model_against_people(shared_data: Path, tmp_path: Path) -> None:
+def test_agreement_of_real_labels_and_judgments(shared_data: Path, tmp_path: Path) -> None:
     """UMBRELA-like labels of the LLMJudge collection (0 to 3) next to its judgments, as two qrels files."""
     source = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     classes = {

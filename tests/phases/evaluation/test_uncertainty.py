@@ -1,4 +1,4 @@
-"""Leaderboards with their uncertainty: columns, notes, bounds for what is ungraded."""
+"""Leaderboards with intervals, letters and bounds: columns and notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COVER = "Cover(min_grade=4)@20"
 ALL = Statistics("queries", significance=True, samples=200)
 
 
-def board(**values: Sequence[float]) -> Evaluation:
+def evaluation_of(**values: Sequence[float]) -> Evaluation:
     return Evaluation(
         [Score(s, str(n), "m", value) for s, row in values.items() for n, value in enumerate(row)]
     )
@@ -45,9 +45,9 @@ def ranked(passage_id: str, ratings: dict[str, int] | None, *systems: str) -> di
     )
 
 
-def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
+def test_letters_of_a_clear_difference_and_of_a_tie() -> None:
     good, bad = [0.8, 0.9, 0.7, 0.8] * 5, [0.1, 0.2, 0.1, 0.3] * 5
-    found = uncertainty(board(good=good, also=good, bad=bad), ALL).systems
+    found = uncertainty(evaluation_of(good=good, also=good, bad=bad), ALL).systems
 
     assert (found["good", "m"].letters, found["also", "m"].letters, found["bad", "m"].letters) == (
         "a",
@@ -55,7 +55,7 @@ def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
         "b",
     )
     assert found["good", "m"][2:4] == (1, 1)
-    shown = leaderboard_report(leaderboard(board(good=good, bad=bad), ALL), "").blocks[0]
+    shown = leaderboard_report(leaderboard(evaluation_of(good=good, bad=bad), ALL), "").blocks[0]
     assert isinstance(shown, Table)
     assert [row[3] for row in shown.rows] == ["1", "2"]
     assert found["bad", "m"][2:4] == (3, 3)
@@ -65,20 +65,20 @@ def test_a_clear_difference_is_one_and_a_tie_is_none() -> None:
     assert low <= 0.8 <= high
 
 
-def test_too_few_queries_for_any_difference_are_said_to_be_too_few() -> None:
+def test_too_few_queries_for_significance_are_noted() -> None:
     """Five queries: no p below 2/32, so nothing is significant at .05; six systems need 10 queries."""
-    notes = uncertainty(board(a=[1.0] * 5, b=[0.0] * 5), ALL).notes
+    notes = uncertainty(evaluation_of(a=[1.0] * 5, b=[0.0] * 5), ALL).notes
     assert any("5 queries are too few for any difference of 2 systems to be significant" in n for n in notes)
 
-    notes = uncertainty(board(**{name: [0.1, 0.5] * 5 for name in "abcdef"}), ALL).notes
+    notes = uncertainty(evaluation_of(**{name: [0.1, 0.5] * 5 for name in "abcdef"}), ALL).notes
     assert not any("too few" in note or "true difference" in note for note in notes)
 
     # One pair of six queries could be significant (p = 2/64), the best of fifteen pairs could not.
-    notes = uncertainty(board(**{name: [0.1, 0.5, 0.3] * 2 for name in "abcdef"}), ALL).notes
+    notes = uncertainty(evaluation_of(**{name: [0.1, 0.5, 0.3] * 2 for name in "abcdef"}), ALL).notes
     assert any("6 queries are too few for any difference of 6 systems" in note for note in notes)
 
 
-def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
+def test_ungraded_pairs_can_change_the_order_of_tied_systems() -> None:
     def scores(a: float, b: float) -> list[Score]:
         return [Score("a", "q", "m", a), Score("b", "q", "m", b)]
 
@@ -93,22 +93,22 @@ def test_the_order_of_tied_systems_hangs_on_what_is_ungraded() -> None:
 
 def test_the_overall_system_has_an_interval_but_no_rank() -> None:
     values = {"a": [0.1, 0.2], "b": [0.2, 0.2], OVERALL_SYSTEM: [1.0, 1.0]}
-    row = uncertainty(board(**values), ALL).systems
+    row = uncertainty(evaluation_of(**values), ALL).systems
 
     assert row[OVERALL_SYSTEM, "m"] == SystemUncertainty(low=1.0, high=1.0)
     assert row["b", "m"].last == 1
 
 
 def test_a_single_query_gives_no_interval() -> None:
-    found = uncertainty(board(a=[0.5], b=[0.1]), ALL)
+    found = uncertainty(evaluation_of(a=[0.5], b=[0.1]), ALL)
 
     assert not found.systems
-    assert "single query" in found.notes[0]
+    assert "at least two queries" in found.notes[0]
 
 
 def test_the_confidence_is_that_of_the_tests() -> None:
     """Six queries, all in one direction: p is 2/64, significant at .05 and not at .01."""
-    six = board(a=[1.0] * 6, b=[0.0] * 6)
+    six = evaluation_of(a=[1.0] * 6, b=[0.0] * 6)
     shown = [
         {
             row.letters
@@ -126,9 +126,9 @@ def test_the_seed_is_that_of_the_tests() -> None:
     found = [randomisation_tests(np.array(values), alpha=0.05, seed=seed)[0, 1] for seed in (0, 1)]
     assert found[0] != found[1]
     near = Statistics(significance=True, confidence=1 - sum(found) / 2)
-    one = board(a=values[0], b=values[1])
+    evaluation = evaluation_of(a=values[0], b=values[1])
     letters = [
-        {row.letters for row in uncertainty(one, replace(near, seed=seed)).systems.values()}
+        {row.letters for row in uncertainty(evaluation, replace(near, seed=seed)).systems.values()}
         for seed in (0, 1)
     ]
 
@@ -142,7 +142,7 @@ def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None
 
 
 def test_systems_with_other_queries_are_not_tested() -> None:
-    evaluation = board(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
+    evaluation = evaluation_of(a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
     found = uncertainty(evaluation, ALL)
 
     assert any("different queries" in note for note in found.notes)
@@ -152,12 +152,12 @@ def test_systems_with_other_queries_are_not_tested() -> None:
 
 def test_nested_intervals_need_bank_entries() -> None:
     with pytest.raises(SelectionError, match="Rubric-Cover"):
-        uncertainty(board(a=[0.5, 0.6], b=[0.1, 0.2]), Statistics("nested"))
+        uncertainty(evaluation_of(a=[0.5, 0.6], b=[0.1, 0.2]), Statistics("nested"))
 
 
 @pytest.fixture
 def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
-    """System one has an ungraded passage, system two a passage that one entry was not asked for."""
+    """System one has an ungraded passage, system two a passage without a grade for one entry."""
     return write_jsonl(
         "incomplete.jsonl",
         [
@@ -174,7 +174,7 @@ def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
     )
 
 
-def test_bounds_where_something_is_ungraded(incomplete: Path) -> None:
+def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
     evaluation = evaluate.cover(incomplete)
     found = uncertainty(evaluation, Statistics())
     means = {row.system: row.mean for row in standings(evaluation.scores) if row.metric == COVER}
@@ -188,7 +188,7 @@ def test_bounds_where_something_is_ungraded(incomplete: Path) -> None:
     assert "one" in found.notes[0]
 
 
-def test_bounds_are_shown_without_asking(incomplete: Path) -> None:
+def test_bounds_are_always_shown(incomplete: Path) -> None:
     report = leaderboard_report(leaderboard(evaluate.cover(incomplete)), "t")
     table = report.blocks[0]
     assert isinstance(table, Table)
@@ -198,7 +198,7 @@ def test_bounds_are_shown_without_asking(incomplete: Path) -> None:
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
-def test_without_anything_ungraded_there_are_no_bounds(tiny_passages: Path) -> None:
+def test_fully_graded_files_have_no_bounds(tiny_passages: Path) -> None:
     assert evaluate.cover(tiny_passages).best_case == []
 
 
@@ -218,8 +218,8 @@ def test_tables_with_statistics_are_read_back_as_scores(incomplete: Path, form: 
     assert found[0] == found[1] == found[2]
 
 
-def test_every_entry_s_value_adds_up_to_the_score(incomplete: Path) -> None:
-    """The nested bootstrap resamples what the scores are made of."""
+def test_entry_values_add_up_to_the_scores(incomplete: Path) -> None:
+    """The nested bootstrap resamples the entry values of the scores."""
     evaluation = evaluate.cover(incomplete)
     for metric, entry_values in evaluation.entry_values.items():
         expected = [s.value for s in evaluation.scores if s.metric == metric]

@@ -26,7 +26,7 @@ EVALUATION = Evaluation(
 )
 
 
-def test_a_score_of_all_queries_alone_is_no_mean_over_queries() -> None:
+def test_a_total_is_not_a_mean_over_queries() -> None:
     """A rating of players, say."""
     scores = [Score("b", ALL_QUERIES, "Elo", 969.5), Score("a", ALL_QUERIES, "Elo", 1030.5)]
     report = leaderboard_report(leaderboard(Evaluation(scores, ["3,000 games."])), "Games")
@@ -76,7 +76,7 @@ def test_official_ranks_average_ties_and_leave_out_the_upper_bound() -> None:
 def test_official_ranks_need_one_measure() -> None:
     two = Evaluation([*EVALUATION.scores, Score("a", "1", "AP", 1.0)])
 
-    with pytest.raises(SelectionError, match="one measure"):
+    with pytest.raises(SelectionError, match="single measure"):
         official_json(two)
 
 
