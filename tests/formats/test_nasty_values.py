@@ -60,9 +60,9 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     "passages": lambda a, b, c, d, _: _passages(a, b, c, d),
 }
 SAID_ANYWAY = {
-    "squad2": {"values of 'version'", "paragraphs, which a bank does not have"},
-    "tqa": {"values of 'questions.nonDiagramQuestions.*.globalID'"},
-    "rag24": {"values of 'response_length'"},
+    "squad2": {"field 'version'", "paragraphs missing from --contexts"},
+    "tqa": {"field 'questions.nonDiagramQuestions.*.globalID'"},
+    "rag24": {"field 'response_length'"},
 }
 """What every file of a format has, and is said to be lost again."""
 

@@ -72,7 +72,7 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
 
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
     assert again == METRICS
-    assert dropped.counts == {"names of systems": 1}
+    assert dropped.counts == {"system names": 1}
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
     with pytest.raises(SelectionError, match="holds one run, not 2"):
@@ -85,7 +85,7 @@ def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:
     (answer,) = read_answers(tmp_path / "answers.jsonl")
 
     assert (answer.system, answer.query_id, answer.parts[0].text) == ("r", "q", "Words.")
-    assert dropped.counts["nuggets, which belong into a bank"] == 1
+    assert dropped.counts["nuggets"] == 1
     assert dropped.counts["sets of grades"] == 1
 
 
@@ -96,7 +96,7 @@ def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) ->
 
     assert [(line.passage_id, line.rank) for line in read_run(tmp_path / "bm25.run")] == [("d", 1)]
     assert read_qrels(tmp_path / "q.qrels") == [Qrel("q", "d", 3)]
-    assert dropped.counts["values of 'title'"] == 1
+    assert dropped.counts["field 'title'"] == 1
 
 
 def test_real_files(shared_data: Path, tmp_path: Path) -> None:

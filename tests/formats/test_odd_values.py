@@ -57,16 +57,16 @@ def passages(*rankings: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize(
     ("rankings", "lost"),
     [
-        (({"paragraphId": "other"},), {"ids of rankings": 1}),
-        (({"queryId": "q/facet"},), {"facets of rankings": 1}),
-        (({}, {"rank": 2, "score": 0.5}), {"further places of a passage in a ranking": 1}),
+        (({"paragraphId": "other"},), {"passage ids of ranking entries": 1}),
+        (({"queryId": "q/facet"},), {"facets of ranking entries": 1}),
+        (({}, {"rank": 2, "score": 0.5}), {"repeated ranking entries of a passage": 1}),
     ],
 )
 def test_places_in_rankings_that_have_no_place(
     form: str, rankings: tuple[dict[str, Any], ...], lost: dict[str, int], write_jsonl: Write, tmp_path: Path
 ) -> None:
     target = tmp_path / "out"
-    texts = {"texts of passages": 1} if form == "run" else {}
+    texts = {"passage texts": 1} if form == "run" else {}
     assert converted(write_jsonl("g.jsonl", passages(*rankings)), target, form) == lost | texts
     again = tmp_path / "again"
     converted(target, again, form, source_format=form)  # it can be read
@@ -155,7 +155,7 @@ def test_a_spreadsheet_of_a_header_alone_is_no_bank(tmp_path: Path) -> None:
 def test_keys_that_say_nothing_are_no_loss(write_jsonl: Write, tmp_path: Path) -> None:
     row: dict[str, Any] = {"query_id": "q", "query_text": "t", "a": None, "b": "", "c": [], "d": {}, "e": 0}
     lost = converted(write_jsonl("q.jsonl", [row]), tmp_path / "o", "queries-tsv")
-    assert lost == {"values of 'e'": 1}
+    assert lost == {"field 'e'": 1}
 
 
 def test_what_nuggetizer_gets_back_is_no_loss(write_jsonl: Write, tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "lost"),
     [
-        ("system\tquery\tmeasure\tvalue\tby\ns\tall\tm\t0.5\tme\n", {"values of 'by'": 1}),
+        ("system\tquery\tmeasure\tvalue\tby\ns\tall\tm\t0.5\tme\n", {"field 'by'": 1}),
         ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t\n", {}),
-        ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t0.100\n", {"values of 'std-err'": 1}),
+        ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t0.100\n", {"field 'std-err'": 1}),
         (
             '{"title": "T", "notes": [], "by": 1, "tables": [{"rows": [{"system": "s", "m": 0.5}]}, {}]}',
-            {"values of 'title'": 1, "values of 'by'": 1, "values of 'tables'": 1},
+            {"field 'title'": 1, "field 'by'": 1, "field 'tables'": 1},
         ),
     ],
     ids=["long", "no error", "error", "json"],
@@ -202,7 +202,7 @@ def test_what_stands_beside_scores(content: str, lost: dict[str, int], tmp_path:
 def test_what_stands_beside_ranks(tmp_path: Path) -> None:
     (tmp_path / "ranks").write_text("system\trank\tscore\na\t1\t0.5\nb\t2\t\n")
     assert converted(tmp_path / "ranks", tmp_path / "o", "official-json", source_format="official-tsv") == {
-        "cells behind the rank": 1
+        "cells after the rank": 1
     }
 
 
@@ -211,9 +211,9 @@ def test_banks_say_more_than_queries(write_jsonl: Write, tmp_path: Path) -> None
     line = {"query_id": "q", "query_text": "t", "test_collection": "c", "hash": 0, "more": 1, "items": items}
     assert converted(write_jsonl("b.jsonl", [line]), tmp_path / "o", "queries-jsonl") == {
         "hashes": 1,
-        "questions and nuggets": 1,
+        "bank entries": 1,
         "test collections": 1,
-        "values of 'more'": 1,
+        "field 'more'": 1,
     }
 
 
@@ -228,7 +228,7 @@ def test_unknown_keys_of_candidates_and_metrics_are_named(write_jsonl: Write, tm
     counts = converted(write_jsonl("c.jsonl", [line]), tmp_path / "o", "graded")
     assert counts == {f"values of {key!r}": 1 for key in "abc"}
     metrics = write_jsonl("m.jsonl", [{"qid": "q", "all_score": 0.5, "a": 1}])
-    assert converted(metrics, tmp_path / "o2", "scores-jsonl") == {"values of 'a'": 1}
+    assert converted(metrics, tmp_path / "o2", "scores-jsonl") == {"field 'a'": 1}
 
 
 def test_answers_of_autojudge_without_words_come_back(write_jsonl: Write, tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_a_part_of_an_answer_is_there_once(write_jsonl: Write, tmp_path: Path) -
     part = {"paragraph_id": "s/q#1", "text": "One.", "paragraph": {"a": 1}, "paragraph_data": data, "more": 1}
     source, target = write_jsonl("g.jsonl", [["q", [part]]]), tmp_path / "o"
     assert converted(source, target, "rag25") == {
-        "further places in rankings": 2,
-        "values of 'more'": 1,
-        "values of 'paragraph'": 1,
+        "other ranking entries": 2,
+        "field 'more'": 1,
+        "field 'paragraph'": 1,
     }
     (answer,) = read_answers(target)
     assert [(part.text, part.citations) for part in answer.parts] == [("One.", ("d",))]
@@ -263,7 +263,7 @@ def test_titles_in_judgments_are_lost_in_qrels(write_jsonl: Write, tmp_path: Pat
     ]
     passage = {"paragraph_id": "p", "text": "", "paragraph_data": {"judgments": judgments, "rankings": []}}
     counts = converted(write_jsonl("g.jsonl", [["q", [passage]]]), tmp_path / "o", "qrels")
-    assert counts["titles of queries"] == 1
+    assert counts["title queries of judgments"] == 1
 
 
 @pytest.mark.parametrize("form", ["bank", "bank-csv"])
@@ -278,4 +278,4 @@ def test_gold_answers_that_autojudge_cannot_tell_apart(write_jsonl: Write, tmp_p
     item = {"query_id": "q", "question_id": "q/" + "0" * 32, "question_text": "x", "gold_answers": golds}
     bank = write_jsonl("b.jsonl", [{"query_id": "q", "query_text": "t", "items": [item]}])
     counts = converted(bank, tmp_path / "o", "autojudge-bank")
-    assert counts == {"gold answers that are empty or equal": 2}
+    assert counts == {"empty or duplicate gold answers": 2}

@@ -68,7 +68,7 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
     ]
     assert len(answers[4].parts[-1].citations) == 5
     lost = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
-    assert lost.counts == {"answers": 7, "texts of queries": 7}
+    assert lost.counts == {"answers": 7, "query texts": 7}
     passages = {p.passage_id: p for query in read_passages(tmp_path / "p.jsonl") for p in query.passages}
     assert len(passages) == 16
     assert passages[f"{first}[2]"].text == "Blackholes are dense."
@@ -76,7 +76,7 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
     back = Conversion(
         tmp_path / "a.jsonl", tmp_path / "b.csv", "open-rag-eval", contexts=tmp_path / "p.jsonl"
     )
-    assert convert(back).counts["texts of documents, which --contexts would give"] == 1
+    assert convert(back).counts["document texts missing from --contexts"] == 1
     before, after = (
         {(g.query_id, g.run): [*g.passages.values()] for g in generations_of(read_cells(p, GENERATIONS), p)}
         for p in (source, tmp_path / "b.csv")
@@ -105,10 +105,10 @@ def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: 
         convert(Conversion(there, back, "rag24"))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert before.query_id == after.query_id
-            if "white space around texts" not in lost:
+            if "leading or trailing whitespace" not in lost:
                 assert before.query_text == after.query_text
             # Ids are said to be lost; the places of documents are not. Words may look like a citation.
-            if "boundaries of parts" not in lost:
+            if "boundaries of answer parts" not in lost:
                 place = {docid: number for number, docid in enumerate(before.references)}
                 again = {docid: number for number, docid in enumerate(after.references)}
                 assert list(place.values()) == list(again.values())
@@ -164,7 +164,7 @@ def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Sc
         write_score_rows(scores, source)
         systems = list(dict.fromkeys(score.system for score in scores))
         lost = convert(Conversion(source, there, "open-rag-eval-scores"))
-        assert lost.counts == {"names of systems": len(systems)}
+        assert lost.counts == {"system names": len(systems)}
         assert not convert(Conversion(there, back, "scores-jsonl", "open-rag-eval-scores"))
         named = {
             system: f"b-run-{number}" if len(systems) > 1 else "b" for number, system in enumerate(systems, 1)
@@ -183,7 +183,7 @@ def test_results_of_open_rag_eval_hold_more_than_numbers(tmp_path: Path) -> None
     )
     assert format_of(path).name == "open-rag-eval-scores"
     lost = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
-    assert lost.counts == {"values of 'run_1_retrieval_score_umbrela_scores'": 2}
+    assert lost.counts == {"field 'run_1_retrieval_score_umbrela_scores'": 2}
     metric = "retrieval_score_mean_umbrela_score"
     assert list(read_score_rows(tmp_path / "s.jsonl")) == [
         Score("vectara-run-1", "q1", metric, 3.0),
@@ -217,10 +217,10 @@ def test_games_come_back_but_for_what_is_reported(games: list[Game]) -> None:
         for before, after in zip(games, read_game_lines(back), strict=True):
             assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
             assert before.winner == after.winner
-            if "white space around texts" not in lost:
+            if "leading or trailing whitespace" not in lost:
                 assert (before.raw_answer or "") == (after.raw_answer or "")
         told = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
-        counts = ("names of evaluators", "errors of evaluators", "values of 'seed'")
+        counts = ("evaluator names", "evaluator errors", "field 'seed'")
         assert sum(lost.get(name, 0) for name in counts) == len(told)
 
 
@@ -303,9 +303,9 @@ def test_direct_grades_come_back_but_for_what_is_reported(rows: list[tuple[Any, 
         for before, after in zip(passages, query.passages, strict=True):
             old, new = next(before.grade_sets()), next(after.grade_sets())
             differing += old.entry_ratings() != new.entry_ratings()
-        assert differing == lost.get("failures of grades", 0)
-        assert lost.get("what grades say beside rating and reply", 0) == len(rows) - differing
-        assert lost.get("texts of passages", 0) == sum(bool(row[3]) for row in rows)
+        assert differing == lost.get("grading failures", 0)
+        assert lost.get("grade fields other than rating and reply", 0) == len(rows) - differing
+        assert lost.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
 def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     lost = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
     assert (tmp_path / "r.csv").read_text() == "agent,score\nb,2\na,0.5\n"
     assert lost.counts == {
-        "names of measures": 1, "scores of other measures": 1, "scores of single queries": 2,
+        "measure names": 1, "scores of other measures": 1, "per-query scores": 2,
     }  # fmt: skip
     assert read_means(tmp_path / "r.csv") == [
         Score("b", "all", "score", 2.0),

@@ -76,18 +76,18 @@ LOST_FIELDS = {
     "facets": "facet_id",
     "facet texts": "facet_text",
     "test collections": "test_collection",
-    "infos of queries": "info",
+    "info of queries": "info",
     "importance labels": "importance",
     "weights": "weight",
     "gold answers": "golds",
     "gold answers of nuggets": "golds",
-    "gold answers beyond the first": "golds",
-    "marks of unanswerable questions": "golds",
+    "gold answers after the first": "golds",
+    "empty lists of gold answers": "golds",
     "entry ids": "entry_id",
     "query ids": "query_id",
-    "query ids that are no lesson": "query_id",
-    "texts, of which white space or numbers in front": "text",
-    "values of 'more'": "more",
+    "query ids without the prefix 'tqa2:'": "query_id",
+    "whitespace or list numbers in texts": "text",
+    "field 'more'": "more",
 }
 
 
@@ -139,17 +139,17 @@ def test_what_is_not_reported_as_lost_comes_back(form: str, lines: list[BankLine
             - LOST_FIELDS.keys()
             - {
                 "queries without entries",
-                "paragraphs, which a bank does not have",
-                "entries of equal text",
+                "paragraphs missing from --contexts",
+                "entries with a duplicate text",
             }
         )
         fields = {LOST_FIELDS[key] for key in lost if key in LOST_FIELDS}
         before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _said_by_the_reader(form))
         before = [{k: v for k, v in row.items() if k not in _said_by_the_reader(form)} for row in before]
-        if "entries of equal text" not in lost:
+        if "entries with a duplicate text" not in lost:
             key = json.dumps
             assert sorted(after, key=key) == sorted(before, key=key)
-        assert len(after) == len(before) - lost.get("entries of equal text", 0)
+        assert len(after) == len(before) - lost.get("entries with a duplicate text", 0)
 
 
 def _said_by_the_reader(form: str) -> set[str]:
@@ -180,16 +180,16 @@ def test_answers_come_back_but_for_what_is_reported(answers: list[Answer], form:
         convert(Conversion(there, back, "rag25", form))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert (before.system, before.query_id) == (after.system, after.query_id)
-            if not lost.keys() & {"boundaries of parts", "white space around texts"}:
+            if not lost.keys() & {"boundaries of answer parts", "leading or trailing whitespace"}:
                 assert [part.text for part in before.parts] == [part.text for part in after.parts]
-            if not lost.keys() & {"cited documents", "boundaries of parts"}:
+            if not lost.keys() & {"citations", "boundaries of answer parts"}:
                 assert [part.citations for part in before.parts] == [part.citations for part in after.parts]
-            if "cited documents" not in lost:
+            if "citations" not in lost:
                 cited = [
                     {docid for part in answer.parts for docid in part.citations} for answer in (before, after)
                 ]
                 assert cited[0] == cited[1]
-            if not lost.keys() & {"cited documents", "references that are not cited"}:
+            if not lost.keys() & {"citations", "uncited references"}:
                 assert set(before.references) == set(after.references)
             assert before.query_text == after.query_text or "query texts" in lost
             assert before.team == after.team or "teams" in lost
@@ -246,7 +246,7 @@ def test_queries_come_back_but_for_what_is_reported(queries: list[Query], form: 
         convert(Conversion(there, Path(name) / "c.jsonl", "queries-jsonl", form))
         after = read_queries(Path(name) / "c.jsonl")
         assert list(after) == [query.query_id for query in queries]
-        if "white space in texts" not in lost:
+        if "whitespace in texts" not in lost:
             assert [q.query_text for q in after.values()] == [q.query_text for q in queries]
         if "facets" not in lost:
             assert [q.facets for q in after.values()] == [q.facets for q in queries]
@@ -265,7 +265,7 @@ def test_runs_and_qrels(tmp_path: Path) -> None:
     assert list(read_run(tmp_path / "out" / "s2.run", method="tag")) == [RunLine("q", "p", 1, 0.1, "s2")]
     write_run([RunLine("q", "p", 1, 0.1, "tag")], tmp_path / "name.run")
     lost = convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run"))
-    assert lost.counts == {"tags, as systems are named by their files": 1}
+    assert lost.counts == {"run tags that differ from the file name": 1}
     convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run", method_name="tag"))
     assert [line.system for line in read_run(tmp_path / "one.run", method="tag")] == ["tag"]
 
@@ -276,10 +276,10 @@ def test_passages_become_qrels_and_runs(
     graded = write_jsonl("graded.jsonl", PASSAGES)
     lost = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
     assert read_qrels(tmp_path / "qrels") == [Qrel("q1", "p1", 3)]
-    assert lost.counts == {"places in rankings": 1, "sets of grades": 3, "texts of passages": 3}
+    assert lost.counts == {"ranking entries": 1, "sets of grades": 3, "passage texts": 3}
     lost = convert(Conversion(graded, tmp_path / "bm25.run", "run"))
     assert list(read_run(tmp_path / "bm25.run")) == [RunLine("q1", "p1", 1, 9.5, "bm25")]
-    assert lost.counts == {"judgments": 1, "sets of grades": 3, "texts of passages": 3}
+    assert lost.counts == {"judgments": 1, "sets of grades": 3, "passage texts": 3}
     assert not convert(Conversion(graded, tmp_path / "again.jsonl", "graded"))
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
 
@@ -361,11 +361,11 @@ def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[
         "output": str(source.with_name("out.jsonl")),
         "to": "rag24",
         "left out": {
-            "confidences of citations": 1,
+            "citation confidences": 1,
             "teams": 1,
-            "values of 'documents'": 1,
-            "values of 'metadata.kind'": 1,
-            "values of 'responses.note'": 1,
+            "field 'documents'": 1,
+            "field 'metadata.kind'": 1,
+            "field 'responses.note'": 1,
         },
     }
 
@@ -433,26 +433,26 @@ GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine"
 }}]]  # fmt: skip
 TOPIC = "<top><num> Number: 1 <title> one <desc> Description: the long one <narr> more </top>"
 LOSSES: list[tuple[str, str, str, dict[str, int]]] = [
-    ("topics", TOPIC, "queries-tsv", {"values of 'desc'": 1, "values of 'narr'": 1}),
-    ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"values of 'narr'": 1}),
+    ("topics", TOPIC, "queries-tsv", {"field 'desc'": 1, "field 'narr'": 1}),
+    ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"field 'narr'": 1}),
     (
         "bank-csv", "query_id,kind,text,mine\nq,question,What?,x\nq,question,Who?,,\nq,question,How?,,y\n",
-        "bank", {"cells without a column": 1, "values of 'mine'": 1},
+        "bank", {"cells without a column": 1, "field 'mine'": 1},
     ),
-    ("qrels", "q 0 p 1\nq Q0 r 1\nq run7 s 1\n", "qrels", {"second columns that are not 0": 1}),
+    ("qrels", "q 0 p 1\nq Q0 r 1\nq run7 s 1\n", "qrels", {"second columns other than 0": 1}),
     (
         "graded", json.dumps(GRADED), "qrels",
-        {"places in rankings": 1, "texts of passages": 1, "values of 'by'": 1, "values of 'mine'": 1,
-         "values of 'paragraph'": 1},
+        {"ranking entries": 1, "passage texts": 1, "field 'by'": 1, "field 'mine'": 1,
+         "field 'paragraph'": 1},
     ),
     (
         "graded", json.dumps(GRADED), "run",
-        {"judgments": 1, "texts of passages": 1, "values of 'mine'": 1, "values of 'paragraph'": 1,
-         "values of 'why'": 1},
+        {"judgments": 1, "passage texts": 1, "field 'mine'": 1, "field 'paragraph'": 1,
+         "field 'why'": 1},
     ),
     (
         "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.1234}\n',
-        "published-cover", {"digits beyond the third": 1, "names of measures": 1},
+        "published-cover", {"digits after the third decimal": 1, "measure names": 1},
     ),
     ("scores-jsonl", '{"system": "s", "query_id": "all", "metric": "ExamCover", "value": 0.5}\n',
      "published-cover", {}),
@@ -474,7 +474,7 @@ def test_what_is_passed_over_in_a_stream_is_not_said_to_be_nothing(
     answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers)))
     lost = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
-    assert lost.counts == {"what is not read of a stream, uncounted": 1}
+    assert lost.counts == {"unread fields of a stream, not counted": 1}
 
 
 def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
@@ -508,10 +508,10 @@ def test_documents_of_ragelo_come_back_but_for_what_is_reported(
         (before,), (after,) = list(read_passages(source)), list(read_passages(back))
         texts = {p.passage_id: p.text for p in before.passages}
         assert {p.passage_id: p.text for p in after.passages} == texts
-        assert lost.keys() <= {"ranks or scores"}
+        assert lost.keys() <= {"original ranks or scores"}
         entries = [
             [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
             for query in (before, after)
         ]
         assert len(entries[0]) == len(entries[1])
-        assert sum(e not in entries[1] for e in entries[0]) <= lost.get("ranks or scores", 0)
+        assert sum(e not in entries[1] for e in entries[0]) <= lost.get("original ranks or scores", 0)

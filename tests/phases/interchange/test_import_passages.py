@@ -235,8 +235,8 @@ def test_what_passages_do_not_say_of_answers_is_counted(
     }
     path = write_jsonl("answers.jsonl", [answer])
     summary, _ = built(collection, runs=[], answers=[path], unit=unit)
-    always = {"query texts": 1, "references that are not cited": 1}
-    together = {"boundaries of parts": 2, "parts with citations of their own": 2}
+    always = {"query texts": 1, "uncited references": 1}
+    together = {"boundaries of answer parts": 2, "parts with their own citations": 2}
     assert summary.dropped.counts == (always if unit == "sentence" else always | together)
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
         summary.dropped.counts
@@ -252,8 +252,8 @@ def test_what_is_no_part_of_an_answer_is_told(collection: Path, write_jsonl: Wri
     }
     summary, _ = built(collection, runs=[], answers=[write_jsonl("answers.jsonl", [answer])], unit="whole")
     assert summary.dropped.counts == {
-        "confidences of citations": 2, "values of 'documents'": 1, "values of 'metadata.kind'": 1,
-        "values of 'responses.score'": 1,
+        "citation confidences": 2, "field 'documents'": 1, "field 'metadata.kind'": 1,
+        "field 'responses.score'": 1,
     }  # fmt: skip
 
 

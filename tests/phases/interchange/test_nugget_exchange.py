@@ -223,7 +223,7 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
     assert all(length == words for length, words in lengths), "L is counted anew"
     given_lengths = [line.pop("response_length") for line in before]
     other = sum(given != words for given, (_, words) in zip(given_lengths, lengths, strict=True))
-    assert summary.dropped.counts == {"response lengths other than the words": other}
+    assert summary.dropped.counts == {"response lengths that differ from the word count": other}
     assert after == before
     assert [list(line) for line in after] == [list(line) for line in before]
 
@@ -344,7 +344,7 @@ def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJso
     rows = write_jsonl("rows.jsonl", [ROW | {"reasoning": "since", "cost": 1}, failed])
     summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
 
-    assert summary.dropped.counts == {"prompts": 1, "reasonings": 1, "values of 'cost'": 1}
+    assert summary.dropped.counts == {"prompts": 1, "reasonings": 1, "field 'cost'": 1}
     assert "prompts (1)" in " ".join(summary.lines())
 
 
@@ -475,7 +475,7 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
         "system": "gen-short",
         "text": " ".join(part.text for part in first.parts),
     }
-    assert "cited documents" in told[1]
+    assert "citations" in told[1]
     with pytest.raises(SelectionError, match="no answer of 'x'"):
         export_answers(passages, out, form="plain", systems=["x"])
 
