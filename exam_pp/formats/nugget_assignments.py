@@ -108,8 +108,12 @@ class AssignmentSummary:
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
             labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
-            are = counted(self.ungraded.total(), "label is", "labels are")
-            yield f"{are} not one of {', '.join(ASSIGNMENT_RATINGS)} and stay ungraded: {labels}"
+            are = counted(
+                self.ungraded.total(),
+                "nugget is ungraded, as its label is",
+                "nuggets are ungraded, as their labels are",
+            )
+            yield f"{are} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
         if self.foreign:
             have = counted(len(self.foreign), "nugget has", "nuggets have")
             yield f"{have} no match in the bank by query and text; the assignments are imported anyway."

@@ -1,4 +1,4 @@
-"""Conversion of the files of AutoNuggetizer and UMBRELA that are no banks."""
+"""Conversion of files of AutoNuggetizer and UMBRELA other than banks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROW = {
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
+    ("value", "form"),
     [
         (METRICS[0], "nuggetizer-metrics"),
         (ASSIGNMENT, "nuggetizer-assignments"),
@@ -54,14 +54,14 @@ ROW = {
         (ROW, "umbrela"),
     ],
 )
-def test_kinds_are_told_by_the_content(write_jsonl: Write, value: Any, kind: str) -> None:
+def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, form: str) -> None:
     path = write_jsonl("file.jsonl", [value])
-    assert format_of(path).name == kind
+    assert format_of(path).name == form
     assert not validate([path]).kept
 
 
 def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
-    """What a topic leaves undefined stays undefined; the line for all topics is made of them."""
+    """A score that is undefined for a topic stays undefined; the line of means is computed from the topics."""
     source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
     convert(Conversion(source, rows, "scores-jsonl"))
     assert list(read_score_rows(rows))[:2] == [
@@ -75,7 +75,7 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
     assert dropped.counts == {"system names": 1}
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
-    with pytest.raises(SelectionError, match="holds one run, not 2"):
+    with pytest.raises(SelectionError, match="holds one system, but the source has 2: a, b"):
         convert(Conversion(both, tmp_path / "x.jsonl", "nuggetizer-metrics"))
 
 

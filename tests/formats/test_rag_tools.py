@@ -1,4 +1,4 @@
-"""Conversion of the files of RAGElo and Open RAG Eval; the shared files are those of the tools themselves."""
+"""Conversion of files of RAGElo and Open RAG Eval; the shared files come from these tools."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ texts = st.text('aB1. ,"\n\u4e2d[]', max_size=12)
 def test_sentences_have_the_citations_that_follow_them(
     text: str, parts: list[tuple[str, str]], inside: int
 ) -> None:
-    assert cited_sentences(text) == ([(words, tuple(numbers)) for words, numbers in parts], inside)
+    assert cited_sentences(text) == ([(part, tuple(numbers)) for part, numbers in parts], inside)
 
 
 def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) -> None:
-    """Its own loader's expectations: six queries, one with two runs; passage 4 of query_1 does not exist."""
+    """As in the tests of its own loader: six queries, one with two runs; query_1 has no passage 4."""
     source = shared_data / "open-rag-eval" / "test_csv_connector.csv"
     assert format_of(source).name == "open-rag-eval"
     convert(Conversion(source, tmp_path / "a.jsonl", "rag24"))
@@ -97,7 +97,7 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
         min_size=1, max_size=3, unique_by=lambda answer: (answer.system, answer.query_id),
     )
 )  # fmt: skip
-def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: list[Answer]) -> None:
+def test_answers_survive_open_rag_eval_except_for_dropped_fields(answers: list[Answer]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_answers(answers, source, "rag24")
@@ -107,13 +107,13 @@ def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: 
             assert before.query_id == after.query_id
             if "leading or trailing whitespace" not in lost:
                 assert before.query_text == after.query_text
-            # Ids are said to be lost; the places of documents are not. Words may look like a citation.
+            # Document ids change, but their order does not. A text may look like a citation.
             if "boundaries of answer parts" not in lost:
-                place = {docid: number for number, docid in enumerate(before.references)}
-                again = {docid: number for number, docid in enumerate(after.references)}
-                assert list(place.values()) == list(again.values())
-                assert [(part.text, {place[docid] for docid in part.citations}) for part in before.parts] == [
-                    (part.text, {again[docid] for docid in part.citations}) for part in after.parts
+                old = {docid: number for number, docid in enumerate(before.references)}
+                new = {docid: number for number, docid in enumerate(after.references)}
+                assert list(old.values()) == list(new.values())
+                assert [(part.text, {old[docid] for docid in part.citations}) for part in before.parts] == [
+                    (part.text, {new[docid] for docid in part.citations}) for part in after.parts
                 ]
 
 
@@ -128,7 +128,7 @@ def test_open_rag_eval_needs_the_texts_of_queries(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
-    with pytest.raises(SelectionError, match="text of the query 'q', which the answer of 's' does not say"):
+    with pytest.raises(SelectionError, match="The answer of 's' has no text of the query 'q'.*--queries"):
         convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
     assert not (tmp_path / "b.csv").exists()
     (tmp_path / "q.tsv").write_text("q\tWhat?\n")
@@ -139,9 +139,9 @@ def test_open_rag_eval_needs_the_texts_of_queries(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("q,t,1,[1],x,a\nq,t,1,[1],y,", r"line 3: run 1 of the query 'q' has the passage \[1\] before"),
-        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", "line 3: run 1 of the query 'q' has another answer before"),
-        ("q,t,1,[1],x,a\nq,u,1,[2],y,", "line 3: run 1 of the query 'q' has another text of the query"),
+        ("q,t,1,[1],x,a\nq,t,1,[1],y,", r"line 3: run 1 of the query 'q' has the passage \[1\] twice"),
+        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", "line 3: run 1 of the query 'q' has two different answers"),
+        ("q,t,1,[1],x,a\nq,u,1,[2],y,", "line 3: run 1 of the query 'q' has two different query texts"),
         ("q,t,1,,x,a", "line 2, passage_id: is empty"),
     ],
 )
@@ -158,7 +158,7 @@ def test_contradictions_in_a_file_of_open_rag_eval(rows: str, message: str, tmp_
         min_size=1, max_size=6, unique_by=lambda score: score[:3],
     )
 )  # fmt: skip
-def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Score]) -> None:
+def test_scores_survive_open_rag_eval_except_for_system_names(scores: list[Score]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_score_rows(scores, source)
@@ -173,7 +173,7 @@ def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Sc
         assert sorted(read_score_rows(back)) == sorted(expected)
 
 
-def test_results_of_open_rag_eval_hold_more_than_numbers(tmp_path: Path) -> None:
+def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path) -> None:
     """The columns are those of its document on metrics (Output Format)."""
     path = tmp_path / "vectara.csv"
     path.write_text(
@@ -208,7 +208,7 @@ verdicts = st.sampled_from(["A", "B", "C", None])
         min_size=1, max_size=4,
     )
 )  # fmt: skip
-def test_games_come_back_but_for_what_is_reported(games: list[Game]) -> None:
+def test_games_survive_except_for_dropped_fields(games: list[Game]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_records(games, source)
@@ -219,34 +219,34 @@ def test_games_come_back_but_for_what_is_reported(games: list[Game]) -> None:
             assert before.winner == after.winner
             if "leading or trailing whitespace" not in lost:
                 assert (before.raw_answer or "") == (after.raw_answer or "")
-        told = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
+        with_extras = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
         counts = ("evaluator names", "evaluator errors", "field 'seed'")
-        assert sum(lost.get(name, 0) for name in counts) == len(told)
+        assert sum(lost.get(name, 0) for name in counts) == len(with_extras)
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("q,a,b,x,D,", "line 2, answer: 'D' is no verdict: A, B, C for a tie, or nothing"),
-        ("q,a,a,x,A,", "line 2: .*'a' cannot play against itself"),
+        ("q,a,b,x,D,", "line 2, answer: 'D' is not a verdict"),
+        ("q,a,a,x,A,", "line 2: .*agent_a and agent_b are both 'a'"),
         ("q,a,,x,A,", "line 2, agent_b: is empty"),
     ],
 )
-def test_what_is_no_game(row: str, message: str, tmp_path: Path) -> None:
+def test_invalid_games(row: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "g.csv"
     path.write_text(f"qid,agent_a,agent_b,raw_answer,answer,relevance\n{row}\n")
     with pytest.raises(DataError, match=message):
         convert(Conversion(path, tmp_path / "g.jsonl", "ragelo-games-jsonl"))
 
 
-def test_results_of_ragelo_come_back(shared_data: Path, tmp_path: Path) -> None:
+def test_results_of_ragelo_survive_a_round_trip(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "ragelo"
-    ways = {
+    conversions = {
         "reasonings": ("ragelo-reasonings", "graded"),
         "pairwise_answers_evaluations": ("ragelo-games", "ragelo-games-jsonl"),
         "agents_ranking": ("ragelo-ranking", "scores-jsonl"),
     }
-    for name, (form, other) in ways.items():
+    for name, (form, other) in conversions.items():
         source, there, back = folder / f"{name}.csv", tmp_path / name, tmp_path / f"{name}.csv"
         assert not convert(Conversion(source, there, other, form))
         assert not convert(Conversion(there, back, form))
@@ -267,11 +267,11 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     assert format_of(path).name == "ragelo-reasonings"
     assert not convert(Conversion(path, tmp_path / "r.jsonl", "graded"))
     (query,) = read_passages(tmp_path / "r.jsonl")
-    found = [next(passage.grade_sets()) for passage in query.passages]
-    assert [grade.entry_ratings() for grade in found] == [{"direct": 2}, {"direct": 0}, {}, {}]
-    assert isinstance(found[2], DirectGrade)
-    assert found[2].error is not None
-    assert found[2].error["response"] == "It is very relevant"
+    grades = [next(passage.grade_sets()) for passage in query.passages]
+    assert [grade.entry_ratings() for grade in grades] == [{"direct": 2}, {"direct": 0}, {}, {}]
+    assert isinstance(grades[2], DirectGrade)
+    assert grades[2].error is not None
+    assert grades[2].error["response"] == "It is very relevant"
 
 
 @given(
@@ -285,7 +285,7 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
         min_size=1, max_size=4,
     )
 )  # fmt: skip
-def test_direct_grades_come_back_but_for_what_is_reported(rows: list[tuple[Any, ...]]) -> None:
+def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, ...]]) -> None:
     def made(key: str, reply: str, rating: int | None, more: dict[str, Any], text: str) -> Passage:
         failed = {"error": {"response": reply}} if rating is None else {"self_ratings": rating}
         grade = DirectGrade(**{"correct": bool(rating), "answer": reply, "model": "m", **failed, **more})
@@ -322,8 +322,8 @@ def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     ]
 
 
-def test_games_are_told_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    """Keys as formats of RAGElo's result files have them; what is not known stays."""
+def test_games_are_detected_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """Keys as in RAGElo's result files; unknown keys are kept."""
     line = {"qid": 1, "evaluator_name": "pairwise", "exception": None, "agent_a": "x", "agent_b": "y",
             "answer": {"winner": "B", "differences": "y cites"}, "raw_answer": "..."}  # fmt: skip
     source = write_jsonl("g.jsonl", [line])

@@ -1,4 +1,4 @@
-"""Conversion: round trips, and a loss report that names whatever does not come back."""
+"""Conversion: every field survives a round trip or is counted as dropped."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
     return lines
 
 
-LOST_FIELDS = {
+DROPPED = {
     "query texts": "query_text",
     "facets": "facet_id",
     "facet texts": "facet_text",
@@ -92,7 +92,7 @@ LOST_FIELDS = {
 
 
 def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
-    """The entries with everything that a bank says of them, without the fields that are said to be lost."""
+    """The entries with all their fields, without the dropped fields."""
     rows = []
     for line in lines:
         for item in line.items:
@@ -122,38 +122,38 @@ BANK_FORMATS = ["bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "auto
 
 @pytest.mark.parametrize("form", BANK_FORMATS)
 @given(lines=banks())
-def test_what_is_not_reported_as_lost_comes_back(form: str, lines: list[BankLine]) -> None:
+def test_banks_survive_except_for_dropped_fields(form: str, lines: list[BankLine]) -> None:
     with tempfile.TemporaryDirectory() as name:
         bank, there, back = (Path(name) / part for part in ("bank.jsonl", "there", "back.jsonl"))
         write_bank(lines, bank)
         if not any(line.items for line in lines):
             return
         if form in ONLY_OF and not any(item.kind == ONLY_OF[form] for line in lines for item in line.items):
-            with pytest.raises(SelectionError, match="the bank holds none"):
+            with pytest.raises(SelectionError, match="the bank has no"):
                 convert(Conversion(bank, there, form, "bank"))
             return
         lost = convert(Conversion(bank, there, form, "bank")).counts
         convert(Conversion(there, back, "bank", form))
         assert (
             not lost.keys()
-            - LOST_FIELDS.keys()
+            - DROPPED.keys()
             - {
                 "queries without entries",
                 "paragraphs missing from --contexts",
                 "entries with a duplicate text",
             }
         )
-        fields = {LOST_FIELDS[key] for key in lost if key in LOST_FIELDS}
-        before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _said_by_the_reader(form))
-        before = [{k: v for k, v in row.items() if k not in _said_by_the_reader(form)} for row in before]
+        fields = {DROPPED[key] for key in lost if key in DROPPED}
+        before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _set_by_the_reader(form))
+        before = [{k: v for k, v in row.items() if k not in _set_by_the_reader(form)} for row in before]
         if "entries with a duplicate text" not in lost:
             key = json.dumps
             assert sorted(after, key=key) == sorted(before, key=key)
         assert len(after) == len(before) - lost.get("entries with a duplicate text", 0)
 
 
-def _said_by_the_reader(form: str) -> set[str]:
-    """Fields in which a reader says what the format is."""
+def _set_by_the_reader(form: str) -> set[str]:
+    """Fields that the reader of the format sets by itself."""
     return {"test_collection"} if form in ("tqa", "squad2") else set()
 
 
@@ -172,7 +172,7 @@ def _said_by_the_reader(form: str) -> set[str]:
     ),
     st.sampled_from(["rag24", "rag25", "ragtime", "plain-answers", "ragelo-answers"]),
 )  # fmt: skip
-def test_answers_come_back_but_for_what_is_reported(answers: list[Answer], form: str) -> None:
+def test_answers_survive_except_for_dropped_fields(answers: list[Answer], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.jsonl", "c.jsonl"))
         write_answers(answers, source, "rag25")
@@ -205,7 +205,7 @@ scores = st.lists(
 
 
 @given(scores, st.sampled_from(["leaderboard", "leaderboard-json", "autojudge-eval", "autojudge-tot"]))
-def test_scores_come_back_with_all_digits(rows: list[Score], form: str) -> None:
+def test_scores_survive_with_all_digits(rows: list[Score], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b", "c.jsonl"))
         write_score_rows(rows, source)
@@ -218,7 +218,7 @@ def test_scores_come_back_with_all_digits(rows: list[Score], form: str) -> None:
     st.dictionaries(tags, st.integers(1, 99).map(float) | st.just(2.5), min_size=1),
     st.sampled_from(["official-json", "official-tsv"]),
 )
-def test_ranks_come_back(ranks: dict[str, float], form: str) -> None:
+def test_ranks_survive(ranks: dict[str, float], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there = Path(name) / "a.json", Path(name) / "b"
         write_ranks(ranks, source)
@@ -238,7 +238,7 @@ def test_ranks_come_back(ranks: dict[str, float], form: str) -> None:
     ),
     st.sampled_from(["queries-json", "queries-tsv", "queries-jsonl", "ragelo-queries"]),
 )  # fmt: skip
-def test_queries_come_back_but_for_what_is_reported(queries: list[Query], form: str) -> None:
+def test_queries_survive_except_for_dropped_fields(queries: list[Query], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there = Path(name) / "a.jsonl", Path(name) / "b"
         write_query_lines(queries, source)
@@ -346,7 +346,9 @@ def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "back.json").read_text()) == file
 
 
-def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+def test_unused_keys_are_in_the_json_of_dropped_fields(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
     answer = {
         "metadata": {"run_id": "r", "topic_id": "t", "team_id": "x", "kind": "auto"},
         "responses": [{"text": "One.", "citations": {"d": 0.5, "e": None}, "note": "n"}],
@@ -360,7 +362,7 @@ def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[
         "from": "ragtime",
         "output": str(source.with_name("out.jsonl")),
         "to": "rag24",
-        "left out": {
+        "dropped_fields": {
             "citation confidences": 1,
             "teams": 1,
             "field 'documents'": 1,
@@ -378,16 +380,16 @@ def test_official_ranks_need_one_measure(tmp_path: Path) -> None:
         Score("b", "q2", "m", 0.6),
     ]
     write_score_rows([*rows, Score("b", "all", "n", 1.0)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match="--measure: m, n"):
+    with pytest.raises(SelectionError, match=r"--measure.*: m, n"):
         convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json"))
     convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json", measure="m"))
     assert read_ranks(tmp_path / "r.json") == {"b": 1.0, "a": 2.0}
 
 
-def test_impossible_conversions_say_what_is_possible(tmp_path: Path, demo_data: Path) -> None:
-    with pytest.raises(SelectionError, match=r"cannot become graded .* it can become qrels"):
+def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_data: Path) -> None:
+    with pytest.raises(SelectionError, match=r"cannot be converted to graded .* possible targets: qrels"):
         convert(Conversion(demo_data / "qrels.txt", tmp_path / "x", "graded"))
-    with pytest.raises(SelectionError, match="does not write topics"):
+    with pytest.raises(SelectionError, match="cannot write the format topics"):
         convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
     passages = tmp_path / "p.jsonl"
     passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')
@@ -399,7 +401,7 @@ def test_impossible_conversions_say_what_is_possible(tmp_path: Path, demo_data: 
 def test_the_command(demo_data: Path, tmp_path: Path) -> None:
     listing = CliRunner().invoke(cli, ["convert", "--list"]).output
     for name in FORMATS:
-        assert (name in listing) == (name != "edits")  # which no format can become
+        assert (name in listing) == (name != "edits")  # edits files cannot be converted
     target = str(tmp_path / "q.json")
     bank = str(demo_data / "questions.jsonl")
     done = CliRunner().invoke(cli, ["convert", bank, "-o", target, "--to", "queries-json"])
@@ -413,17 +415,17 @@ def test_every_format_is_in_the_table_once() -> None:
 
 
 def test_a_folder_holds_runs(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="is a folder: only runs are read as one, not bank"):
+    with pytest.raises(SelectionError, match="is a folder, but the format bank needs a file"):
         convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
 
 
 def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
-    with pytest.raises(SelectionError, match="is the output"):
+    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file"):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
-    with pytest.raises(SelectionError, match="- is the output"):
+    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file, -;"):
         convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
 
 
@@ -432,7 +434,7 @@ GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine"
     "rankings": [{"method": "m", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "why": 2}],
 }}]]  # fmt: skip
 TOPIC = "<top><num> Number: 1 <title> one <desc> Description: the long one <narr> more </top>"
-LOSSES: list[tuple[str, str, str, dict[str, int]]] = [
+DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
     ("topics", TOPIC, "queries-tsv", {"field 'desc'": 1, "field 'narr'": 1}),
     ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"field 'narr'": 1}),
     (
@@ -459,8 +461,8 @@ LOSSES: list[tuple[str, str, str, dict[str, int]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("form", "text", "target", "lost"), LOSSES)
-def test_what_has_no_place_is_counted(
+@pytest.mark.parametrize(("form", "text", "target", "lost"), DROPPING)
+def test_dropped_fields_are_counted(
     form: str, text: str, target: str, lost: dict[str, int], tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
@@ -468,7 +470,7 @@ def test_what_has_no_place_is_counted(
     assert convert(Conversion(source, tmp_path / "target", target, form)).counts == lost
 
 
-def test_what_is_passed_over_in_a_stream_is_not_said_to_be_nothing(
+def test_fields_of_a_stream_are_reported_as_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
@@ -479,7 +481,7 @@ def test_what_is_passed_over_in_a_stream_is_not_said_to_be_nothing(
 
 def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
     write_score_rows([Score("s", "q", "m", 0.5)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match="none of AutoNuggetizer's measures"):
+    with pytest.raises(SelectionError, match="no scores of AutoNuggetizer's measures"):
         convert(Conversion(tmp_path / "s.jsonl", tmp_path / "out", "nuggetizer-metrics"))
     assert not (tmp_path / "out").exists()
 
@@ -489,7 +491,7 @@ places = st.lists(place, max_size=2, unique_by=lambda system_rank_score: system_
 
 
 @given(st.lists(st.tuples(words.map(str.strip), places), min_size=1, max_size=4))
-def test_documents_of_ragelo_come_back_but_for_what_is_reported(
+def test_documents_of_ragelo_survive_except_for_dropped_fields(
     passages: list[tuple[str, list[tuple[str, int, float]]]],
 ) -> None:
     def ranking(system: str, key: str, rank: int, score: float) -> dict[str, Any]:
