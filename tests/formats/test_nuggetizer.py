@@ -61,7 +61,7 @@ def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, f
 
 
 def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
-    """A score that is undefined for a topic stays undefined; the line of means is computed from the topics."""
+    """Undefined scores of a topic stay undefined; the line of means is computed from the topics."""
     source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
     convert(Conversion(source, rows, "scores-jsonl"))
     assert list(read_score_rows(rows))[:2] == [

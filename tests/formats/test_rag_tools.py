@@ -128,7 +128,7 @@ def test_open_rag_eval_needs_the_texts_of_queries(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
-    with pytest.raises(SelectionError, match="The answer of 's' has no text of the query 'q'.*--queries"):
+    with pytest.raises(SelectionError, match=r"The answer of 's' has no text of the query 'q'.*--queries"):
         convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
     assert not (tmp_path / "b.csv").exists()
     (tmp_path / "q.tsv").write_text("q\tWhat?\n")

@@ -270,7 +270,7 @@ def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     with pytest.raises(DataError, match="the system 'first' has the same name as the run in"):
         built(collection, answers=[_answers(write_jsonl, system="first")])
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
-    with pytest.raises(DataError, match="the passage id 's/q1',.* is also in a run"):
+    with pytest.raises(DataError, match=r"the passage id 's/q1',.* is also in a run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
