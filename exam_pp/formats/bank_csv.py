@@ -238,7 +238,7 @@ def _read(source: Source) -> list[BankLine]:
     count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
     if not lines:
-        raise DataError("holds no entries (questions or nuggets).", file=str(source.path))
+        raise DataError("has no questions or nuggets.", file=str(source.path))
     return lines
 
 

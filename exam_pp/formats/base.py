@@ -120,7 +120,7 @@ def format_of(path: str | Path, option: str = "--kind") -> Format:
     form = known_format(path)
     if form is None:
         raise DataError(
-            f"has no format that is detected from the content; name the format with {option}.",
+            f"has a format that cannot be detected; name the format with {option}.",
             file=str(path),
         )
     return form

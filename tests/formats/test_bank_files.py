@@ -146,7 +146,7 @@ def test_ignored_cells_are_counted(
             'bank.csv, line 2, gold_answers: must be a JSON list of texts, such as ["Paris", "the capital"].',
         ),
         ('query_id,text\nq1,"a\n', "bank.csv: is not a CSV file (unexpected end of data)."),
-        ("query_id,text\n", "bank.csv: holds no entries (questions or nuggets)."),
+        ("query_id,text\n", "bank.csv: has no questions or nuggets."),
     ],
 )
 def test_broken_csv(

@@ -149,7 +149,7 @@ def test_reasonings_are_direct_grades(write_jsonl: Write, tmp_path: Path) -> Non
 
 def test_a_spreadsheet_with_only_a_header_is_not_a_bank(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("query_id,text\n")
-    with pytest.raises(DataError, match="holds no entries"):
+    with pytest.raises(DataError, match="has no questions or nuggets"):
         converted(tmp_path / "b.csv", tmp_path / "o", "bank", source_format="bank-csv")
 
 

@@ -149,7 +149,7 @@ def import_texts(
     bank = TestBank.from_lines(lines)
     entries = sum(len(query.entries) for query in bank)
     if not entries:
-        raise DataError("holds no entries (questions or nuggets).", file=", ".join(map(str, files)))
+        raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
     if bank.duplicates:
         log.warning(
             "%s more than once (first: %s); `exam-pp bank lint` lists all of them.",
