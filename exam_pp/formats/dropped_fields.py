@@ -1,4 +1,4 @@
-"""Dropped fields: counts of what the target format of a conversion cannot hold."""
+"""Dropped fields: counts of the values that the target format of a conversion cannot hold."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped
 
 
 def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
-    """Count what a run drops of a passage's ranking entries: it holds one per system, for the query."""
+    """Count the ids, facets and repeated entries that a run cannot hold of a passage's ranking entries."""
     entries = passage.rankings
     dropped.add("passage ids of ranking entries", sum(e.passage_id != passage.passage_id for e in entries))
     dropped.add("facets of ranking entries", sum(entry.query_id != query_id for entry in entries))

@@ -74,8 +74,8 @@ def read_tqa(path: str | Path) -> Iterator[BankLine]:
             )
     if without_key:
         log.warning(
-            "%s: %s a correct answer that is not one of the choices and get no gold answer (first: %s).",
-            path, counted(len(without_key), "question has", "questions have"), without_key[0],
+            "%s: %s no gold answer, as the correct answer is not one of the choices (first: %s).",
+            path, counted(len(without_key), "question gets", "questions get"), without_key[0],
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A format that is added to the registry is known to every command, by its name and by its content."""
+"""Every command knows a format that is added to the registry, by name and by content."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def passages(*rankings: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize("form", ["ragelo-documents", "run"])
 @pytest.mark.parametrize(
-    ("rankings", "lost"),
+    ("rankings", "dropped"),
     [
         (({"paragraphId": "other"},), {"passage ids of ranking entries": 1}),
         (({"queryId": "q/facet"},), {"facets of ranking entries": 1}),
@@ -64,11 +64,15 @@ def passages(*rankings: dict[str, Any]) -> list[Any]:
     ],
 )
 def test_ranking_entries_that_a_run_cannot_hold(
-    form: str, rankings: tuple[dict[str, Any], ...], lost: dict[str, int], write_jsonl: Write, tmp_path: Path
+    form: str,
+    rankings: tuple[dict[str, Any], ...],
+    dropped: dict[str, int],
+    write_jsonl: Write,
+    tmp_path: Path,
 ) -> None:
     target = tmp_path / "out"
     texts = {"passage texts": 1} if form == "run" else {}
-    assert converted(write_jsonl("g.jsonl", passages(*rankings)), target, form) == lost | texts
+    assert converted(write_jsonl("g.jsonl", passages(*rankings)), target, form) == dropped | texts
     again = tmp_path / "again"
     converted(target, again, form, source_format=form)  # it can be read
 
@@ -155,8 +159,8 @@ def test_a_spreadsheet_with_only_a_header_is_not_a_bank(tmp_path: Path) -> None:
 
 def test_empty_values_are_not_counted_as_dropped(write_jsonl: Write, tmp_path: Path) -> None:
     row: dict[str, Any] = {"query_id": "q", "query_text": "t", "a": None, "b": "", "c": [], "d": {}, "e": 0}
-    lost = converted(write_jsonl("q.jsonl", [row]), tmp_path / "o", "queries-tsv")
-    assert lost == {"field 'e'": 1}
+    dropped = converted(write_jsonl("q.jsonl", [row]), tmp_path / "o", "queries-tsv")
+    assert dropped == {"field 'e'": 1}
 
 
 def test_restored_fields_of_nuggetizer_are_not_counted_as_dropped(write_jsonl: Write, tmp_path: Path) -> None:
@@ -167,11 +171,11 @@ def test_restored_fields_of_nuggetizer_are_not_counted_as_dropped(write_jsonl: W
     assert json.loads(back.read_text()) == line
 
 
-@pytest.mark.parametrize(("relevance", "lost"), [(["x"], 1), (True, 1), (2, 0), ("x", 0)])
-def test_relevance_of_a_game(relevance: Any, lost: int, write_jsonl: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("relevance", "dropped"), [(["x"], 1), (True, 1), (2, 0), ("x", 0)])
+def test_relevance_of_a_game(relevance: Any, dropped: int, write_jsonl: Write, tmp_path: Path) -> None:
     game = {"qid": "q", "agent_a": "a", "agent_b": "b", "relevance": relevance}
     counts = converted(write_jsonl("g.jsonl", [game]), tmp_path / "o", "ragelo-games")
-    assert sum(counts.values()) == lost
+    assert sum(counts.values()) == dropped
 
 
 def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
@@ -182,7 +186,7 @@ def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "lost"),
+    ("content", "dropped"),
     [
         ("system\tquery\tmeasure\tvalue\tby\ns\tall\tm\t0.5\tme\n", {"field 'by'": 1}),
         ("method\tExamCover\t+/-\tstd-err\ns\t0.500\t+/-\t\n", {}),
@@ -194,11 +198,11 @@ def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
     ],
     ids=["long", "no error", "error", "json"],
 )
-def test_other_columns_of_scores(content: str, lost: dict[str, int], tmp_path: Path) -> None:
+def test_other_columns_of_scores(content: str, dropped: dict[str, int], tmp_path: Path) -> None:
     path = tmp_path / "leaderboard"
     path.write_text(content)
     counts = converted(path, tmp_path / "o", "scores-jsonl", source_format="leaderboard")
-    assert counts == lost
+    assert counts == dropped
 
 
 def test_other_columns_of_ranks(tmp_path: Path) -> None:

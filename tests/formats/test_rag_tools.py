@@ -67,8 +67,8 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
         ("My name is x", (f"{first}[4]",)),
     ]
     assert len(answers[4].parts[-1].citations) == 5
-    lost = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
-    assert lost.counts == {"answers": 7, "query texts": 7}
+    dropped = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
+    assert dropped.counts == {"answers": 7, "query texts": 7}
     passages = {p.passage_id: p for query in read_passages(tmp_path / "p.jsonl") for p in query.passages}
     assert len(passages) == 16
     assert passages[f"{first}[2]"].text == "Blackholes are dense."
@@ -101,14 +101,14 @@ def test_answers_survive_open_rag_eval_except_for_dropped_fields(answers: list[A
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_answers(answers, source, "rag24")
-        lost = convert(Conversion(source, there, "open-rag-eval")).counts
+        dropped = convert(Conversion(source, there, "open-rag-eval")).counts
         convert(Conversion(there, back, "rag24"))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert before.query_id == after.query_id
-            if "leading or trailing whitespace" not in lost:
+            if "leading or trailing whitespace" not in dropped:
                 assert before.query_text == after.query_text
             # Document ids change, but their order does not. A text may look like a citation.
-            if "boundaries of answer parts" not in lost:
+            if "boundaries of answer parts" not in dropped:
                 old = {docid: number for number, docid in enumerate(before.references)}
                 new = {docid: number for number, docid in enumerate(after.references)}
                 assert list(old.values()) == list(new.values())
@@ -163,8 +163,8 @@ def test_scores_survive_open_rag_eval_except_for_system_names(scores: list[Score
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_score_rows(scores, source)
         systems = list(dict.fromkeys(score.system for score in scores))
-        lost = convert(Conversion(source, there, "open-rag-eval-scores"))
-        assert lost.counts == {"system names": len(systems)}
+        dropped = convert(Conversion(source, there, "open-rag-eval-scores"))
+        assert dropped.counts == {"system names": len(systems)}
         assert not convert(Conversion(there, back, "scores-jsonl", "open-rag-eval-scores"))
         named = {
             system: f"b-run-{number}" if len(systems) > 1 else "b" for number, system in enumerate(systems, 1)
@@ -182,8 +182,8 @@ def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path
         'q1,What?,"{""[1]"": 3}",3.0,\nq2,Why?,"{""[1]"": 0}",0,1\n'
     )
     assert format_of(path).name == "open-rag-eval-scores"
-    lost = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
-    assert lost.counts == {"field 'run_1_retrieval_score_umbrela_scores'": 2}
+    dropped = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
+    assert dropped.counts == {"field 'run_1_retrieval_score_umbrela_scores'": 2}
     metric = "retrieval_score_mean_umbrela_score"
     assert list(read_score_rows(tmp_path / "s.jsonl")) == [
         Score("vectara-run-1", "q1", metric, 3.0),
@@ -212,16 +212,16 @@ def test_games_survive_except_for_dropped_fields(games: list[Game]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_records(games, source)
-        lost = convert(Conversion(source, there, "ragelo-games")).counts
+        dropped = convert(Conversion(source, there, "ragelo-games")).counts
         assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
         for before, after in zip(games, read_game_lines(back), strict=True):
             assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
             assert before.winner == after.winner
-            if "leading or trailing whitespace" not in lost:
+            if "leading or trailing whitespace" not in dropped:
                 assert (before.raw_answer or "") == (after.raw_answer or "")
         with_extras = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
         counts = ("evaluator names", "evaluator errors", "field 'seed'")
-        assert sum(lost.get(name, 0) for name in counts) == len(with_extras)
+        assert sum(dropped.get(name, 0) for name in counts) == len(with_extras)
 
 
 @pytest.mark.parametrize(
@@ -296,24 +296,24 @@ def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, .
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         with passages_writer(source) as writer:
             writer.write(QueryPassages("q", passages))
-        lost = convert(Conversion(source, there, "ragelo-reasonings")).counts
+        dropped = convert(Conversion(source, there, "ragelo-reasonings")).counts
         convert(Conversion(there, back, "graded"))
         (query,) = read_passages(back)
         differing = 0
         for before, after in zip(passages, query.passages, strict=True):
             old, new = next(before.grade_sets()), next(after.grade_sets())
             differing += old.entry_ratings() != new.entry_ratings()
-        assert differing == lost.get("grading failures", 0)
-        assert lost.get("grade fields other than rating and reply", 0) == len(rows) - differing
-        assert lost.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
+        assert differing == dropped.get("grading failures", 0)
+        assert dropped.get("grade fields other than rating and reply", 0) == len(rows) - differing
+        assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
 def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     scores = [Score("a", "q1", "elo", 0.5), Score("b", "q1", "elo", 2.0), Score("b", "q1", "f1", 0.1)]
     write_score_rows(scores, tmp_path / "s.jsonl")
-    lost = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
+    dropped = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
     assert (tmp_path / "r.csv").read_text() == "agent,score\nb,2\na,0.5\n"
-    assert lost.counts == {
+    assert dropped.counts == {
         "measure names": 1, "scores of other measures": 1, "per-query scores": 2,
     }  # fmt: skip
     assert read_means(tmp_path / "r.csv") == [

@@ -32,7 +32,7 @@ from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
 from exam_pp.test_bank import BankLine, Nugget, Question, entry_id
 from tests.conftest import PASSAGES
 
-words = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+texts = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
 names = st.text("ab1:_-/", min_size=1, max_size=6)
 
 
@@ -43,7 +43,7 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
     for query_id in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
         facet = draw(st.none() | names)
         items: list[Question | Nugget] = []
-        for text in draw(st.lists(words, max_size=3, unique_by=str.strip)):
+        for text in draw(st.lists(texts, max_size=3, unique_by=str.strip)):
             number = draw(st.sampled_from(["", "1. ", "2) "]))
             own = draw(st.booleans())
             key = entry_id(query_id, number + text, facet) if own else f"id-{len(items)}"
@@ -55,14 +55,14 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
             if draw(st.booleans()):
                 values["weight"] = draw(st.sampled_from([0.5, 1.0, 2.0]))
             if draw(st.booleans()):
-                values["gold_answers"] = draw(st.lists(words.map(str.strip), max_size=2, unique=True))
+                values["gold_answers"] = draw(st.lists(texts.map(str.strip), max_size=2, unique=True))
             if draw(st.booleans()):
                 values["more"] = "kept"
             items.append(Question(**values) if kind == "question" else Nugget(**values))
         line: dict[str, Any] = {"query_id": query_id, "items": items}
         if facet is not None:
-            line |= {"facet_id": facet, "facet_text": draw(words)}
-        line["query_text"] = draw(words).strip()
+            line |= {"facet_id": facet, "facet_text": draw(texts)}
+        line["query_text"] = draw(texts).strip()
         if draw(st.booleans()):
             line["test_collection"] = "c"
         if draw(st.booleans()):
@@ -71,7 +71,7 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
     return lines
 
 
-DROPPED = {
+FIELD_OF = {
     "query texts": "query_text",
     "facets": "facet_id",
     "facet texts": "facet_text",
@@ -91,7 +91,7 @@ DROPPED = {
 }
 
 
-def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
+def flat(lines: Sequence[BankLine], dropped: set[str]) -> list[dict[str, Any]]:
     """The entries with all their fields, without the dropped fields."""
     rows = []
     for line in lines:
@@ -112,7 +112,7 @@ def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
                 "golds": item.gold_answers,
                 "more": (item.model_extra or {}).get("more"),
             }
-            rows.append({key: value for key, value in row.items() if key not in lost})
+            rows.append({key: value for key, value in row.items() if key not in dropped})
     return rows
 
 
@@ -132,24 +132,24 @@ def test_banks_survive_except_for_dropped_fields(form: str, lines: list[BankLine
             with pytest.raises(SelectionError, match="the bank has no"):
                 convert(Conversion(bank, there, form, "bank"))
             return
-        lost = convert(Conversion(bank, there, form, "bank")).counts
+        dropped = convert(Conversion(bank, there, form, "bank")).counts
         convert(Conversion(there, back, "bank", form))
         assert (
-            not lost.keys()
-            - DROPPED.keys()
+            not dropped.keys()
+            - FIELD_OF.keys()
             - {
                 "queries without entries",
                 "paragraphs missing from --contexts",
                 "entries with a duplicate text",
             }
         )
-        fields = {DROPPED[key] for key in lost if key in DROPPED}
+        fields = {FIELD_OF[key] for key in dropped if key in FIELD_OF}
         before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _set_by_the_reader(form))
         before = [{k: v for k, v in row.items() if k not in _set_by_the_reader(form)} for row in before]
-        if "entries with a duplicate text" not in lost:
+        if "entries with a duplicate text" not in dropped:
             key = json.dumps
             assert sorted(after, key=key) == sorted(before, key=key)
-        assert len(after) == len(before) - lost.get("entries with a duplicate text", 0)
+        assert len(after) == len(before) - dropped.get("entries with a duplicate text", 0)
 
 
 def _set_by_the_reader(form: str) -> set[str]:
@@ -162,9 +162,9 @@ def _set_by_the_reader(form: str) -> set[str]:
         st.builds(
             Answer,
             names, names,
-            st.lists(st.builds(AnswerPart, words, st.lists(names, max_size=3, unique=True).map(tuple)),
+            st.lists(st.builds(AnswerPart, texts, st.lists(names, max_size=3, unique=True).map(tuple)),
                      min_size=1, max_size=3).map(tuple),
-            query_text=st.just("") | words,
+            query_text=st.just("") | texts,
             references=st.lists(names, max_size=3, unique=True).map(tuple),
             team=st.sampled_from(["", "x"]),
         ),
@@ -176,23 +176,23 @@ def test_answers_survive_except_for_dropped_fields(answers: list[Answer], form: 
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.jsonl", "c.jsonl"))
         write_answers(answers, source, "rag25")
-        lost = convert(Conversion(source, there, form)).counts
+        dropped = convert(Conversion(source, there, form)).counts
         convert(Conversion(there, back, "rag25", form))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert (before.system, before.query_id) == (after.system, after.query_id)
-            if not lost.keys() & {"boundaries of answer parts", "leading or trailing whitespace"}:
+            if not dropped.keys() & {"boundaries of answer parts", "leading or trailing whitespace"}:
                 assert [part.text for part in before.parts] == [part.text for part in after.parts]
-            if not lost.keys() & {"citations", "boundaries of answer parts"}:
+            if not dropped.keys() & {"citations", "boundaries of answer parts"}:
                 assert [part.citations for part in before.parts] == [part.citations for part in after.parts]
-            if "citations" not in lost:
+            if "citations" not in dropped:
                 cited = [
                     {docid for part in answer.parts for docid in part.citations} for answer in (before, after)
                 ]
                 assert cited[0] == cited[1]
-            if not lost.keys() & {"citations", "uncited references"}:
+            if not dropped.keys() & {"citations", "uncited references"}:
                 assert set(before.references) == set(after.references)
-            assert before.query_text == after.query_text or "query texts" in lost
-            assert before.team == after.team or "teams" in lost
+            assert before.query_text == after.query_text or "query texts" in dropped
+            assert before.team == after.team or "teams" in dropped
 
 
 tags = st.text("ab1_.-", min_size=1, max_size=5)
@@ -231,7 +231,7 @@ def test_ranks_survive(ranks: dict[str, float], form: str) -> None:
         st.builds(
             lambda key, text, facets: Query(query_id=key, query_text=text, **facets),
             names,
-            words.map(str.strip),
+            texts.map(str.strip),
             st.sampled_from([{}, {"facets": [Facet(facet_id="f", facet_text="t")]}]),
         ),
         min_size=1, max_size=4, unique_by=lambda query: query.query_id,
@@ -242,13 +242,13 @@ def test_queries_survive_except_for_dropped_fields(queries: list[Query], form: s
     with tempfile.TemporaryDirectory() as name:
         source, there = Path(name) / "a.jsonl", Path(name) / "b"
         write_query_lines(queries, source)
-        lost = convert(Conversion(source, there, form, "queries-jsonl")).counts
+        dropped = convert(Conversion(source, there, form, "queries-jsonl")).counts
         convert(Conversion(there, Path(name) / "c.jsonl", "queries-jsonl", form))
         after = read_queries(Path(name) / "c.jsonl")
         assert list(after) == [query.query_id for query in queries]
-        if "whitespace in texts" not in lost:
+        if "whitespace in texts" not in dropped:
             assert [q.query_text for q in after.values()] == [q.query_text for q in queries]
-        if "facets" not in lost:
+        if "facets" not in dropped:
             assert [q.facets for q in after.values()] == [q.facets for q in queries]
 
 
@@ -264,8 +264,8 @@ def test_runs_and_qrels(tmp_path: Path) -> None:
     assert not convert(Conversion(runs, tmp_path / "out", "run"))
     assert list(read_run(tmp_path / "out" / "s2.run", method="tag")) == [RunLine("q", "p", 1, 0.1, "s2")]
     write_run([RunLine("q", "p", 1, 0.1, "tag")], tmp_path / "name.run")
-    lost = convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run"))
-    assert lost.counts == {"run tags that differ from the file name": 1}
+    dropped = convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run"))
+    assert dropped.counts == {"run tags that differ from the file name": 1}
     convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run", method_name="tag"))
     assert [line.system for line in read_run(tmp_path / "one.run", method="tag")] == ["tag"]
 
@@ -274,12 +274,12 @@ def test_passages_become_qrels_and_runs(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     graded = write_jsonl("graded.jsonl", PASSAGES)
-    lost = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
+    dropped = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
     assert read_qrels(tmp_path / "qrels") == [Qrel("q1", "p1", 3)]
-    assert lost.counts == {"ranking entries": 1, "sets of grades": 3, "passage texts": 3}
-    lost = convert(Conversion(graded, tmp_path / "bm25.run", "run"))
+    assert dropped.counts == {"ranking entries": 1, "sets of grades": 3, "passage texts": 3}
+    dropped = convert(Conversion(graded, tmp_path / "bm25.run", "run"))
     assert list(read_run(tmp_path / "bm25.run")) == [RunLine("q1", "p1", 1, 9.5, "bm25")]
-    assert lost.counts == {"judgments": 1, "sets of grades": 3, "passage texts": 3}
+    assert dropped.counts == {"judgments": 1, "sets of grades": 3, "passage texts": 3}
     assert not convert(Conversion(graded, tmp_path / "again.jsonl", "graded"))
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
 
@@ -303,13 +303,13 @@ def test_an_answer_without_text_is_a_passage_or_reported(
         {"query_id": "q", "system": system, "text": text} for system, text in (("a", ""), ("b", "One."))
     ]
     source = write_jsonl("answers.jsonl", answers)
-    lost = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
+    dropped = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
     _, passages = json.loads((tmp_path / "out.jsonl").read_text())
     if unit == "whole":
         assert [passage["paragraph_id"] for passage in passages] == ["a/q", "b/q"]
     else:
         assert [passage["paragraph_id"] for passage in passages] == ["b/q#1"]
-    assert lost.counts == ({} if unit == "whole" else {"answers without text": 1})
+    assert dropped.counts == ({} if unit == "whole" else {"answers without text": 1})
 
 
 def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
@@ -337,12 +337,12 @@ def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
     source.write_text(json.dumps(file))
     convert(Conversion(source, tmp_path / "bank.jsonl", "bank"))
     convert(Conversion(source, tmp_path / "passages.jsonl", "graded", "squad2-paragraphs"))
-    lost = convert(
+    dropped = convert(
         Conversion(
             tmp_path / "bank.jsonl", tmp_path / "back.json", "squad2", contexts=tmp_path / "passages.jsonl"
         )
     )
-    assert not lost
+    assert not dropped
     assert json.loads((tmp_path / "back.json").read_text()) == file
 
 
@@ -461,13 +461,13 @@ DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("form", "text", "target", "lost"), DROPPING)
+@pytest.mark.parametrize(("form", "text", "target", "dropped"), DROPPING)
 def test_dropped_fields_are_counted(
-    form: str, text: str, target: str, lost: dict[str, int], tmp_path: Path
+    form: str, text: str, target: str, dropped: dict[str, int], tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
     source.write_text(text)
-    assert convert(Conversion(source, tmp_path / "target", target, form)).counts == lost
+    assert convert(Conversion(source, tmp_path / "target", target, form)).counts == dropped
 
 
 def test_fields_of_a_stream_are_reported_as_not_counted(
@@ -475,8 +475,8 @@ def test_fields_of_a_stream_are_reported_as_not_counted(
 ) -> None:
     answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers)))
-    lost = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
-    assert lost.counts == {"unread fields of a stream, not counted": 1}
+    dropped = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
+    assert dropped.counts == {"unread fields of a stream, not counted": 1}
 
 
 def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
@@ -486,11 +486,11 @@ def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
-place = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
-places = st.lists(place, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
+rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
+rank_entries = st.lists(rank_entry, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
 
 
-@given(st.lists(st.tuples(words.map(str.strip), places), min_size=1, max_size=4))
+@given(st.lists(st.tuples(texts.map(str.strip), rank_entries), min_size=1, max_size=4))
 def test_documents_of_ragelo_survive_except_for_dropped_fields(
     passages: list[tuple[str, list[tuple[str, int, float]]]],
 ) -> None:
@@ -505,15 +505,15 @@ def test_documents_of_ragelo_survive_except_for_dropped_fields(
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         source.write_text(json.dumps(line))
-        lost = convert(Conversion(source, there, "ragelo-documents")).counts
+        dropped = convert(Conversion(source, there, "ragelo-documents")).counts
         assert not convert(Conversion(there, back, "graded", "ragelo-documents"))
         (before,), (after,) = list(read_passages(source)), list(read_passages(back))
         texts = {p.passage_id: p.text for p in before.passages}
         assert {p.passage_id: p.text for p in after.passages} == texts
-        assert lost.keys() <= {"original ranks or scores"}
+        assert dropped.keys() <= {"original ranks or scores"}
         entries = [
             [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
             for query in (before, after)
         ]
         assert len(entries[0]) == len(entries[1])
-        assert sum(e not in entries[1] for e in entries[0]) <= lost.get("original ranks or scores", 0)
+        assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)
