@@ -80,7 +80,7 @@ def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Itera
     writer.writerow(_COLUMNS)
     for line in lines:
         if not line.query_id.strip():
-            raise DataError(f"the query id {line.query_id!r} is empty, which a CSV file does not allow.")
+            raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
     write_text(path, _BOM + stream.getvalue(), inputs=inputs)

@@ -63,11 +63,11 @@ def command(
     form: str,
     **options: Any,
 ) -> None:
-    """Convert SOURCE to another format.
+    """Convert a file to another format.
 
-    `--list` shows all formats; `--format` sets the format of that list. A warning counts the dropped fields,
-    which the target format cannot hold. The format of SOURCE is detected from its content; a pipe needs
-    `--from`.
+    The format of SOURCE is detected from its content; a pipe needs `--from`. A warning counts the dropped
+    fields, which the target format cannot hold. `--list` shows all formats; `--format` is the format of that
+    list.
 
     Example:
 

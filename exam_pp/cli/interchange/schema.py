@@ -13,9 +13,10 @@ from exam_pp.cli.options import emit, output_option
 @click.argument("name", required=False)
 @output_option()
 def command(name: str | None, output: Path) -> None:
-    """Print the JSON Schema of a file format, or list the formats with a schema.
+    """Print the JSON Schema of a file format.
 
-    For JSON lines the schema describes one line, for other files the whole document.
+    Without NAME, list the formats that have a schema. For JSON lines the schema describes one line, for other
+    files the whole document.
 
     Example:
 

@@ -74,7 +74,7 @@ def export_assignments(
     write_records(lines, output, inputs=inputs)
     return [
         f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
-        f"The format has no field for the grader: {next(iter(graders))}.",
+        f"The format has no field for the grader, which is {next(iter(graders))}.",
         *dropped.lines(),
     ]
 

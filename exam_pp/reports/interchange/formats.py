@@ -31,6 +31,6 @@ def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
 def conversion_report() -> Report:
     """The formats, and the conversions between contents."""
     bridges = "; ".join(f"{source} to {target}" for source, target in BRIDGES)
-    text = f"Formats with the same content convert into each other. Other conversions: {bridges}."
+    text = f"Formats with the same content can be converted to each other. Other conversions: {bridges}."
     columns = ("content", "format", "in", "out", "description")
     return Report("", [Table(columns, conversion_rows()), Paragraph(text)])
