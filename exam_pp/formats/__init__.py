@@ -1,4 +1,4 @@
-"""File formats: how each is told by its content, read, written, checked and described; one module a tool.
+"""File formats: detection, readers, writers, checks and schemas, with one module for each tool.
 
-Modules register :class:`~exam_pp.formats.base.Format` values; the registry imports all of this folder.
+Modules register :class:`~exam_pp.formats.base.Format` values; the registry imports the whole folder.
 """

@@ -1,4 +1,4 @@
-"""Answers of RAG systems: TREC RAG 2024 and 2025, NeuCLIR and RAGTIME, and plain rows."""
+"""Answers of RAG systems in the formats of TREC RAG 2024 and 2025, NeuCLIR, RAGTIME, and plain JSON lines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.store.trec.answer_lines import AnswerFormat, write_answers
 from exam_pp.store.trec.answers import Answer, PlainAnswer, Rag24Answer, ReportAnswer, read_answers
 
-_CITED = {"cited documents", "references that are not cited", "boundaries of parts"}
+_CITED = {"citations", "uncited references", "boundaries of answer parts"}
 _ELEMENTS = used("text citations")
-_RESPONSES = used("text", citations="confidences of citations")
+_RESPONSES = used("text", citations="citation confidences")
 _SCHEMA = Schema("answers", "a line of answers of RAG systems", Rag24Answer | ReportAnswer | PlainAnswer)
 
 
@@ -22,12 +22,12 @@ def _is_rag25(sample: Sample) -> bool:
 
 
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
-    def noted() -> Iterator[Answer]:
+    def counting_dropped() -> Iterator[Answer]:
         for answer in answers:
             dropped_answer_fields(answer, keeps, target.dropped)
             yield answer
 
-    write_answers(noted(), target.path, form, inputs=target.inputs)
+    write_answers(counting_dropped(), target.path, form, inputs=target.inputs)
 
 
 register(

@@ -1,8 +1,8 @@
-"""TREC AutoJudge: nugget banks (``NuggetBank``, format v3), and evaluation results.
+"""TREC AutoJudge: nugget banks (``NuggetBank``, format v3) and evaluation results.
 
-A nugget bank holds questions and claims, one object a query. Results are rows of run, topic, measure and
-value in two orders: ``ir_measures`` has ``run topic measure value``, ``tot`` ``run measure topic value``; the
-topic ``all`` is the mean. A header line, where there is one, tells the order.
+A nugget bank holds questions and claims, one object per query. Results are rows of run, topic, measure and
+value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``run measure topic value``
+(``tot``). The topic ``all`` is the mean. An optional header line gives the order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
 _VERSION = "v3"
 _KEPT = "autojudge"
-"""The key of ``info`` that keeps what a bank of ours has no place for."""
+"""The key of ``info`` that keeps the fields that a bank line of exam_pp does not have."""
 _CLAIM_KEYS = ("claim", "text", "nugget")
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -52,10 +52,11 @@ class NuggetBankLine(Record):
 
 
 def read_autojudge(path: str | Path) -> Iterator[BankLine]:
-    """Nugget banks as bank lines; a file holds one object, a list of them, or JSON lines.
+    """Read nugget banks as bank lines; a file holds one object, a list of objects, or JSON lines.
 
-    A question's answers become gold answers; references, quality and the like are kept in ``info`` and come
-    back with :func:`write_autojudge`. Raises :class:`DataError`, also for other versions of the format.
+    The answers of a question become gold answers. All other fields, such as references and quality, are kept
+    in ``info``, and :func:`write_autojudge` restores them. Raises :class:`DataError`, also for other versions
+    of the format.
     """
     for number, value in _objects(path):
         try:
@@ -64,7 +65,7 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
             raise data_error(error, path, number) from error
         if bank.format_version != _VERSION:
             raise DataError(
-                f"{bank.format_version!r} is not supported, only {_VERSION!r}.",
+                f"{bank.format_version!r} is not supported; the version must be {_VERSION!r}.",
                 file=str(path), line=number, field="format_version",
             )  # fmt: skip
         questions = (
@@ -87,12 +88,14 @@ def _objects(path: str | Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
         whole = parse_json(text, path)
     except DataError:
         lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-        found: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
+        numbered: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
     else:
-        found = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]
-    for number, value in found:
+        numbered = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]
+    for number, value in numbered:
         if not isinstance(value, dict):
-            raise DataError("is not a nugget bank of AutoJudge.", file=str(path), line=number)
+            raise DataError(
+                "is not a nugget bank of AutoJudge, which is a JSON object.", file=str(path), line=number
+            )
         yield number, value
 
 
@@ -103,10 +106,12 @@ def _question(
     if not isinstance(text, str) or not text.strip():
         raise DataError("is missing.", file=str(path), line=number, field=f"nugget_bank.{key}.question")
     golds = _golds(value.get("answers"))
-    given = value.get("question_id")
+    own_id = value.get("question_id")
     return Question(
         query_id=query_id,
-        question_id=f"{query_id}/{given}" if isinstance(given, str) and given else entry_id(query_id, text),
+        question_id=(
+            f"{query_id}/{own_id}" if isinstance(own_id, str) and own_id else entry_id(query_id, text)
+        ),
         question_text=text,
         info={_KEPT: {"key": key, **value}},
         **({"gold_answers": golds} if golds else {}),
@@ -143,7 +148,7 @@ def _importance(value: Mapping[str, Any]) -> dict[str, Any]:
 def write_autojudge(
     lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write a nugget bank a line: questions as nuggets, nuggets as claims; facets of a query are united."""
+    """Write one nugget bank per query: questions as nuggets, nuggets as claims; facets are merged."""
     banks: dict[str, dict[str, Any]] = {}
     for line in lines:
         bank = banks.setdefault(line.query_id, _new_bank(line))
@@ -170,7 +175,7 @@ def _new_bank(line: BankLine) -> dict[str, Any]:
 
 
 def _written(item: Entry) -> tuple[str, dict[str, Any]]:
-    """Key and value; what was kept from an import stays where it is still true."""
+    """Key and value of an entry, with the fields kept from an import unless the text has changed."""
     kept = item.info.get(_KEPT) if isinstance(item.info, dict) else None
     value: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     key = value.pop("key", None)
@@ -206,7 +211,7 @@ _FIELDS = 4
 
 
 def read_evaluation(path: str | Path, order: Order = "ir_measures") -> Iterator[Score]:
-    """The scores, single queries and means, in file order; raises :class:`DataError`."""
+    """Read the scores of single queries and the means, in file order; raises :class:`DataError`."""
     return once(_scores(path, order), path)
 
 
@@ -215,7 +220,8 @@ def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
         fields = line.split()
         if len(fields) != _FIELDS:
             raise DataError(
-                f"has {len(fields)} fields, not four: run, topic, measure (in either order) and value.",
+                f"has {len(fields)} fields instead of 4 (run, topic, measure, value; "
+                "or run, measure, topic, value).",
                 file=str(path), line=number,
             )  # fmt: skip
         if index == 0 and "measure" in fields:
@@ -237,7 +243,7 @@ def _is_bank(sample: Sample) -> bool:
 
 
 def _sniff_results(order: Order, sample: Sample) -> Fit:
-    """Rows of four fields, with a number last, with or without a header."""
+    """Rows of four fields with a number in the last, with or without a header."""
     header, *rest = sample.fields or [[]]
     rows = rest or [header]
     fit = sample.has_four_fields and all(map(_is_result, rows)) and _order(header, rows) == order
@@ -245,14 +251,14 @@ def _sniff_results(order: Order, sample: Sample) -> Fit:
 
 
 def _is_result(row: Sequence[str]) -> bool:
-    """A number last; numbers only would be a table of scores, as no measure is called by a number."""
+    """Whether the last field is a number, and topic and measure are not both numbers (a table of scores)."""
     return is_number(row[3]) and not (is_number(row[1]) and is_number(row[2]))
 
 
 def _order(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Order:
     if "measure" in header:
         return "tot" if header.index("measure") == 1 else "ir_measures"
-    # Measures are fewer than topics, and `all` is a topic.
+    # `all` is a topic, and there are usually fewer measures than topics.
     second, third = {row[1] for row in rows}, {row[2] for row in rows}
     if "all" in third or ("all" not in second and len(second) < len(third)):
         return "tot"
@@ -274,27 +280,28 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
         for item in line.items:
             texts[line.query_id, item.kind, item.text] += 1
             target.dropped.add("entry ids", _id_when_read(item) != item.entry_id)
-            target.dropped.add("marks of unanswerable questions", item.gold_answers == [])
+            target.dropped.add("empty lists of gold answers", item.gold_answers == [])
             golds = item.gold_answers or [] if isinstance(item, Question) else []
-            told = {gold.strip() for gold in golds if gold}
-            target.dropped.add("gold answers that are empty or equal", len(golds) - len(told))
+            distinct = {gold.strip() for gold in golds if gold}
+            target.dropped.add("empty or duplicate gold answers", len(golds) - len(distinct))
             target.dropped.add(
                 "gold answers of nuggets", isinstance(item, Nugget) and bool(item.gold_answers)
             )
-    target.dropped.add("entries of equal text", sum(count - 1 for count in texts.values()))
+    target.dropped.add("entries with a duplicate text", sum(count - 1 for count in texts.values()))
     write_autojudge(lines, target.path, inputs=target.inputs)
 
 
 def _id_when_read(item: Entry) -> str:
+    """The id of the entry after a round trip."""
     last = item.entry_id.rpartition("/")[2]
     own = isinstance(item, Question) and item.entry_id == f"{item.query_id}/{last}" and len(last) == 32
     return item.entry_id if own else entry_id(item.query_id, item.text)
 
 
 def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:
-    """Write scores, tab separated, with the header that tells the order.
+    """Write scores separated by tabs, with a header that gives the order.
 
-    Raises :class:`DataError` for names that hold white space, which would shift the columns.
+    Raises :class:`DataError` for a name with whitespace, which would shift the columns.
     """
     with atomic_output(target.path, inputs=target.inputs) as stream:
         for system, topic, measure, value in (("run_id", "query_id", "measure", "value"), *scores):
@@ -302,7 +309,7 @@ def _write_results(order: Order, scores: Iterable[Score], target: Target) -> Non
             for name in names:
                 if name.split() != [name]:
                     raise DataError(
-                        f"the name {name!r} is empty or holds white space, which this format cannot."
+                        f"the name {name!r} is empty or contains whitespace, which the format does not allow."
                     )
             number = value if isinstance(value, str) else repr(value)
             stream.write("\t".join((*names, number)).encode() + b"\n")
@@ -318,7 +325,7 @@ def _results(name: str, order: Order, about: str) -> Format:
 
 register(
     Format(
-        "autojudge-bank", "bank", "nugget banks of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
+        "autojudge-bank", "bank", "nugget bank of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
         reading(read_autojudge), _write_bank,
         schema=Schema("autojudge-bank", "a nugget bank of AutoJudge", NuggetBankLine),
     ),

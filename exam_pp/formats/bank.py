@@ -1,4 +1,4 @@
-"""Test banks as JSON lines, and what of a bank other formats cannot hold."""
+"""Test banks as JSON lines, and helpers for other bank formats that hold only some of the entries."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 def check_entries(lines: Iterable[BankLine]) -> None:
     """Raise :class:`SelectionError` for a bank without entries."""
     if not any(line.items for line in lines):
-        raise SelectionError("The bank holds no questions and no nuggets, and its file could not be read.")
+        raise SelectionError("The bank has no entries; a bank file needs at least one question or nugget.")
 
 
 def with_texts(lines: Iterable[BankLine], dropped: DroppedFields) -> list[BankLine]:
-    """The lines with the entries that have a text, as formats need it."""
+    """The lines with only those entries that have a text."""
     return _kept(lines, lambda item: bool(item.text.strip()), "entries without text", dropped)
 
 
 def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) -> list[BankLine]:
-    """The lines with the entries of one kind; raises :class:`SelectionError` if there are none."""
-    others = "nuggets" if kind == "question" else "questions"
-    kept = _kept(lines, lambda item: item.kind == kind, others, dropped)
+    """The lines with only the entries of one kind; raises :class:`SelectionError` if there are none."""
+    dropped_name = "nuggets" if kind == "question" else "questions"
+    kept = _kept(lines, lambda item: item.kind == kind, dropped_name, dropped)
     if not any(line.items for line in kept):
-        raise SelectionError(f"The format is for {kind}s, and the bank holds none.")
+        raise SelectionError(f"The target format holds only {kind}s, and the bank has no {kind}s.")
     return kept
 
 
 def _kept(
-    lines: Iterable[BankLine], keep: Callable[[Entry], bool], lost: str, dropped: DroppedFields
+    lines: Iterable[BankLine], keep: Callable[[Entry], bool], dropped_name: str, dropped: DroppedFields
 ) -> list[BankLine]:
-    """The lines with the entries to keep; the others are lost under the name ``lost``."""
+    """The lines with only the entries to keep; the rest is counted under ``dropped_name``."""
     kept = []
     for line in lines:
         items = [item for item in line.items if keep(item)]
-        dropped.add(lost, len(line.items) - len(items))
+        dropped.add(dropped_name, len(line.items) - len(items))
         kept.append(line if len(items) == len(line.items) else line.model_copy(update={"items": items}))
     return kept
 
 
 def without_kept_info(line: BankLine, key: str) -> BankLine:
-    """The line without what an import kept under a key of info, which is written again."""
+    """The line without the ``key`` of ``info``, in which an import kept fields that the writer restores."""
 
     def rest(info: Any) -> Any:
         return {name: info[name] for name in info if name != key} or None if isinstance(info, dict) else info

@@ -1,4 +1,4 @@
-"""Test banks as spreadsheets: one row an entry."""
+"""Test banks as CSV spreadsheets, one row per entry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
-from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, uncounted
+from exam_pp.formats.dropped_fields import DroppedFields, dropped_bank_fields, stream_not_counted
 from exam_pp.formats.sample import with_columns
 from exam_pp.store.files import is_stream, read_text, write_text
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
@@ -25,16 +25,16 @@ _COLUMNS = (
     "gold_answers", "entry_id", "test_collection",
 )  # fmt: skip
 _REQUIRED = ("query_id", "text")
-# A spreadsheet would compute a cell that starts like a formula; it shows one that starts with ' as text.
+# A spreadsheet evaluates a cell that looks like a formula, so the writer prefixes it with ' (shown as text).
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _BOM = "\ufeff"
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 class Row(NamedTuple):
-    """The cells of an entry, as texts; empty where the bank says nothing.
+    """The cells of an entry, as texts; empty where the bank has no value.
 
-    ``line`` is of the file; ``missing`` are the columns that it lacks.
+    ``line`` is the line number in the file; ``missing`` are the columns that the file lacks.
     """
 
     query_id: str
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 def row_of(line: BankLine, item: Entry) -> Row:
-    """An entry as a row. Gold answers are a JSON list, as an empty one means "unanswerable"."""
+    """An entry as a row. Gold answers are written as a JSON list, since ``[]`` means "unanswerable"."""
     golds = item.gold_answers
     return Row(
         line.query_id,
@@ -71,38 +71,39 @@ def row_of(line: BankLine, item: Entry) -> Row:
 
 
 def write_bank_csv(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a bank as CSV with a header, in UTF-8 with the mark that spreadsheets look for.
+    """Write a bank as CSV with a header, in UTF-8 with the byte order mark that spreadsheets expect.
 
-    Raises :class:`DataError` for a query id without a letter.
+    Raises :class:`DataError` for a query id that is empty or only whitespace.
     """
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(_COLUMNS)
     for line in lines:
         if not line.query_id.strip():
-            raise DataError(f"the query id {line.query_id!r} cannot stand in a table.")
+            raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             writer.writerow([_guarded(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
     write_text(path, _BOM + stream.getvalue(), inputs=inputs)
 
 
 def unused_cells(path: str | Path) -> Counter[str]:
-    """How many cells the columns hold that :func:`read_bank_csv` ignores, by the column's name.
+    """The number of non-empty cells in each column that :func:`read_bank_csv` ignores.
 
-    Those behind the last column have the name ``""``.
+    Cells after the last column have the name ``""``.
     """
     unused: Counter[str] = Counter()
     for _, record in _records(path):
-        filled = (name for name, cell in record.items() if "".join(cell or ""))  # one, or those behind
+        # "".join: cells after the last column are a list of texts.
+        filled = (name for name, cell in record.items() if "".join(cell or ""))
         unused.update(name or "" for name in filled if name not in _COLUMNS)
     return unused
 
 
 def read_bank_csv(path: str | Path) -> list[Row]:
-    """The rows of a CSV that :func:`write_bank_csv` wrote and a spreadsheet may have edited.
+    """Read the rows of a CSV file of :func:`write_bank_csv`, which may have been edited in a spreadsheet.
 
-    Columns may come in any order, unknown ones are ignored; the separator is a comma, semicolon or tab.
-    Raises :class:`DataError` for missing columns, and for rows without query id or text.
+    Columns may have any order, unknown columns are ignored; the separator is a comma, semicolon or tab.
+    Raises :class:`DataError` for a missing column, and for a row without query id or text.
     """
     rows = []
     for line, record in _records(path):
@@ -115,7 +116,7 @@ def read_bank_csv(path: str | Path) -> list[Row]:
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows that are not blank by the names of their columns, with the lines where they end."""
+    """The rows that are not blank, as column name to cell, each with its last line number."""
     content = read_text(path).removeprefix(_BOM)
     header = content.split("\n", 1)[0]
     separator = max(",;\t", key=header.count)
@@ -140,7 +141,7 @@ def _unguarded(cell: str) -> str:
 
 
 def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
-    """The bank that the rows of files hold; raises :class:`DataError`."""
+    """Make a bank of the rows of one or several files; raises :class:`DataError`."""
     lines: dict[tuple[str, str], BankLine] = {}
     for file, row in rows:
         line = lines.setdefault((row.query_id, row.facet_id), new_line(row))
@@ -149,7 +150,7 @@ def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
 
 
 def new_line(row: Row) -> BankLine:
-    """The line of a row's query and facet, without entries."""
+    """A bank line for the query and facet of a row, without entries."""
     facet = {"facet_id": row.facet_id, "facet_text": row.facet_text} if row.facet_id else {}
     return BankLine(
         query_id=row.query_id,
@@ -161,14 +162,14 @@ def new_line(row: Row) -> BankLine:
 
 
 def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
-    """A row as an entry, with a new id if its id is the digest of another text.
+    """Make an entry of a row, with a new id if its id is the digest of another text.
 
-    ``kinds`` are those of the bank: the one of a row that names none, if there is no other. Raises
+    ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
     :class:`DataError`.
     """
     kind = row.kind or (kinds[0] if len(kinds) == 1 else "")
     if kind not in ("question", "nugget"):
-        raise DataError("is neither question nor nugget.", file=str(file), line=row.line, field="kind")
+        raise DataError("must be 'question' or 'nugget'.", file=str(file), line=row.line, field="kind")
     key = row.entry_id
     if not key or is_stale(key, row.text):
         key = entry_id(row.query_id, row.text, row.facet_id or None)
@@ -186,7 +187,7 @@ def is_stale(key: str, text: str) -> bool:
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:
-    """Importance, weight and gold answers as far as a row has them; raises :class:`DataError`."""
+    """Importance, weight and gold answers, without those that the row lacks; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
         values["importance"] = row.importance
@@ -194,16 +195,21 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
         try:
             values["weight"] = float(row.weight.replace(",", "."))
         except ValueError as error:
-            raise DataError("is not a number.", file=str(file), line=row.line, field="weight") from error
+            raise DataError(
+                f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"
+            ) from error
         if not 0 <= values["weight"] < inf:
-            raise DataError("is not a number from 0.", file=str(file), line=row.line, field="weight")
+            raise DataError(
+                f"{row.weight!r} is not a number of at least 0.",
+                file=str(file), line=row.line, field="weight",
+            )  # fmt: skip
     if row.gold_answers:
         values["gold_answers"] = _golds(file, row)
     return values
 
 
 def _golds(file: Path, row: Row) -> list[str]:
-    """A JSON list, or the one answer that a person wrote into the cell."""
+    """The answers of a JSON list; a cell that is not a list is a single answer."""
     cell = row.gold_answers.strip()
     if not cell.startswith("["):
         return [cell]
@@ -212,24 +218,27 @@ def _golds(file: Path, row: Row) -> list[str]:
     except (ValueError, RecursionError):
         answers = [None]
     if any(isinstance(answer, bool) or not isinstance(answer, str | int | float) for answer in answers):
-        words = 'is no JSON list of texts, such as ["Paris", "the capital"].'
-        raise DataError(words, file=str(file), line=row.line, field="gold_answers")
+        problem = 'must be a JSON list of texts, such as ["Paris", "the capital"].'
+        raise DataError(problem, file=str(file), line=row.line, field="gold_answers")
     return [str(answer) for answer in answers]
 
 
-def note_unused_cells(path: Path, dropped: DroppedFields) -> None:
-    """Count what stands in columns of a spreadsheet that a bank does not have; a pipe is read only once."""
+def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
+    """Count the cells in columns that a bank does not have; skips streams, which can be read only once."""
     for name, count in () if is_stream(path) else unused_cells(path).items():
-        dropped.add(f"values of {name!r}" if name else "cells without a column", count)
+        if name:
+            dropped.field(name, count)
+        else:
+            dropped.add("cells without a column", count)
 
 
 def _read(source: Source) -> list[BankLine]:
     if is_stream(source.path):
-        uncounted(source.dropped)
-    note_unused_cells(source.path, source.dropped)
+        stream_not_counted(source.dropped)
+    count_unused_cells(source.path, source.dropped)
     lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
     if not lines:
-        raise DataError("holds no questions and no nuggets.", file=str(source.path))
+        raise DataError("has no questions or nuggets.", file=str(source.path))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""File formats as values: what a format holds, how it is told, read, checked, written and described."""
+"""File formats as values: content, detection, reader, writer, checks and schema of each format."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from exam_pp.store.trec.runs import MethodName
 Content = Literal[
     "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits"
 ]
-"""What a file holds, whatever its format: the type between a reader and a writer.
+"""What a file holds, in any format. Readers return and writers take the same Python type for a content.
 
-passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score, answers: Answer, games:
-Game (each an iterable); runs: system to its lines; ranks: system to rank; edits: Edits.
+An iterable for most: passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score,
+answers: Answer, games: Game. Runs: a mapping of system to lines; ranks: of system to rank; edits: Edits.
 """
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a reader reads, and where it notes what it leaves out."""
+    """The file to read, and the counts of dropped fields that a reader adds to."""
 
     path: Path
     dropped: DroppedFields
@@ -36,9 +36,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a writer writes, and where it notes what it leaves out.
+    """The file to write, and the counts of dropped fields that a writer adds to.
 
-    ``contexts`` are the texts of passages: query id to passage id to text; ``query_texts`` those of queries.
+    ``contexts`` are passage texts: query id to passage id to text. ``query_texts`` maps query id to text.
     """
 
     path: Path
@@ -49,9 +49,9 @@ class Target:
 
 
 class Schema(NamedTuple):
-    """A JSON Schema that ``exam-pp schema`` prints: its name, what it describes, and the type of that.
+    """A JSON Schema that ``exam-pp schema`` prints: its name, a description, and the Python type.
 
-    It describes a line of JSON lines, or the file as a whole. Several formats may share one.
+    It describes one line of a JSON lines file, or else the whole file. Several formats may share a schema.
     """
 
     name: str
@@ -64,17 +64,17 @@ class Format:
     """A file format.
 
     Args:
-        name: What users call it.
-        content: What its files hold.
-        about: What it is, in a few words.
-        sniff: How well the beginning of a file fits the format.
-        records: Reads the file's own records and raises :class:`DataError` for the first bad one; by it
-            ``exam-pp validate`` checks files.
-        noun: What a record is called.
-        read: Reads the content. None where that makes no sense or takes several files.
+        name: Name in ``--from``, ``--to`` and ``--kind``.
+        content: What the files hold.
+        about: Description in a few words, for lists of formats.
+        sniff: Rates how well the beginning of a file fits the format.
+        records: Reads the records of the file and raises :class:`DataError` for the first invalid record;
+            ``exam-pp validate`` uses it to check files.
+        noun: Singular noun for a record, for messages.
+        read: Reads the content. None if the format cannot be converted or needs several files.
         write: Writes the content. None as for ``read``.
-        read_by: The command that reads files which ``read`` cannot.
-        written_by: The command that writes files which ``write`` cannot.
+        read_by: The command that reads the format if ``read`` is None.
+        written_by: The command that writes the format if ``write`` is None.
         schema: The schema of JSON files.
     """
 
@@ -101,58 +101,62 @@ def register(*formats: Format) -> None:
 
 
 def all_formats() -> list[Format]:
-    """Every format, sorted by name."""
+    """All formats, sorted by name."""
     return [FORMATS.get(name) for name in FORMATS]
 
 
 def format_of(path: str | Path, option: str = "--kind") -> Format:
-    """The format of a file, told by its content; a folder is one of runs.
+    """Detect the format of a file from the content; a folder is a folder of runs.
 
     Args:
         path: The file.
-        option: The option that names the format, for errors.
+        option: The option that names the format, for messages.
 
     Raises:
-        DataError: No format fits, or the file is a stream, which cannot be looked into and then read.
+        DataError: No format fits, or the file is a stream, whose beginning cannot be read twice.
     """
     if not Path(path).is_dir() and is_stream(path):
-        raise DataError(f"is a stream: say what it holds with {option}.", file=str(path))
+        raise DataError(f"is a stream; name its format with {option}.", file=str(path))
     form = known_format(path)
     if form is None:
         raise DataError(
-            f"is not of a kind that is known by its content: say what it holds with {option}.",
+            f"has a format that cannot be detected; name the format with {option}.",
             file=str(path),
         )
     return form
 
 
 def known_format(path: str | Path) -> Format | None:
-    """As :func:`format_of`, but None where no format fits; raises :class:`DataError` if it cannot be read."""
+    """As :func:`format_of`, but None if no format fits.
+
+    Raises :class:`DataError` for a stream and for a file that cannot be read.
+    """
     if not Path(path).is_dir() and is_stream(path):
         raise DataError(
-            "is a stream, which cannot be looked into and then read: name a file.", file=str(path)
+            "is a stream, whose format cannot be detected from the content; name a file instead.",
+            file=str(path),
         )
     sample = Sample.of(path)
-    found = [(form.sniff(sample), form) for form in all_formats()]
-    fit, best = max(found, key=lambda pair: pair[0])  # the first by name of those that fit equally well
+    fits = [(form.sniff(sample), form) for form in all_formats()]
+    fit, best = max(fits, key=lambda pair: pair[0])  # a tie goes to the first format by name
     return best if fit > Fit.NOT else None
 
 
 def reading(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
-    """A reader of a path, which notes keys outside ``tree``."""
+    """Turn a function of a path into a reader that counts the keys outside ``tree`` as dropped."""
 
     def reader(source: Source) -> Any:
-        found = read(source.path)
+        content = read(source.path)
         if tree is not None:
-            found = found if isinstance(found, Mapping) else list(found)
+            content = content if isinstance(content, Mapping) else list(content)
             unused_keys(source.path, tree, source.dropped)
-        return found
+        return content
 
     return reader
 
 
 def writing(write: Callable[..., None], **options: Any) -> Callable[[Any, Target], None]:
-    """A writer of a path, for a format that holds the whole content."""
+    """Turn a function of content and path into a writer, for a format that drops no field."""
     return lambda value, target: write(value, target.path, inputs=target.inputs, **options)
 
 
@@ -162,28 +166,31 @@ def csv_format(
     about: str,
     sniff: Sniff,
     layout: Layout,
-    made: Callable[[Cells, Path], Any],
+    parse: Callable[[Cells, Path], Any],
     noun: str,
     write: Callable[[Any, Target], None],
     *,
     content_of: Callable[[Cells, Path], Any] | None = None,
 ) -> Format:
-    """A CSV format; ``content_of`` makes the content of its cells where the records are something else."""
+    """Make a CSV format.
+
+    ``parse`` turns the cells into records, and ``content_of`` into the content, if the two differ.
+    """
 
     def read(source: Source) -> Any:
-        return (content_of or made)(read_noted_cells(source, layout), source.path)
+        return (content_of or parse)(read_source_cells(source, layout), source.path)
 
-    return Format(name, content, about, sniff, csv_records(made, layout), noun, read, write)
-
-
-def csv_records(made: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:
-    """A reader of the records that ``made`` makes of a CSV file's cells."""
-    return lambda path: made(read_cells(path, layout), path)
+    return Format(name, content, about, sniff, csv_records(parse, layout), noun, read, write)
 
 
-def read_noted_cells(source: Source, layout: Layout) -> Cells:
-    """The cells of a CSV file; values of columns outside the layout are noted as left out."""
+def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:
+    """A reader that turns the cells of a CSV file into records with ``parse``."""
+    return lambda path: parse(read_cells(path, layout), path)
+
+
+def read_source_cells(source: Source, layout: Layout) -> Cells:
+    """The cells of a CSV file; counts the values of columns outside the layout as dropped."""
     cells = read_cells(source.path, layout)
     for name, count in cells.unused.items():
-        source.dropped.add(f"values of {name!r}", count)
+        source.dropped.field(name, count)
     return cells

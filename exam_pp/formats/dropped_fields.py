@@ -1,4 +1,4 @@
-"""What a conversion leaves out: keys that no reader uses, and fields that a writer has no place for."""
+"""Dropped fields: counts of the values that the target format of a conversion cannot hold."""
 
 from __future__ import annotations
 
@@ -15,64 +15,69 @@ from exam_pp.store.trec.queries import Query
 from exam_pp.test_bank import BankLine, Entry
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-"""Values of a key that say no more than its absence."""
+"""Values that mean the same as a missing key."""
 
 
 class DroppedFields:
-    """Counts of what another format has no room for."""
+    """Counts of the fields that a conversion drops."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def add(self, what: str, count: int = 1) -> None:
-        """Note that ``count`` things of a kind, a plural such as ``ratings``, are left out."""
+    def add(self, name: str, count: int = 1) -> None:
+        """Count ``count`` dropped values under a plural noun such as ``"judgments"``."""
         if count:
-            self._counts[what] += count
+            self._counts[name] += count
+
+    def field(self, key: str, count: int = 1) -> None:
+        """Count ``count`` dropped values of a key or column of the source file."""
+        self.add(f"field {key!r}", count)
 
     def keys(self, values: Mapping[str, Any] | None, known: Iterable[str] = ()) -> None:
-        """Note every key that is not known and says something, by its name."""
+        """Count every key that is not in ``known`` and has a value."""
         for key in (values or {}).keys() - set(known):
-            self.add(f"values of {key!r}", (values or {})[key] not in EMPTY)
+            self.field(key, (values or {})[key] not in EMPTY)
 
     @property
     def counts(self) -> dict[str, int]:
-        """What was left out, and how often; sorted by name."""
+        """Name to number of dropped values, sorted by name."""
         return dict(sorted(self._counts.items()))
 
     def __bool__(self) -> bool:
         return bool(self._counts)
 
     def lines(self) -> Iterator[str]:
-        """One sentence for people; nothing if nothing was lost."""
+        """The message with all counts; no line if no field was dropped."""
         if self._counts:
-            listed = ", ".join(f"{what} ({count})" for what, count in sorted(self._counts.items()))
-            yield f"Left out, since the format has no place for it: {listed}."
+            listed = ", ".join(f"{name} ({count})" for name, count in sorted(self._counts.items()))
+            yield f"Dropped fields, which the target format cannot hold: {listed}."
 
 
 Used = Mapping[str, Any]
-"""Keys that a reader uses, as a tree: True is all below, ``*`` any key. Lists are passed through.
+"""Keys that a reader uses, as a tree: True stands for the key with all its values, ``*`` for any key.
 
-Of a mapping under a text the keys are used, and its values are what the text says.
+Lists are transparent. A text in place of a subtree is a name: the keys of that mapping are used, and its
+values are counted as dropped under the name.
 """
 
 
-def used(words: str, **nested: Any) -> Used:
-    """A tree of the keys in ``words``, each with all below, and of ``nested`` ones."""
-    return {**dict.fromkeys(words.split(), True), **nested}
+def used(keys: str, **nested: Any) -> Used:
+    """A tree of the space-separated ``keys``, each with all its values, and of the ``nested`` trees."""
+    return {**dict.fromkeys(keys.split(), True), **nested}
 
 
 def unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
-    """Note every key of a JSON file, or of JSON lines, that is not in the tree."""
+    """Count every key of a JSON or JSON lines file that is not in the tree."""
     if is_stream(path):
-        uncounted(dropped)
+        stream_not_counted(dropped)
         return
     for value in _values(path):
         _walk(value, tree, "", dropped)
 
 
-def uncounted(dropped: DroppedFields) -> None:
-    """Note that nobody knows what a reader passed over: a stream cannot be read a second time."""
-    dropped.add("what is not read of a stream, uncounted")
+def stream_not_counted(dropped: DroppedFields) -> None:
+    """Record that a stream may have dropped fields: it cannot be read a second time to count them."""
+    dropped.add("unread fields of a stream, not counted")
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -82,10 +87,10 @@ def _values(path: Path) -> Iterator[Any]:
     except (ValueError, RecursionError):
         pass
     for _, line in read_lines(path):
-        yield json.loads(line)  # the reader has read it before
+        yield json.loads(line)  # cannot raise: the reader has already parsed this line
 
 
-def _walk(value: Any, tree: Any, place: str, dropped: DroppedFields) -> None:
+def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
     if tree is True:
         return
     if isinstance(tree, str):
@@ -93,18 +98,18 @@ def _walk(value: Any, tree: Any, place: str, dropped: DroppedFields) -> None:
         return
     if isinstance(value, list):
         for item in value:
-            _walk(item, tree, place, dropped)
+            _walk(item, tree, path, dropped)
     elif isinstance(value, dict):
         for key, item in value.items():
             known = key if key in tree else "*"
-            where = f"{place}.{known if known in tree else key}".strip(".")
+            key_path = f"{path}.{known if known in tree else key}".strip(".")
             if known in tree:
-                _walk(item, tree[known], where, dropped)
+                _walk(item, tree[known], key_path, dropped)
             elif item not in EMPTY:
-                dropped.add(f"values of {where!r}")
+                dropped.field(key_path)
 
 
-CHANGED_TEXTS = "texts, of which white space or numbers in front"
+CHANGED_TEXTS = "whitespace or list numbers in texts"
 
 
 def dropped_bank_fields(
@@ -116,25 +121,25 @@ def dropped_bank_fields(
     text: Callable[[str], str] | None = None,
     collection: str | None = None,
 ) -> None:
-    """Note what of a bank a format without the fields in ``keeps`` leaves out.
+    """Count the fields of a bank that a format drops which holds only those in ``keeps``.
 
-    ``entry_id`` and ``text`` are what an entry has when it is read again (None: the same); ``collection`` is
-    what reading says of the test collection anyway.
+    ``entry_id`` and ``text`` compute the id and text of an entry after a round trip (None: unchanged).
+    ``collection`` is the test collection that the reader of the format sets by itself.
     """
     for line in lines:
-        shown = {
+        present = {
             "query texts": line.query_text,
             "facets": line.facet_id,
             "facet texts": line.facet_text,
             "test collections": line.test_collection if line.test_collection != collection else "",
             "hashes": line.hash is not None,
-            "infos of queries": _without_target(line.info),
+            "info of queries": _without_target(line.info),
             "queries without entries": not line.items,
         }
-        for name, value in shown.items():
+        for name, value in present.items():
             if value and name not in keeps:
                 dropped.add(name)
-        if "further keys" not in keeps:
+        if "extra keys" not in keeps:
             dropped.keys(line.model_extra)
         for item in line.items:
             _dropped_entry_fields(item, keeps, dropped)
@@ -145,71 +150,71 @@ def dropped_bank_fields(
 
 
 def _dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
-    shown = {
+    present = {
         "importance labels": item.importance is not None,
         "weights": item.weight != 1,
         "gold answers": item.gold_answers is not None,
-        "infos of entries": item.info is not None,
+        "info of entries": item.info is not None,
     }
-    for name, present in shown.items():
-        if present and name not in keeps:
+    for name, has_value in present.items():
+        if has_value and name not in keeps:
             dropped.add(name)
-    if "further keys" not in keeps:
+    if "extra keys" not in keeps:
         dropped.keys(item.model_extra)
 
 
 def _without_target(info: Any) -> Any:
-    """The info without what every reader says of itself: whether these are questions or nuggets."""
+    """The info without ``prompt_target`` (questions or nuggets), which every reader sets by itself."""
     if not isinstance(info, dict):
         return info
     return {key: value for key, value in info.items() if key != "prompt_target"}
 
 
 def dropped_passage_fields(query: QueryPassages, keeps: Collection[str], dropped: DroppedFields) -> None:
-    """Note what of a query's passages a format without the parts in ``keeps`` leaves out."""
+    """Count the fields of a query's passages that a format drops which holds only those in ``keeps``."""
     for passage in query.passages:
         counts = {
-            "texts of passages": 1,
+            "passage texts": 1,
             "judgments": len(passage.judgments),
-            "places in rankings": len(passage.rankings),
-            "cited documents": sum(len(ranking.citations or ()) for ranking in passage.rankings),
+            "ranking entries": len(passage.rankings),
+            "citations": sum(len(ranking.citations or ()) for ranking in passage.rankings),
             "sets of grades": sum(1 for _ in passage.grade_sets()),
         }
         for name, count in counts.items():
             if name not in keeps:
                 dropped.add(name, count)
-        dropped.add("values of 'paragraph'", passage.paragraph not in EMPTY)
-        kept: list[Record] = [passage, passage.data]
-        kept += passage.judgments if "judgments" in keeps else []
-        kept += passage.rankings if "places in rankings" in keeps else []
-        for record in kept:
+        dropped.field("paragraph", passage.paragraph not in EMPTY)
+        kept_records: list[Record] = [passage, passage.data]
+        kept_records += passage.judgments if "judgments" in keeps else []
+        kept_records += passage.rankings if "ranking entries" in keeps else []
+        for record in kept_records:
             dropped.keys(record.model_extra)
 
 
 def dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:
-    """Note what of a passage's places in rankings is lost where a system ranks it once, for its query."""
+    """Count the ids, facets and repeated entries that a run cannot hold of a passage's ranking entries."""
     entries = passage.rankings
-    dropped.add("ids of rankings", sum(e.passage_id != passage.passage_id for e in entries))
-    dropped.add("facets of rankings", sum(entry.query_id != query_id for entry in entries))
+    dropped.add("passage ids of ranking entries", sum(e.passage_id != passage.passage_id for e in entries))
+    dropped.add("facets of ranking entries", sum(entry.query_id != query_id for entry in entries))
     systems = {entry.method for entry in entries}
-    dropped.add("further places of a passage in a ranking", len(entries) - len(systems))
+    dropped.add("repeated ranking entries of a passage", len(entries) - len(systems))
 
 
 def dropped_query_fields(query: Query, dropped: DroppedFields) -> None:
-    """Note what of a query a format of ids and texts leaves out."""
+    """Count the fields of a query that a format of ids and texts drops."""
     dropped.add("facets", len(query.facets or ()))
     dropped.keys(query.model_extra)
 
 
 def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: DroppedFields) -> None:
-    """Note what of an answer a format without the parts in ``keeps`` leaves out."""
+    """Count the fields of an answer that a format drops which holds only those in ``keeps``."""
     cited = {docid for part in answer.parts for docid in part.citations}
     counts = {
         "query texts": bool(answer.query_text),
         "teams": bool(answer.team),
-        "cited documents": sum(len(part.citations) for part in answer.parts),
-        "references that are not cited": len(set(answer.references) - cited),
-        "boundaries of parts": max(0, len(answer.parts) - 1),
+        "citations": sum(len(part.citations) for part in answer.parts),
+        "uncited references": len(set(answer.references) - cited),
+        "boundaries of answer parts": max(0, len(answer.parts) - 1),
     }
     for name, count in counts.items():
         if name not in keeps:
@@ -217,6 +222,6 @@ def dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped: Dropp
 
 
 def trimmed(text: str, dropped: DroppedFields) -> str:
-    """The text without the white space around it, for tables in which a cell has none."""
-    dropped.add("white space around texts", text != text.strip())
+    """The text without leading and trailing whitespace, which cells of a table do not keep."""
+    dropped.add("leading or trailing whitespace", text != text.strip())
     return text.strip()

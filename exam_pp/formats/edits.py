@@ -1,4 +1,4 @@
-"""Edits files: what a reviewer or the clinic changed."""
+"""Edits files: changes to a bank and ratings, made by a reviewer or by ``exam-pp bank clinic``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from exam_pp.formats.sample import fits
 
 register(
     Format(
-        "edits", "edits", "what a reviewer changed",
+        "edits", "edits", "edits file of a reviewer",
         fits(lambda sample: sample.object.get("format") == FORMAT),
         schema=Schema("edits", "an edits file", Edits),
     ),

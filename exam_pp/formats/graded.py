@@ -1,4 +1,4 @@
-"""Graded passages: one line a query."""
+"""Passages files, with or without grades: one line per query."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _is_graded(sample: Sample) -> bool:
 
 register(
     Format(
-        "graded", "passages", "graded passages, one line a query", fits(_is_graded),
+        "graded", "passages", "passages file, one line per query", fits(_is_graded),
         read=reading(read_passages), write=writing(write_passages),
         schema=Schema(
-            "graded", "a line of graded passages: [query_id, [passage, ...]]", tuple[Id, list[Passage]]
+            "graded", "a line of a passages file: [query_id, [passage, ...]]", tuple[Id, list[Passage]]
         ),
     ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Answers with nugget assignments of AutoNuggetizer, a line an answer: read as graded passages.
+"""Nugget assignments of AutoNuggetizer, one line per answer, read as graded passages.
 
-The nuggets have no ids.
+Nuggets have no ids in these files; they are identified by query and text.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from exam_pp.wording import counted, listed
 
 PROMPT_CLASS = "NuggetAssignment"
 DEFAULT_GRADER = "nuggetizer"
-"""Who assigned, where the files do not say and nobody else does."""
+"""The grader of the assignments unless --grader names another."""
 
 
 class AssignedNugget(NuggetText):
-    """A nugget with its label for the answer; labels outside the vocabulary occur, and stay."""
+    """A nugget with its assignment for the answer; unknown labels occur and are kept."""
 
     assignment: str | None = None
 
 
 class AssignmentLine(Record):
-    """An answer with the labels of its query's nuggets."""
+    """An answer with the assignments of its query's nuggets."""
 
     query: str = ""
     qid: Id
@@ -58,12 +58,12 @@ class AssignmentLine(Record):
 
 
 def read_assignments(path: str | Path) -> Iterator[tuple[int, AssignmentLine]]:
-    """Line number and line, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
     return read_records(AssignmentLine, path, "assignments")
 
 
 class NuggetIds:
-    """The ids of nuggets that are named by query and text: a bank's, else those that the texts make."""
+    """Ids for nuggets, by query and text: those of a bank, else digests of the text."""
 
     def __init__(self, bank: TestBank | None = None) -> None:
         self.from_bank = bank is not None
@@ -73,20 +73,25 @@ class NuggetIds:
                 self._known.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
 
     def of(self, query_id: str, texts: Iterable[str]) -> Iterator[tuple[str, bool]]:
-        """The id of each nugget of an answer, and whether the bank has it.
+        """The id of each nugget of an answer, and whether the bank has the nugget.
 
-        A text that repeats has the bank's ids of it in order, as nuggets of several facets have.
+        A text that occurs several times gets the ids of the bank's nuggets with that text, in order: nuggets
+        of several facets may share a text.
         """
-        places: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
         for text in map(str.strip, texts):
             ids = self._known.get((query_id, text))
-            yield (ids[min(places[text], len(ids) - 1)], True) if ids else (entry_id(query_id, text), False)
-            places[text] += 1
+            yield (ids[min(seen[text], len(ids) - 1)], True) if ids else (entry_id(query_id, text), False)
+            seen[text] += 1
 
 
 @dataclass
 class AssignmentSummary:
-    """Counts for the closing lines."""
+    """Counts for the summary of an import of assignments.
+
+    ``matched`` counts nuggets that the bank has, ``foreign`` are ids of the nuggets that it lacks, and
+    ``unlike`` are queries whose answers have different nuggets.
+    """
 
     answers: int = 0
     systems: set[str] = field(default_factory=set)
@@ -98,22 +103,24 @@ class AssignmentSummary:
     dropped: DroppedFields = field(default_factory=DroppedFields)
 
     def lines(self) -> Iterator[str]:
-        """What was imported, for people."""
+        """The lines of the summary."""
         answers, systems = counted(self.answers, "answer"), len(self.systems)
         yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
         if self.ungraded:
             labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
-            are = counted(self.ungraded.total(), "label is", "labels are")
-            yield f"{are} none of the three, and ungraded: {labels}"
+            are = counted(
+                self.ungraded.total(),
+                "nugget is ungraded, as its label is",
+                "nuggets are ungraded, as their labels are",
+            )
+            yield f"{are} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
         if self.foreign:
-            are = counted(len(self.foreign), "nugget is", "nuggets are")
-            yield f"{are} not in the bank, by query and text: the labels stay."
+            have = counted(len(self.foreign), "nugget has", "nuggets have")
+            yield f"{have} no match in the bank by query and text; the assignments are imported anyway."
         if self.unlike:
             some = ", ".join(self.unlike[:5])
-            yield (
-                f"{counted(len(self.unlike), 'query has', 'queries have')} other nuggets for some answers; "
-                f"--bank-output takes those of all: {some}"
-            )
+            have = counted(len(self.unlike), "query has", "queries have")
+            yield f"{have} different nuggets for different answers; --bank-output writes all of them: {some}"
         yield from self.dropped.lines()
 
 
@@ -124,7 +131,7 @@ def add_assignments(
     summary: AssignmentSummary,
     ids: NuggetIds | None = None,
 ) -> dict[str, BankLine]:
-    """Add the assignments of the files to the passages of the queries; returns the nuggets of each query."""
+    """Add the assignments of the files to the passages of the queries; return the nuggets of each query."""
     bank: dict[str, BankLine] = {}
     seen: set[tuple[str, str]] = set()
     for file in files:
@@ -141,15 +148,15 @@ def add_assignments(
             summary.answers += 1
             summary.systems.add(line.run_id)
             summary.dropped.keys(line.model_extra)
-            words = answer_length(line.answer_text)
             summary.dropped.add(
-                "response lengths other than the words", line.response_length not in (None, words)
+                "response lengths that differ from the word count",
+                line.response_length not in (None, answer_length(line.answer_text)),
             )
     return bank
 
 
 def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: Path, number: int) -> Passage:
-    """The answer's passage: the one that is there, or a new one that its system ranks first."""
+    """The existing passage of the answer, or a new passage that its system ranks first."""
     query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
     ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
     if not ranked:
@@ -158,10 +165,10 @@ def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: P
         return passage
     same = next((p for p in ranked if p.text.split() == line.answer_text.split()), None)
     if same is None:
-        held = "holds another text" if len(ranked) == 1 else f"is in {len(ranked)} passages"
+        difference = "has another text" if len(ranked) == 1 else f"is split into {len(ranked)} passages"
         raise DataError(
-            f"the answer of {line.run_id!r} to the query {line.qid!r} {held} in the passages: import the "
-            "answers with --unit whole.",
+            f"the answer of the run {line.run_id!r} to the query {line.qid!r} {difference} in the passages "
+            "file; import answers with --unit whole first.",
             file=str(file), line=number, field="answer_text",
         )  # fmt: skip
     return same
@@ -175,13 +182,13 @@ def _new_passage(line: AssignmentLine) -> Passage:
 
 
 def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: NuggetIds) -> RubricGrades:
-    """The labels as grades, in the order of the file; a repeated nugget has a label each time."""
+    """The labels as grades, in the order of the file; a repeated nugget keeps every label."""
     labels: list[tuple[str, str]] = []
     errors: dict[str, Any] = {}
-    found = list(ids.of(line.qid, [nugget.text for nugget in line.nuggets]))
-    times = Counter(nugget_id for nugget_id, _ in found)
+    nugget_ids = list(ids.of(line.qid, [nugget.text for nugget in line.nuggets]))
+    occurrences = Counter(nugget_id for nugget_id, _ in nugget_ids)
     in_order: list[tuple[str, str]] = []
-    for nugget, (nugget_id, known) in zip(line.nuggets, found, strict=True):
+    for nugget, (nugget_id, known) in zip(line.nuggets, nugget_ids, strict=True):
         if known:
             summary.matched += 1
         elif ids.from_bank:
@@ -191,7 +198,8 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
             labels.append((nugget_id, plain))
             in_order.append((nugget_id, plain))
         else:
-            if times[nugget_id] > 1:  # else the label of another one of them would count for it
+            if occurrences[nugget_id] > 1:
+                # Keep its position, or the label of another occurrence would count for this occurrence.
                 in_order.append((nugget_id, label))
             errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
             summary.ungraded[label] += 1
@@ -223,25 +231,25 @@ def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], gr
 
 
 def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: AssignmentSummary) -> None:
-    """The nuggets of the query's first answer, then those that only others have."""
-    given = bank_line(line.qid, line.query, line.nuggets)
-    known = bank.setdefault(line.qid, given)
-    if known is given:
+    """Add the nuggets of the query's first answer, and those that occur only with later answers."""
+    current = bank_line(line.qid, line.query, line.nuggets)
+    known = bank.setdefault(line.qid, current)
+    if known is current:
         return
     ids = {item.entry_id for item in known.items}
-    if new := [item for item in given.items if item.entry_id not in ids]:
+    if new := [item for item in current.items if item.entry_id not in ids]:
         known.items += new
         if line.qid not in summary.unlike:
             summary.unlike.append(line.qid)
 
 
 def _read(source: Source) -> list[QueryPassages]:
-    """Answers with their grades; the nuggets themselves belong into a bank."""
+    """Answers with their grades; a passages file cannot hold the nuggets themselves."""
     summary = AssignmentSummary(dropped=source.dropped)
     queries: dict[str, QueryPassages] = {}
     bank = add_assignments(queries, [source.path], DEFAULT_GRADER, summary)
-    source.dropped.add("texts of queries", sum(bool(line.query_text) for line in bank.values()))
-    source.dropped.add("nuggets, which belong into a bank", sum(len(line.items) for line in bank.values()))
+    source.dropped.add("query texts", sum(bool(line.query_text) for line in bank.values()))
+    source.dropped.add("nuggets", sum(len(line.items) for line in bank.values()))
     return list(queries.values())
 
 

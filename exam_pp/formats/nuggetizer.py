@@ -1,6 +1,7 @@
-"""AutoNuggetizer (Pradeep et al., 2024): nuggets, a line a query; scores, a line a topic and one for all.
+"""Nuggets and nugget scores of AutoNuggetizer (Pradeep et al., 2024).
 
-The lines of scores do not name the run: a file holds the scores of one, unless they carry a ``run_id``.
+Nuggets: one line per query. Scores: one line per topic, and a line for the mean over topics. Lines of scores
+without a ``run_id`` are of a single run.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from exam_pp.test_bank import BankLine, Nugget, entry_id
 
 
 class NuggetText(Record):
-    """A nugget; other keys are kept."""
+    """A nugget; unknown keys are kept."""
 
     text: str = Field(min_length=1)
     importance: str | None = None
@@ -41,9 +42,9 @@ class NuggetLine(Record):
 
 
 def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
-    """The lines as a bank. The file has no ids: they are made of query and text, as for generated nuggets.
+    """Read the lines as a bank. Ids are digests of query and text, as for generated nuggets.
 
-    Labels of importance that are neither vital nor okay occur, and stay. Raises :class:`DataError`.
+    Importance labels other than vital and okay occur and are kept. Raises :class:`DataError`.
     """
     for number, text in read_lines(path):
         line = parse_record(NuggetLine, text, path, number)
@@ -51,7 +52,7 @@ def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
 
 
 def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> BankLine:
-    """The nuggets of a query as a line of a bank."""
+    """The nuggets of a query as a bank line."""
     return BankLine(
         query_id=query_id,
         query_text=query_text,
@@ -61,36 +62,36 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
 
 
 _KEPT = "nuggetizer"
-"""The key of ``info`` that keeps what has the name of a field of ours, which it does not mean."""
+"""The key of ``info`` that keeps fields that share a name with a field of exam_pp but not its meaning."""
 
 
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
     extra = nugget.model_extra or {}
-    ours = {key: value for key, value in extra.items() if key in Nugget.model_fields}
+    clashing = {key: value for key, value in extra.items() if key in Nugget.model_fields}
     importance = {} if nugget.importance is None else {"importance": nugget.importance}
     return Nugget(
         query_id=query_id,
         nugget_id=entry_id(query_id, nugget.text),
         nugget_text=nugget.text,
         **importance,
-        **({"info": {_KEPT: ours}} if ours else {}),
-        **{key: value for key, value in extra.items() if key not in ours},
+        **({"info": {_KEPT: clashing}} if clashing else {}),
+        **{key: value for key, value in extra.items() if key not in clashing},
     )
 
 
 def write_nuggetizer(
     lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write nuggets, a line a query; facets of a query are united."""
-    united: dict[str, NuggetLine] = {}
+    """Write nuggets, one line per query; facets of a query are merged."""
+    merged: dict[str, NuggetLine] = {}
     for line in lines:
-        query = united.setdefault(
+        query = merged.setdefault(
             line.query_id, NuggetLine(query=line.query_text, qid=line.query_id, nuggets=[])
         )
         query.query = query.query or line.query_text
         query.nuggets.extend(_text(item) for item in line.items if isinstance(item, Nugget))
     with atomic_output(path, inputs=inputs) as stream:
-        for query in united.values():
+        for query in merged.values():
             stream.write(query.model_dump_json(exclude_unset=True).encode() + b"\n")
 
 
@@ -101,7 +102,7 @@ def _text(nugget: Nugget) -> NuggetText:
     return NuggetText(**{**extra, "text": nugget.nugget_text, **importance})
 
 
-# In the order of the tool's files; our names are those of the paper.
+# In the order of AutoNuggetizer's files. The names on the left are those of the paper.
 _NAMES = {
     "V_strict": "strict_vital_score",
     "V": "vital_score",
@@ -125,9 +126,9 @@ class _Scores(Record):
 
 
 def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Score]:
-    """The scores of every topic; the line for all of them is left out, since it is their mean.
+    """Read the scores of every topic, without the line for the mean over topics.
 
-    Lines that name no run are those of ``system``, by default the file's name. Raises :class:`DataError`,
+    Lines without a ``run_id`` get ``system``, by default the name of the file. Raises :class:`DataError`,
     also for a topic that occurs twice.
     """
     name = Path(path).name
@@ -153,9 +154,9 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
 
 
 def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
-    """The lines for the scores of one run; ``means`` are those for all, by our names of the metrics.
+    """The lines for the scores of one run; ``means`` maps metric (as in exam_pp) to the mean over topics.
 
-    A score that is undefined has no key.
+    An undefined score has no key.
     """
     by_topic: dict[str, dict[str, float]] = {topic: {} for topic in topics}
     for score in scores:
@@ -177,28 +178,29 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
     lines = with_texts(of_kind(lines, "nugget", target.dropped), target.dropped)
     for line in lines:
         target.dropped.keys(line.model_extra)
-    keeps = {"query texts", "importance labels", "further keys", "queries without entries"}
+    keeps = {"query texts", "importance labels", "extra keys", "queries without entries"}
     kept = [without_kept_info(line, _KEPT) for line in lines]
     dropped_bank_fields(kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text))
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
 def _write_metrics(scores: Iterable[Score], target: Target) -> None:
-    """The file names no run, so it holds one; means are made of the topics where there are any."""
+    """Write the scores of one run, without its name. Means are computed from the topics, if any."""
     scores = list(scores)
     systems = list(dict.fromkeys(score.system for score in scores))
     if len(systems) != 1:
         raise SelectionError(
-            f"A metrics file of AutoNuggetizer holds one run, not {len(systems)}: {', '.join(systems[:5])}."
+            "A file of AutoNuggetizer's nugget scores holds one system, but the source has "
+            f"{len(systems)}: {', '.join(systems[:5])}."
         )
-    target.dropped.add("names of systems")
+    target.dropped.add("system names")
     target.dropped.add(
         "scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores)
     )
     kept = [score for score in scores if score.metric in NUGGET_METRICS]
     if not kept:
         raise SelectionError(
-            f"The scores are none of AutoNuggetizer's measures: {', '.join(NUGGET_METRICS)}."
+            f"The source has no scores of AutoNuggetizer's measures: {', '.join(NUGGET_METRICS)}."
         )
     by_topic = [score for score in kept if score.query_id != ALL_QUERIES]
     means = {row.metric: row.mean for row in standings(by_topic or kept)}
@@ -213,7 +215,7 @@ register(
         schema=Schema("nuggets", "a line of nuggets of AutoNuggetizer", NuggetLine),
     ),
     Format(
-        "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, of one run", fits(_are_metrics),
+        "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, one run", fits(_are_metrics),
         read_nugget_metrics, "score",
         reading(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
     ),

@@ -1,11 +1,12 @@
-"""The CSV files of Open RAG Eval: what a RAG system retrieved and answered, and the scores that it got.
+"""CSV files of Open RAG Eval: passages and answers of a RAG system, and their scores.
 
-Input: ``query_id, query, query_run, passage_id ("[1]"), passage, generated_answer``, a row a passage; the
-answer stands in the first row of its run of a query, and cites passages inline: ``[1]``, ``[2][3]``,
-``[1, 2]``. Output: ``query_id, query`` and a column a measure, for several runs with ``run_1_`` before it.
+Input files have the columns ``query_id, query, query_run, passage_id ("[1]"), passage, generated_answer``
+and one row per passage. The answer is in the first row of its query and run, and cites passages inline:
+``[1]``, ``[2][3]``, ``[1, 2]``. Output files have the columns ``query_id, query`` and one per measure, with
+the prefix ``run_1_`` and so on if there are several runs.
 
-The input is read as answers, or as passages. The system is named by the file; where a query has several runs,
-each of them is a system of its own, ``FILE-run-1`` and so on.
+Input files are read as answers, or as passages. The name of the file is the name of the system; if queries
+have several runs, each run is a separate system, named ``FILE-run-1`` and so on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, csv_records, read_noted_cells, register
+from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
 from exam_pp.formats.dropped_fields import dropped_answer_fields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.results import ALL_QUERIES, Score
@@ -42,7 +43,7 @@ _MEASURE = re.compile(r"(run_\d+_)?(retrieval|generation)_score_")
 
 @dataclass
 class Generation:
-    """What the system did in one run of a query. ``passages`` are texts by their numbers, in file order."""
+    """One run of a query: the answer, and the passages by number, in file order."""
 
     query_id: str
     query_text: str
@@ -52,46 +53,46 @@ class Generation:
 
 
 def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
-    """The runs of the queries, in the order of their first rows.
+    """The runs of all queries, in the order of their first rows.
 
-    Raises :class:`DataError` for a passage number that occurs twice, and a run with two answers or two
-    texts of the query.
+    Raises :class:`DataError` if a run has a passage number twice, two answers, or two query texts.
     """
-    found: dict[tuple[str, str], Generation] = {}
+    generations: dict[tuple[str, str], Generation] = {}
     for line, row in cells.rows:
         run = row.get("query_run") or _ONLY_RUN
         new = Generation(row["query_id"], row["query"], run)
-        generation = found.setdefault((new.query_id, run), new)
+        generation = generations.setdefault((new.query_id, run), new)
         number = row["passage_id"].strip("[] ")
-        where = f"run {run} of the query {new.query_id!r}"
+        name = f"run {run} of the query {new.query_id!r}"
         if number in generation.passages:
-            raise DataError(f"{where} has the passage [{number}] before.", file=str(path), line=line)
+            raise DataError(f"{name} has the passage [{number}] twice.", file=str(path), line=line)
         if row["query"] not in ("", generation.query_text):
-            raise DataError(f"{where} has another text of the query before.", file=str(path), line=line)
+            raise DataError(f"{name} has two different query texts.", file=str(path), line=line)
         if row["generated_answer"] and generation.answer not in ("", row["generated_answer"]):
-            raise DataError(f"{where} has another answer before.", file=str(path), line=line)
+            raise DataError(f"{name} has two different answers.", file=str(path), line=line)
         if number:
             generation.passages[number] = row["passage"]
         elif row["passage"]:
             raise DataError("is empty.", file=str(path), line=line, field="passage_id")
         generation.answer = generation.answer or row["generated_answer"]
-    return list(found.values())
+    return list(generations.values())
 
 
 def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
-    """The scores of the queries, and how many values of which columns are no numbers.
+    """Read the scores of the queries, and count the values that are not numbers, by column.
 
-    The system of a file with several runs is ``SYSTEM-run-1`` and so on. Raises :class:`DataError` for a
-    query that occurs twice, and for a file without scores.
+    If the file has several runs, their systems are ``SYSTEM-run-1`` and so on. Raises :class:`DataError` for
+    a query that occurs twice, and for a file without scores.
     """
     scores: list[Score] = []
-    others: dict[str, int] = {}
+    not_numbers: dict[str, int] = {}
     seen: set[str] = set()
     for line, row in read_rows(path):
         query_id = row.get("query_id")
         if not query_id:
-            words = "has no column 'query_id'." if query_id is None else "the query_id is empty."
-            raise DataError(words, file=str(path), line=line)
+            if query_id is None:
+                raise DataError("has no column 'query_id'.", file=str(path), line=line)
+            raise DataError("is empty.", file=str(path), line=line, field="query_id")
         if query_id in seen:
             raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
         seen.add(query_id)
@@ -100,27 +101,27 @@ def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[st
                 continue
             value = _number(cell)
             if value is None:
-                others[column] = others.get(column, 0) + 1
+                not_numbers[column] = not_numbers.get(column, 0) + 1
                 continue
             run = _RUN.fullmatch(column)
             name, metric = (f"{system}-run-{run[1]}", run[2]) if run else (system, column)
             scores.append(Score(name, query_id, metric, value))
     if not scores:
         raise DataError("holds no scores.", file=str(path))
-    return scores, others
+    return scores, not_numbers
 
 
 def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write the scores of single queries: a row a query, for several systems ``run_i_`` before the measures.
+    """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
 
-    Raises :class:`DataError` for a measure whose name says something else there.
+    Raises :class:`DataError` for a measure whose name has another meaning in this format.
     """
     kept = [score for score in scores if score.query_id != ALL_QUERIES]
     systems = list(dict.fromkeys(score.system for score in kept))
     metrics = dict.fromkeys(score.metric for score in kept)
     for metric in metrics:
         if metric in _BESIDE or _RUN.fullmatch(metric) or " ".join(metric.split()) != metric or not metric:
-            raise DataError(f"the measure {metric!r} cannot stand in a table of Open RAG Eval.")
+            raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
     prefixes = {name: f"run_{i}_" if len(systems) > 1 else "" for i, name in enumerate(systems, 1)}
     values = {(score.query_id, prefixes[score.system] + score.metric): score.value for score in kept}
     used = {column for _, column in values}
@@ -152,10 +153,10 @@ _CITATIONS = re.compile(rf"{_NUMBERS}(?:\s*(?:[,;]\s*)?{_NUMBERS})*")
 
 
 def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
-    """The sentences of an answer, each with the numbers that it cites, and how many citations stood inside.
+    """Split an answer into sentences, each with the numbers that it cites; count citations inside sentences.
 
-    The marks of citations are taken out of the text. Those that open a sentence belong to the one before;
-    one in front of a capital letter ends its sentence, which the system then left without a full stop.
+    Citation marks are removed from the text. A mark at the start of a sentence belongs to the sentence before
+    it. A mark before a capital letter ends a sentence, even without a full stop.
     """
     plain = ""
     marks: list[tuple[int, tuple[str, ...]]] = []
@@ -176,32 +177,34 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
     stretches = [plain[start:stop] for start, stop in pairwise([*borders, len(plain)])]
     pieces = [piece for stretch in stretches for piece in sentences(stretch)]
     ends = list(accumulate(map(len, pieces)))
-    found: list[tuple[str, dict[str, None]]] = [(piece.strip(), {}) for piece in pieces]
+    cited: list[tuple[str, dict[str, None]]] = [(piece.strip(), {}) for piece in pieces]
     inside = 0
     for position, numbers in marks:
-        place = bisect_left(ends, max(position, 1))
-        found[place][1].update(dict.fromkeys(numbers))
-        inside += bool(plain[position : ends[place]].strip(_CLOSING))
-    return [(words, tuple(numbers)) for words, numbers in found if words], inside
+        index = bisect_left(ends, max(position, 1))
+        cited[index][1].update(dict.fromkeys(numbers))
+        inside += bool(plain[position : ends[index]].strip(_CLOSING))
+    return [(sentence, tuple(numbers)) for sentence, numbers in cited if sentence], inside
 
 
 def _system(source: Source) -> str:
     if is_stream(source.path):
-        raise SelectionError("Open RAG Eval names a system by its file: name a file, not a stream.")
+        raise SelectionError(
+            "Open RAG Eval takes the name of the system from the file; name a file, not a stream."
+        )
     return Path(source.path.name.removesuffix(".gz")).stem
 
 
 def _generations(source: Source) -> Iterator[tuple[str, Generation]]:
-    """The runs of queries with the names of their systems."""
+    """The runs of all queries, each with the name of its system."""
     system = _system(source)
-    found = generations_of(read_noted_cells(source, GENERATIONS), source.path)
-    several = len({generation.run for generation in found}) > 1
-    for generation in found:
+    generations = generations_of(read_source_cells(source, GENERATIONS), source.path)
+    several = len({generation.run for generation in generations}) > 1
+    for generation in generations:
         yield f"{system}-run-{generation.run}" if several else system, generation
 
 
 def _docid(system: str, query_id: str, number: str) -> str:
-    """Numbers count within an answer: other files have other passages of that number."""
+    """An id with system and query, since a passage number is only unique within an answer."""
     return f"{system}/{query_id}[{number}]"
 
 
@@ -209,8 +212,8 @@ def _read_answers(source: Source) -> Iterator[Answer]:
     for system, generation in _generations(source):
         query_id = generation.query_id
         parts, inside = cited_sentences(generation.answer)
-        source.dropped.add("places of citations inside sentences", inside)
-        source.dropped.add("texts of passages", len(generation.passages))
+        source.dropped.add("positions of citations inside sentences", inside)
+        source.dropped.add("passage texts", len(generation.passages))
         yield Answer(
             query_id,
             system,
@@ -224,11 +227,11 @@ def _read_answers(source: Source) -> Iterator[Answer]:
 
 
 def _read_passages(source: Source) -> list[QueryPassages]:
-    """What was retrieved, ranked in the order of the rows."""
+    """The retrieved passages, ranked in the order of the rows."""
     queries: dict[str, QueryPassages] = {}
     for system, generation in _generations(source):
         source.dropped.add("answers", bool(generation.answer))
-        source.dropped.add("texts of queries", bool(generation.query_text))
+        source.dropped.add("query texts", bool(generation.query_text))
         query = queries.setdefault(generation.query_id, QueryPassages(generation.query_id, []))
         for rank, (number, text) in enumerate(generation.passages.items(), 1):
             docid = _docid(system, query.query_id, number)
@@ -242,10 +245,10 @@ def _read_passages(source: Source) -> list[QueryPassages]:
 
 
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
-    """Each system is a run, its answers' references are its passages, their texts those of the contexts.
+    """Write each system as a run, with the references of its answers as passages.
 
-    Raises :class:`~exam_pp.errors.SelectionError` for answers without the texts of their queries, which Open
-    RAG Eval's judges are shown.
+    The contexts of the target give the passage texts. Raises :class:`~exam_pp.errors.SelectionError` for an
+    answer without a query text, which the prompts of Open RAG Eval need.
     """
     runs: dict[str, str] = {}
 
@@ -256,28 +259,28 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
                 query_text = target.query_texts.get(answer.query_id, "")
             if not query_text.strip():
                 raise SelectionError(
-                    f"Open RAG Eval needs the text of the query {answer.query_id!r}, which the answer of "
-                    f"{answer.system!r} does not say: name a file of queries with --queries."
+                    f"The answer of {answer.system!r} has no text of the query {answer.query_id!r}, which "
+                    "Open RAG Eval needs; name a file of query texts with --queries."
                 )
-            keeps = {"query texts", "cited documents", "references that are not cited", "boundaries of parts"}
+            keeps = {"query texts", "citations", "uncited references", "boundaries of answer parts"}
             dropped_answer_fields(answer, keeps, target.dropped)
             runs.setdefault(answer.system, str(len(runs) + 1))
             references = references_of(answer)
             numbers = {docid: str(number) for number, docid in enumerate(references, 1)}
             parts = [(part.text, tuple(numbers[docid] for docid in part.citations)) for part in answer.parts]
-            text = " ".join(words + _marks(cited) for words, cited in parts)
+            text = " ".join(sentence + _marks(cited) for sentence, cited in parts)
             if answer.by_sentence:
-                target.dropped.add("boundaries of parts", cited_sentences(text.strip()) != (parts, 0))
+                target.dropped.add("boundaries of answer parts", cited_sentences(text.strip()) != (parts, 0))
             texts = target.contexts.get(answer.query_id, {})
-            target.dropped.add("ids of documents", len(references))
+            target.dropped.add("document ids", len(references))
             missing = sum(docid not in texts for docid in references)
-            target.dropped.add("texts of documents, which --contexts would give", missing)
+            target.dropped.add("document texts missing from --contexts", missing)
             passages = {numbers[docid]: trimmed(texts.get(docid, ""), target.dropped) for docid in references}
             query_text = trimmed(query_text, target.dropped)
             yield Generation(answer.query_id, query_text, runs[answer.system], passages, text)
 
     written = list(generations())
-    target.dropped.add("names of systems", len(runs))
+    target.dropped.add("system names", len(runs))
     rows = [
         (
             generation.query_id,
@@ -294,22 +297,23 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
 
 def _marks(numbers: Sequence[str]) -> str:
+    """The citation marks at the end of a sentence."""
     return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
 
 
 def _read_scores(source: Source) -> list[Score]:
-    scores, others = read_results(source.path, _system(source))
-    for column, count in others.items():
-        source.dropped.add(f"values of {column!r}", count)
+    scores, not_numbers = read_results(source.path, _system(source))
+    for column, count in not_numbers.items():
+        source.dropped.field(column, count)
     return scores
 
 
 def _write_scores(scores: Iterable[Score], target: Target) -> None:
     scores = list(scores)
     if all(score.query_id == ALL_QUERIES for score in scores):
-        raise SelectionError("Results of Open RAG Eval are of single queries, and these scores are means.")
+        raise SelectionError("Open RAG Eval holds scores of single queries, but the file has only means.")
     target.dropped.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
-    target.dropped.add("names of systems", len({score.system for score in scores}))
+    target.dropped.add("system names", len({score.system for score in scores}))
     write_results(scores, target.path, inputs=target.inputs)
 
 
@@ -324,7 +328,7 @@ register(
         "answer", _read_answers, _write_answers,
     ),
     Format(
-        "open-rag-eval-passages", "passages", "passages beside answers of Open RAG Eval, CSV",
+        "open-rag-eval-passages", "passages", "passages of Open RAG Eval, CSV",
         read=_read_passages, written_by="--to open-rag-eval --contexts",
     ),
     Format(

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.formats.base import Format, Schema, Source, Target, reading, register
-from exam_pp.formats.dropped_fields import dropped_query_fields, uncounted
+from exam_pp.formats.dropped_fields import dropped_query_fields, stream_not_counted
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream, read_text
 from exam_pp.store.trec.queries import Query, is_query, read_queries, write_queries, write_query_lines
 from exam_pp.store.trec.topics import unused_fields
 
 _IDS = {"query_id", "topic_id", "request_id", "narrative_id"}
-"""Documents have none of these; ``id`` and ``_id`` they have."""
+"""Keys that only queries have; documents have ``id`` or ``_id``."""
 _TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
 
 
@@ -42,10 +42,10 @@ def _read(path: Path) -> list[Query]:
 
 def _read_topics(source: Source) -> list[Query]:
     if is_stream(source.path):
-        uncounted(source.dropped)
+        stream_not_counted(source.dropped)
     else:
         for tag, count in unused_fields(read_text(source.path)).items():
-            source.dropped.add(f"values of {tag!r}", count)
+            source.dropped.field(tag, count)
     return _read(source.path)
 
 
@@ -56,7 +56,7 @@ def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv"
             dropped_query_fields(query, target.dropped)
             if form == "tsv":
                 changed = " ".join(query.query_text.split()) != query.query_text
-                target.dropped.add("white space in texts", changed)
+                target.dropped.add("whitespace in texts", changed)
     if form == "json":
         texts = {query.query_id: query.query_text for query in queries}
         write_queries(texts, target.path, inputs=target.inputs)
@@ -78,5 +78,5 @@ register(
         "query", reading(_read), partial(_write, form="jsonl"),
         schema=Schema("queries", "a line of queries", Query),
     ),
-    Format("topics", "queries", "TREC topics (titles)", fits(_are_topics), _read, "query", _read_topics),
+    Format("topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query", _read_topics),
 )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Generated question banks in their first shape: ``{query: {facet: {"title", "facet", "questions"}}}``."""
+"""Generated question banks in their first published format.
+
+A JSON object ``{query: {facet: {"title", "facet", "questions"}}}``.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ _FILE: TypeAdapter[dict[str, dict[str, _Facet]]] = TypeAdapter(dict[str, dict[st
 
 
 def read_genq(path: str | Path) -> Iterator[BankLine]:
-    """A line for each facet. The number goes from a question's text, but its id is of the text with it.
+    """Read a bank line for each facet; raises :class:`DataError`.
 
-    Raises :class:`DataError`.
+    The list number in front of a question is removed from the text, but the id is the digest of both.
     """
     value: Any = parse_json(read_text(path), path)
     try:
@@ -64,19 +67,19 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
 
 
 def _plain_text(text: str) -> str:
-    """A question without the number of a list in front."""
+    """A question without a list number in front."""
     return _NUMBER.sub("", text).strip()
 
 
 def _facet(facet_id: str) -> dict[str, str]:
-    """A facet without a name is the query itself."""
+    """The ``facet_id``, or no field for the empty name, which stands for the query itself."""
     return {"facet_id": facet_id} if facet_id else {}
 
 
 def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write questions by query and facet; lines without a facet have the empty one.
+    """Write questions by query and facet; lines without a facet get the empty facet name.
 
-    A text gets back the number in front with which its id was made.
+    A question gets back the list number that is part of its digest.
     """
     queries: dict[str, dict[str, dict[str, Any]]] = {}
     for line in lines:
@@ -91,10 +94,10 @@ def write_genq(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[
 
 
 def _numbered_text(item: Entry, position: int) -> str:
-    """The text that has the entry's id: as it is, or with its position as the number of a list."""
+    """The text, with its position as list number if the entry's id is the digest of that."""
     numbered = (f"{position}{mark} {item.text}" for mark in ".)")
-    same = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
-    return next(same, item.text)
+    matches = (t for t in numbered if entry_id(item.query_id, t, item.facet_id) == item.entry_id)
+    return next(matches, item.text)
 
 
 def _is_genq(sample: Sample) -> bool:
@@ -119,7 +122,7 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
 
 register(
     Format(
-        "genq", "bank", "question banks by facet, first shape", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
+        "genq", "bank", "question bank by facet, JSON", fits(_is_genq, Fit.LOOSE), read_genq, "facet",
         reading(read_genq, {"*": {"*": used("title facet questions")}}), _write,
     ),
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""The CSV files of RAGElo: queries, the documents that agents retrieved, what was said of these, answers.
+"""CSV files of RAGElo: queries, retrieved documents, answers of agents, and reasonings on documents.
 
-``qid, query``; ``qid, did, document[, agent]``; ``qid, agent, answer``; ``qid, did, raw_answer, answer``.
-Source: RAGElo's readers, which take other names of the columns too.
+Columns: ``qid, query``; ``qid, did, document[, agent]``; ``qid, agent, answer``; ``qid, did, raw_answer,
+answer``. Source: RAGElo's readers, which accept further column names.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), 
 
 
 class Reasoning(NamedTuple):
-    """What an evaluator said of a document: its reply, and the answer that RAGElo read in it."""
+    """An evaluator's rating of a document: the reply, and the answer that RAGElo read from it."""
 
     query_id: str
     passage_id: str
@@ -56,7 +56,7 @@ class Reasoning(NamedTuple):
 
 
 def queries_of(cells: Cells, path: str | Path) -> list[Query]:
-    """The queries; raises :class:`DataError` for an id that occurs twice."""
+    """Parse queries; raises :class:`DataError` for an id that occurs twice."""
     queries: dict[str, Query] = {}
     for line, row in cells.rows:
         if row["qid"] in queries:
@@ -66,7 +66,7 @@ def queries_of(cells: Cells, path: str | Path) -> list[Query]:
 
 
 def answers_of(cells: Cells, path: str | Path) -> list[Answer]:
-    """The answers, each as one part; raises :class:`DataError` for an agent that answers a query twice."""
+    """Parse answers, each as one part; raises :class:`DataError` for an agent that answers a query twice."""
     answers: dict[tuple[str, str], Answer] = {}
     for line, row in cells.rows:
         key = (row["agent"], row["qid"])
@@ -81,9 +81,9 @@ def answers_of(cells: Cells, path: str | Path) -> list[Answer]:
 
 
 def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
-    """The documents; those of an agent are ranked in the order of the rows, with scores that fall to 1.
+    """Parse documents. The rows of an agent are its ranking, best first; scores count down to 1.
 
-    Raises :class:`DataError` for a document with two texts, or twice for an agent.
+    Raises :class:`DataError` for a document with two texts, and for a document that an agent has twice.
     """
     queries: dict[str, dict[str, Passage]] = {}
     totals = Counter((row["qid"], row.get("agent")) for _, row in cells.rows)
@@ -94,12 +94,14 @@ def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
         new = Passage(passage_id=did, text=row["document"], data=PassageData(judgments=[], rankings=[]))
         passage = passages.setdefault(did, new)
         if passage.text != row["document"]:
-            raise DataError(f"the document {did!r} has another text before.", file=str(path), line=line)
+            raise DataError(
+                f"the document {did!r} has another text on an earlier line.", file=str(path), line=line
+            )
         if not agent:
             continue
         if any(ranking.method == agent for ranking in passage.rankings):
-            words = f"the agent {agent!r} has the document {did!r} of the query {qid!r} twice."
-            raise DataError(words, file=str(path), line=line)
+            problem = f"the agent {agent!r} has the document {did!r} twice for the query {qid!r}."
+            raise DataError(problem, file=str(path), line=line)
         ranks[qid, agent] += 1
         rank = ranks[qid, agent]
         score = float(totals[qid, agent] - rank + 1)
@@ -110,23 +112,23 @@ def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
 
 
 def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
-    """What was said of documents; raises :class:`DataError` for a document of which it is said twice."""
+    """Parse reasonings; raises :class:`DataError` for a document that occurs twice for a query."""
     seen: set[tuple[str, str]] = set()
-    found: list[Reasoning] = []
+    reasonings: list[Reasoning] = []
     for line, row in cells.rows:
         reasoning = Reasoning(row["qid"], row["did"], row["raw_answer"], row["answer"])
         if reasoning[:2] in seen:
-            words = f"the document {row['did']!r} of the query {row['qid']!r} occurs twice."
-            raise DataError(words, file=str(path), line=line)
+            problem = f"the document {row['did']!r} occurs twice for the query {row['qid']!r}."
+            raise DataError(problem, file=str(path), line=line)
         seen.add(reasoning[:2])
-        found.append(reasoning)
-    return found
+        reasonings.append(reasoning)
+    return reasonings
 
 
 EVALUATOR = "ReasonerEvaluator"
-"""RAGElo's name for the evaluator that writes reasonings: what graded, as long as its model is not said."""
+"""RAGElo's evaluator that writes reasonings: the grader, since the files do not name the model."""
 
-# The paper's appendix A.1: the reply begins with one of three labels. Other evaluators give numbers.
+# Appendix A.1 of the paper: the reply begins with one of three labels. Other evaluators reply with numbers.
 _LABELS = {"not relevant": 0, "somewhat relevant": 1, "very relevant": 2}
 _LABEL = re.compile(rf"\W*({'|'.join(_LABELS)})\b", re.IGNORECASE)
 
@@ -151,23 +153,21 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
 
 
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
-    """A row for each system that returned the passage, those of a system in the order of its ranks.
+    """Write a row for each passage and system that ranks it, in the order of the system's ranks.
 
-    The order is all that is left of ranks and scores: reading counts the ranks from 1, the scores to 1.
+    Only the order is kept: a reader numbers the ranks from 1 and makes up scores that count down to 1.
     """
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            dropped_passage_fields(
-                query, frozenset({"texts of passages", "places in rankings"}), target.dropped
-            )
+            dropped_passage_fields(query, frozenset({"passage texts", "ranking entries"}), target.dropped)
             for passage in query.passages:
                 dropped_ranking_fields(query.query_id, passage, target.dropped)
             for system, ranked in _ranked(query).items():
-                again = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
+                after = [(rank, float(len(ranked) - rank + 1)) for rank in range(1, len(ranked) + 1)]
                 before = [(entry.rank, entry.score) for entry, _ in ranked.values()]
-                lost = sum(one != other for one, other in zip(before, again, strict=True))
-                target.dropped.add("ranks or scores", lost)
+                changed = sum(a != b for a, b in zip(before, after, strict=True))
+                target.dropped.add("original ranks or scores", changed)
                 for passage_id, (_, passage) in ranked.items():
                     yield (
                         query.query_id,
@@ -184,15 +184,16 @@ def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
 
 
 def _ranked(query: QueryPassages) -> dict[str, dict[str, tuple[RankingEntry, Passage]]]:
-    """System to its passages, best first, each at its best place."""
-    places = [(entry, passage) for passage in query.passages for entry in passage.rankings]
+    """System to its passages, best first, each at its best rank."""
+    entries = [(entry, passage) for passage in query.passages for entry in passage.rankings]
     systems: dict[str, dict[str, tuple[RankingEntry, Passage]]] = {}
-    for entry, passage in sorted(places, key=lambda place: (place[0].rank, -place[0].score)):
+    for entry, passage in sorted(entries, key=lambda pair: (pair[0].rank, -pair[0].score)):
         systems.setdefault(entry.method, {}).setdefault(passage.passage_id, (entry, passage))
     return systems
 
 
 def _rating(answer: str) -> int | None:
+    """The number or the rating of the label; None if the text is neither."""
     if answer.isdecimal():
         return int(answer)
     label = _LABEL.match(answer)
@@ -200,7 +201,7 @@ def _rating(answer: str) -> int | None:
 
 
 def _grade(raw_answer: str, answer: str) -> DirectGrade:
-    """A direct grade; what is no label and no number is ungraded."""
+    """A direct grade; ungraded if the answer is neither a label nor a number."""
     rating = _rating(answer or raw_answer)
     reply = raw_answer or answer
     grade: dict[str, Any] = {
@@ -217,7 +218,7 @@ def _grade(raw_answer: str, answer: str) -> DirectGrade:
 
 
 def _graded(cells: Cells, path: str | Path) -> list[QueryPassages]:
-    """The documents, without their texts, with direct grades."""
+    """The documents with direct grades, without their texts."""
     queries: dict[str, list[Passage]] = {}
     for reasoning in reasonings_of(cells, path):
         grade = _grade(reasoning.raw_answer, reasoning.answer)
@@ -227,17 +228,17 @@ def _graded(cells: Cells, path: str | Path) -> list[QueryPassages]:
 
 
 def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
-    """The first direct grade of every passage; its rating is written where the reply does not say it.
+    """Write the first direct grade of every passage, with the rating if the reply does not contain it.
 
-    Raises :class:`SelectionError` where there are none.
+    Raises :class:`SelectionError` if there are no direct grades.
     """
     seen: set[tuple[str, str]] = set()
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
         for query in queries:
-            dropped_passage_fields(query, frozenset({"texts of passages", "sets of grades"}), target.dropped)
+            dropped_passage_fields(query, frozenset({"passage texts", "sets of grades"}), target.dropped)
             for passage in query.passages:
-                target.dropped.add("texts of passages", bool(passage.text))
+                target.dropped.add("passage texts", bool(passage.text))
                 grades = list(passage.grade_sets())
                 direct = next((grade for grade in grades if isinstance(grade, DirectGrade)), None)
                 target.dropped.add("sets of grades", len(grades) - (direct is not None))
@@ -245,27 +246,29 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
                     target.dropped.add("passages without a direct grade")
                     continue
                 if (query.query_id, passage.passage_id) in seen:
-                    target.dropped.add("further passages of an id")
+                    target.dropped.add("passages with a duplicate id")
                     continue
                 seen.add((query.query_id, passage.passage_id))
                 raw = trimmed(direct.answer or "", target.dropped)
                 rating = direct.entry_ratings().get(DIRECT_ID)
-                told = raw if rating is None or _rating(raw) == rating else str(rating)
-                again = _grade(raw, told)
-                changed = again.entry_ratings() != direct.entry_ratings()
-                target.dropped.add("failures of grades", changed)
-                more = again.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
-                target.dropped.add("what grades say beside rating and reply", more and not changed)
-                yield query.query_id, passage.passage_id, raw, told
+                answer = raw if rating is None or _rating(raw) == rating else str(rating)
+                after = _grade(raw, answer)
+                changed = after.entry_ratings() != direct.entry_ratings()
+                target.dropped.add("grading failures", changed)
+                differs = after.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
+                target.dropped.add("grade fields other than rating and reply", differs and not changed)
+                yield query.query_id, passage.passage_id, raw, answer
 
         if not seen:
-            raise SelectionError("RAGElo's reasonings are direct grades, and the passages have none.")
+            raise SelectionError(
+                "ragelo-reasonings holds direct grades, but the passages have no direct grades."
+            )
 
     write_cells(REASONINGS.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
 
 
 def _write_ranking(scores: Iterable[Score], target: Target) -> None:
-    """The means of one measure, best first, under the name ``score``."""
+    """Write the means of one measure, best first, under the name ``score``."""
     scores = one_measure(scores, "score", target.dropped)
     rows = sorted(standings(scores), key=lambda row: -row.mean)
     cells = ((row.system, repr(row.mean).removesuffix(".0")) for row in rows)
@@ -288,12 +291,12 @@ register(
         with_columns("qid", "did", "document"), DOCUMENTS, passages_of, "query", _write_documents,
     ),
     csv_format(
-        "ragelo-reasonings", "passages", "what RAGElo says of documents, CSV",
+        "ragelo-reasonings", "passages", "RAGElo's reasonings on documents, CSV",
         with_columns("qid", "did", "raw_answer", "answer"), REASONINGS, reasonings_of, "document",
         _write_reasonings, content_of=_graded,
     ),
     Format(
-        "ragelo-ranking", "scores", "ranking of RAGElo's agents, CSV",
+        "ragelo-ranking", "scores", "ranking of agents of RAGElo, CSV",
         read=read_leaderboard, write=_write_ranking,
     ),
 )  # fmt: skip

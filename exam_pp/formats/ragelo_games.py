@@ -1,4 +1,4 @@
-"""Games between the answers of two systems, as RAGElo's pairwise evaluator writes them: CSV and JSON lines.
+"""Games between answers of two systems, from RAGElo's pairwise evaluator, as CSV and JSON lines.
 
 CSV: ``qid, agent_a, agent_b, raw_answer, answer, relevance``. JSON lines: ``qid, agent_a, agent_b,
 evaluator_name, exception, raw_answer, answer {winner, ...}``. Winners are ``A``, ``B``, or ``C`` for a tie.
@@ -28,13 +28,13 @@ GAMES = Layout(
 
 
 class GameAnswer(Record):
-    """What the judge said; ``winner`` is None where no verdict could be read."""
+    """The evaluator's verdict; ``winner`` is None if no verdict could be read."""
 
     winner: Verdict | None = None
 
 
 class Game(Record):
-    """A judge's comparison of two systems' answers to a query. A failed one, without a winner, is no tie."""
+    """A comparison of two systems' answers to a query. A failed game has no winner and is not a tie."""
 
     qid: Id
     agent_a: Id
@@ -55,22 +55,22 @@ class Game(Record):
     @model_validator(mode="after")
     def _of_two_systems(self) -> Game:
         if self.agent_a == self.agent_b:
-            raise ValueError(f"{self.agent_a!r} cannot play against itself")
+            raise ValueError(f"agent_a and agent_b are both {self.agent_a!r}, but a game needs two agents")
         return self
 
     @property
     def winner(self) -> Verdict | None:
-        """The verdict, if there is one."""
+        """The verdict; None if there is none."""
         return self.answer.winner if self.answer else None
 
 
 def games_of(cells: Cells, path: str | Path) -> list[Game]:
-    """The games of a table; raises :class:`DataError` for an answer that is no verdict."""
+    """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
     games: list[Game] = []
     for line, row in cells.rows:
         if row["answer"] not in ("", *get_args(Verdict)):
-            words = f"{row['answer']!r} is no verdict: A, B, C for a tie, or nothing."
-            raise DataError(words, file=str(path), line=line, field="answer")
+            problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
+            raise DataError(problem, file=str(path), line=line, field="answer")
         try:
             games.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
         except ValidationError as error:
@@ -79,20 +79,20 @@ def games_of(cells: Cells, path: str | Path) -> list[Game]:
 
 
 def read_game_lines(path: str | Path) -> Iterator[Game]:
-    """The games of JSON lines, in file order; raises :class:`DataError`."""
+    """Read the games of a JSON lines file, in file order; raises :class:`DataError`."""
     return (game for _, game in read_records(Game, path, "games"))
 
 
 def _write_games(games: Iterable[Game], target: Target) -> None:
     def rows() -> Iterator[tuple[str, ...]]:
         for game in games:
-            target.dropped.add("names of evaluators", bool(game.evaluator_name))
-            target.dropped.add("errors of evaluators", bool(game.exception))
+            target.dropped.add("evaluator names", bool(game.evaluator_name))
+            target.dropped.add("evaluator errors", bool(game.exception))
             target.dropped.keys(game.model_extra)
             target.dropped.keys(game.answer.model_extra if game.answer else None)
             relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.dropped)
             structured = isinstance(game.relevance, bool | list | dict)
-            target.dropped.add("relevance that is no text and no number", structured)
+            target.dropped.add("relevance values that are neither text nor number", structured)
             raw = trimmed(game.raw_answer or "", target.dropped)
             yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
 

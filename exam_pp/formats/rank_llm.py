@@ -1,4 +1,4 @@
-"""Retrieved segments in the JSON lines of rank_llm, UMBRELA and AutoNuggetizer: one line for each query."""
+"""Retrieved segments as JSON lines of rank_llm, UMBRELA and AutoNuggetizer, one line per query."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CandidateQuery(Record):
 
 
 class Candidate(Record):
-    """A segment, in the order of the ranking. ``doc`` holds the text as ``segment`` or ``contents``."""
+    """A retrieved segment; ``doc`` holds its text as ``segment``, ``contents``, ``text`` or ``passage``."""
 
     docid: Id
     score: FiniteFloat | None = None
@@ -37,12 +37,12 @@ class Candidate(Record):
     @model_validator(mode="after")
     def _has_a_text(self) -> Candidate:
         if self.text is None:
-            raise ValueError(f"doc has none of the keys {', '.join(_TEXT_KEYS)}")
+            raise ValueError(f"doc needs one of the keys {', '.join(_TEXT_KEYS)}")
         return self
 
     @property
     def text(self) -> str | None:
-        """The words of the segment."""
+        """The text of the segment; None if no key holds a text."""
         return next((str(self.doc[key]) for key in _TEXT_KEYS if isinstance(self.doc.get(key), str)), None)
 
 
@@ -54,14 +54,14 @@ class CandidateLine(Record):
 
 
 def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
-    """Line number and line, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
     return read_records(CandidateLine, path, "candidates")
 
 
 def pool_candidates(
     files: Iterable[Path], dropped: DroppedFields
 ) -> tuple[list[QueryPassages], dict[str, str]]:
-    """The segments of the files as passages, and the texts of the queries."""
+    """The segments of the files as passages, and query id to query text."""
     pool: dict[str, dict[str, Passage]] = {}
     texts: dict[str, str] = {}
     for file in files:
@@ -69,8 +69,11 @@ def pool_candidates(
         lines: dict[str, int] = {}
         for number, line in read_candidates(file):
             if (first := lines.setdefault(line.query.qid, number)) != number:
-                words = f"the query {line.query.qid!r} is also on line {first}; a line is a whole ranking."
-                raise DataError(words, file=str(file), line=number, field="query")
+                problem = (
+                    f"the query {line.query.qid!r} is also on line {first}; "
+                    "a query must have all segments on one line."
+                )
+                raise DataError(problem, file=str(file), line=number, field="query")
             dropped.keys(line.model_extra)
             dropped.keys(line.query.model_extra)
             texts.setdefault(line.query.qid, line.query.text)
@@ -79,7 +82,7 @@ def pool_candidates(
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
                 dropped.keys(candidate.model_extra)
                 dropped.keys(candidate.doc, _TEXT_KEYS)
-    return [QueryPassages(query_id, list(found.values())) for query_id, found in pool.items()], texts
+    return [QueryPassages(query_id, list(passages.values())) for query_id, passages in pool.items()], texts
 
 
 def _add(
@@ -96,7 +99,7 @@ def _add(
     passage = passages.setdefault(candidate.docid, new)
     problem = None
     if passage.text != text:
-        problem = f"the segment {candidate.docid!r} has another text elsewhere."
+        problem = f"the segment {candidate.docid!r} has another text in an earlier ranking."
     elif any(entry.method == system for entry in passage.rankings):
         problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
     if problem:
@@ -119,7 +122,7 @@ def _add(
 
 def _read(source: Source) -> list[QueryPassages]:
     queries, texts = pool_candidates([source.path], source.dropped)
-    source.dropped.add("texts of queries", sum(map(bool, texts.values())))
+    source.dropped.add("query texts", sum(map(bool, texts.values())))
     return queries
 
 

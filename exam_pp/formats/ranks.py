@@ -1,4 +1,4 @@
-"""Official leaderboards: which system came out at which rank, as JSON and as TSV."""
+"""Official leaderboards: system to rank, as JSON and TSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import FiniteFloat
 
 from exam_pp.formats.base import Format, Schema, Source, register, writing
-from exam_pp.formats.dropped_fields import uncounted
+from exam_pp.formats.dropped_fields import stream_not_counted
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, nearly_all
 from exam_pp.store.files import is_stream
 from exam_pp.store.trec.ranks import read_ranks, side_cells, write_ranks
@@ -30,9 +30,9 @@ def _is_table(sample: Sample) -> bool:
 def _read(source: Source) -> Mapping[str, float]:
     ranks = read_ranks(source.path)
     if is_stream(source.path):
-        uncounted(source.dropped)
+        stream_not_counted(source.dropped)
     else:
-        source.dropped.add("cells behind the rank", side_cells(source.path))
+        source.dropped.add("cells after the rank", side_cells(source.path))
     return ranks
 
 

@@ -1,4 +1,4 @@
-"""The beginning of a file, by which its format is told, and how well it fits a format."""
+"""Format detection: the parsed beginning of a file, and how well it fits each format."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.trec.trec_eval import is_number
 
 SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
-"""Words in the name of a column of systems."""
-_ENOUGH = 20
-"""Lines that are looked at, of files that are no JSON."""
+"""Words that occur in the name of a column of systems."""
+_MAX_LINES = 20
+"""Number of lines in the sample of a file that is not JSON."""
 
 
 class Fit(IntEnum):
-    """How well a file fits a format; of several formats, it is of the one that it fits best."""
+    """How well a file fits a format. A file has the format with the best fit."""
 
     NOT = 0
     LOOSE = 1
-    """A shape that many files have: ids with texts or numbers, two columns."""
+    """A shape that many files share: ids with texts or numbers, two columns."""
     FAIR = 2
-    """Names of columns or keys that files of other formats may have too."""
+    """Names of columns or keys that other formats may have too."""
     GOOD = 3
-    """A shape of all lines."""
+    """All lines have the shape of the format."""
     STRONG = 4
-    """Columns of numbers where the format has them, without names."""
+    """Numbers are in the columns where the format has them, and there is no header."""
     CERTAIN = 5
-    """Names of columns or keys that no other format has."""
+    """Names of columns or keys that only this format has."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file, as JSON, as markup or as a table; the attributes of the other two are empty.
+    """The beginning of a file, parsed as JSON, markup or a table; only the attributes of one of them are set.
 
-    ``value`` is the first JSON value, and ``is_document`` whether the file holds no other. ``markup`` are
-    lines of XML or SGML. ``texts`` are the lines of a table.
+    ``value`` is the first JSON value; ``is_document`` says whether it is the only one. ``markup`` are lines
+    of XML or SGML. ``texts`` are the lines of a table.
     """
 
     is_folder: bool = False
@@ -55,14 +55,14 @@ class Sample:
     markup: Sequence[bytes] = ()
     texts: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = field(default_factory=list)
-    """The cells of a table, by tabs if the first line has any, else by commas."""
+    """The cells of a table, separated by tabs if the first line has a tab, else by commas."""
 
     @classmethod
     def of(cls, path: str | Path) -> Sample:
-        """The sample of a file or folder; raises :class:`DataError` if it cannot be read."""
+        """Read the sample of a file or folder; raises :class:`DataError` if it cannot be read."""
         if Path(path).is_dir():
             return cls(is_folder=True)
-        lines = [line for _, line in islice(read_lines(path), _ENOUGH)]
+        lines = [line for _, line in islice(read_lines(path), _MAX_LINES)]
         first = lines[0] if lines else b""
         if first[:1] in (b"{", b"["):
             value, whole = _first_value(path, lines)
@@ -72,45 +72,45 @@ class Sample:
         texts = [line.decode("utf-8", "replace") for line in lines]
         if not texts or any("\0" in text for text in texts):
             return cls()
-        with suppress(csv.Error), long_cells():  # bytes of another program are no table
+        with suppress(csv.Error), long_cells():  # a binary file raises csv.Error: the sample is empty
             rows = [[cell.strip() for cell in row] for row in _cells(texts)]
             return cls(texts=texts, rows=rows)
         return cls()
 
     @property
     def object(self) -> Mapping[str, Any]:
-        """The first JSON value if it is an object, else an empty one."""
+        """The first JSON value if it is an object, else an empty mapping."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def item(self) -> Mapping[str, Any]:
-        """The first JSON object, also of a list of them."""
+        """The first JSON object, or the first of a list of objects; else an empty mapping."""
         first = self.value[0] if isinstance(self.value, list) and self.value else self.value
         return first if isinstance(first, dict) else {}
 
     @property
     def values(self) -> Sequence[Any]:
-        """The values of a JSON document that is one object, as with ids for keys."""
+        """The values of a JSON document that is one object, such as ``{id: text}``; else empty."""
         return list(self.object.values()) if self.is_document else []
 
     @property
     def header(self) -> Sequence[str]:
-        """The first row of a table."""
+        """The first row of a table; empty if there is none."""
         return self.rows[0] if self.rows else []
 
     @cached_property
     def fields(self) -> Sequence[Sequence[str]]:
-        """The fields of a table by white space.
+        """The whitespace-separated fields of each line.
 
-        A comment first is the title of a table of ours, whose counts look like the columns of other files:
-        then there are none.
+        Empty if the first line is a comment: that is the title of a table of exam_pp, whose counts look like
+        the columns of other formats.
         """
         commented = self.texts and self.texts[0].startswith("# ")
         return [] if commented else [text.split() for text in self.texts]
 
     @property
     def is_titled(self) -> bool:
-        """Whether the first row names three columns or more."""
+        """Whether the first row is a header of three columns or more."""
         return len(self.header) > 2 and not any(map(is_number, self.header))
 
     @property
@@ -120,7 +120,7 @@ class Sample:
 
     @property
     def has_four_fields(self) -> bool:
-        """Whether all lines have four fields, as results of AutoJudge: run, topic, measure and value."""
+        """Whether all lines have four fields, as results of AutoJudge have: run, topic, measure, value."""
         fields = self.fields
         return (
             bool(fields)
@@ -130,24 +130,24 @@ class Sample:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The first row of a table; none where all lines have four fields, which no header tells."""
+        """The names in the first row of a table; empty if all lines have four fields."""
         return frozenset(self.header) if self.fields and not self.has_four_fields else frozenset()
 
     @property
     def is_of_pairs(self) -> bool:
-        """Whether most rows are two cells, none of them empty."""
+        """Whether most rows are two non-empty cells."""
         return bool(self.columns) and most(len(row) == 2 and all(row) for row in self.rows)
 
     @property
     def is_of_numbered_pairs(self) -> bool:
-        """Whether the second cells of most rows behind the header are numbers."""
+        """Whether the second cells of most rows after the header are numbers."""
         return most(is_number(row[1]) for row in self.rows[1:] or self.rows if len(row) > 1)
 
     @property
     def is_of_systems(self) -> bool:
-        """Whether the first column is of systems by its name, with numbers for each of them.
+        """Whether the first column is named like a column of systems, and most rows have numbers.
 
-        Any other table could be a leaderboard: who means it says so.
+        A leaderboard with any other header is not detected: users name its format with an option.
         """
         return (
             len(self.header) > 1
@@ -160,41 +160,41 @@ Sniff = Callable[[Sample], Fit]
 
 
 def never(_sample: Sample) -> Fit:
-    """The sniff of a format that is not told by its content."""
+    """The sniff function of a format that is never detected from the content."""
     return Fit.NOT
 
 
 def fits(test: Callable[[Sample], bool], fit: Fit = Fit.CERTAIN) -> Sniff:
-    """A sniff of a yes or no."""
+    """A sniff function that returns ``fit`` if the test holds."""
     return lambda sample: fit if test(sample) else Fit.NOT
 
 
 def with_keys(*names: str, fit: Fit = Fit.CERTAIN) -> Sniff:
-    """JSON objects that have all these keys."""
+    """A sniff function for JSON objects that have all these keys."""
     return fits(lambda sample: sample.object.keys() >= set(names), fit)
 
 
 def with_columns(*names: str) -> Sniff:
-    """Tables that have all these columns."""
+    """A sniff function for tables that have all these columns."""
     return fits(lambda sample: sample.columns >= set(names), Fit.FAIR)
 
 
-def most(fit: Iterable[bool]) -> bool:
-    """Whether more than half of some lines fit: what is wrong with the others, a reader says."""
-    found = list(fit)
-    return 2 * sum(found) > len(found)
+def most(tests: Iterable[bool]) -> bool:
+    """Whether more than half of the lines fit; the reader reports errors in the rest."""
+    results = list(tests)
+    return 2 * sum(results) > len(results)
 
 
-def nearly_all(fit: Iterable[bool]) -> bool:
-    """Whether nine of ten values of a document fit: an object with a name and a number is no such file."""
-    found = list(fit)
-    return bool(found) and 10 * sum(found) >= 9 * len(found)
+def nearly_all(tests: Iterable[bool]) -> bool:
+    """Whether nine of ten values fit; a stricter test, as many JSON objects hold some texts or numbers."""
+    results = list(tests)
+    return bool(results) and 10 * sum(results) >= 9 * len(results)
 
 
 def _first_value(path: str | Path, lines: list[bytes]) -> tuple[Any, bool]:
-    """The value on the first line, or of the whole file where a document spans many lines; and which.
+    """The value on the first line, or that of a document over many lines; and whether it is the whole file.
 
-    A first line that is damaged hides the format of the file as little as the lines behind it.
+    If the first line is damaged, the next JSON object or list of the sample is used.
     """
     try:
         return json.loads(lines[0]), False

@@ -1,4 +1,4 @@
-"""Leaderboards of scores: our tables, published boards, JSON lines, and what trec_eval prints."""
+"""Leaderboards and scores: tables of exam_pp, published leaderboards, JSON lines, and output of trec_eval."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ from exam_pp.store.trec.scores import (
 from exam_pp.store.trec.trec_eval import is_number, is_trec_eval
 
 PUBLISHED_COVER = "ExamCover"
-"""What the published implementation calls Rubric-Cover."""
+"""The name of Rubric-Cover in the published implementation."""
 
 
 def read_all_scores(path: str | Path) -> list[Score]:
-    """Means (query ``all``) and scores of single queries, of a file of scores in any format.
+    """Read means (query ``all``) and scores of single queries from a file of scores in any format.
 
-    A file of no other format is read by :func:`~exam_pp.store.trec.scores.read_leaderboard_means`. Raises
-    :class:`DataError`.
+    A file without a known format of scores is read as a leaderboard. Raises :class:`DataError`.
     """
     if (read := _reader_of(known_format(path))) is not None:
         return list(read(Path(path)))
@@ -41,14 +40,13 @@ def read_all_scores(path: str | Path) -> list[Score]:
     except DataError:
         if not single:
             raise
-        return single  # single queries without their means
+        return single  # the file has no means, only scores of single queries
 
 
 def read_means(path: str | Path) -> list[Score]:
-    """The means (query ``all``) of a file of scores in any format; a stream is read as a leaderboard.
+    """Read the means (query ``all``) from a file of scores in any format; a stream is read as a leaderboard.
 
-    Of a format whose files give scores of single queries alone, they are the means of these. Raises
-    :class:`DataError`.
+    If the file has only scores of single queries, their means are computed. Raises :class:`DataError`.
     """
     scores = _read_by_format(path)
     if scores is None:
@@ -57,7 +55,7 @@ def read_means(path: str | Path) -> list[Score]:
 
 
 def read_query_scores(path: str | Path) -> list[Score]:
-    """The scores of single queries of a file of scores in any format; nothing if it has means alone."""
+    """Read the scores of single queries from a file of scores in any format; empty if it has only means."""
     scores = _read_by_format(path)
     if scores is None:
         return read_leaderboard_queries(path)
@@ -65,27 +63,27 @@ def read_query_scores(path: str | Path) -> list[Score]:
 
 
 def holds_scores(path: str | Path) -> bool:
-    """Whether a file is of scores, in any format, rather than official ranks: a name and a number first."""
+    """Whether a file holds scores, in any format, and not official ranks (a name and a number first)."""
     if is_stream(path) or _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
     return not any(map(is_number, Sample.of(path).header[1:2]))
 
 
 def _read_by_format(path: str | Path) -> list[Score] | None:
-    """The scores of a file; None for leaderboards, for files of no format, and for streams."""
+    """The scores of a file; None for leaderboards, unknown formats and streams."""
     read = None if is_stream(path) else _reader_of(known_format(path))
     return None if read is None else list(read(Path(path)))
 
 
 def _reader_of(form: Format | None) -> Callable[[Path], Iterable[Score]] | None:
-    """The reader of a format of scores that is not read as a leaderboard."""
+    """The reader of a format of scores; None for leaderboards and formats of other content."""
     if form is None or form.content != "scores" or form.records is read_all_scores:
         return None
     return form.records
 
 
 def _is_leaderboard_of_means(sample: Sample) -> bool:
-    """Whether it is a board of the published implementation, whose rows look like those of other files."""
+    """Whether the header is that of a leaderboard of the published implementation."""
     return sample.header[:1] == ["method"] and "+/-" in sample.header
 
 
@@ -98,26 +96,26 @@ def _sniff_leaderboard(sample: Sample) -> Fit:
         return Fit.FAIR
     if is_trec_eval(sample.texts) or _is_published_cover(sample):
         return Fit.NOT
-    # Results of AutoJudge have a column of systems and numbers, too.
-    evaluation = set(sample.header) >= {"run_id", "measure", "value"}
-    if _is_leaderboard_of_means(sample) or (sample.is_titled and sample.is_of_systems and not evaluation):
+    # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
+    is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
+    if _is_leaderboard_of_means(sample) or (sample.is_titled and sample.is_of_systems and not is_autojudge):
         return Fit.CERTAIN
     return Fit.LOOSE if sample.columns and sample.is_of_systems else Fit.NOT
 
 
 def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> list[Score]:
-    """The scores of the first measure, for a table of means that calls it ``name``."""
+    """The scores of the first measure, for a format whose table has one column of means called ``name``."""
     scores = list(scores)
     metric = next((score.metric for score in scores), name)
-    shown = [score for score in scores if score.metric == metric]
-    dropped.add("scores of other measures", len(scores) - len(shown))
-    dropped.add("scores of single queries", sum(score.query_id != ALL_QUERIES for score in shown))
-    dropped.add("names of measures", metric != name)
-    return shown
+    kept = [score for score in scores if score.metric == metric]
+    dropped.add("scores of other measures", len(scores) - len(kept))
+    dropped.add("per-query scores", sum(score.query_id != ALL_QUERIES for score in kept))
+    dropped.add("measure names", metric != name)
+    return kept
 
 
 def published_cover(scores: Iterable[Score]) -> str:
-    """The Cover board of the published implementation: three decimals, sorted by name."""
+    """The Rubric-Cover leaderboard as published: means with three decimals, sorted by system name."""
     rows = standings(scores)
     metric = rows[0].metric if rows else ""
     lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
@@ -128,21 +126,21 @@ def published_cover(scores: Iterable[Score]) -> str:
 
 
 def read_leaderboard(source: Source) -> list[Score]:
-    """The scores; what stands beside them (standard errors, intervals, ranks) is lost."""
+    """Read the scores; counts the other columns (standard errors, intervals, ranks) as dropped."""
     scores = read_all_scores(source.path)
     for name, count in side_values(source.path).items():
-        source.dropped.add(f"values of {name!r}", count)
+        source.dropped.field(name, count)
     return scores
 
 
 def _write_cover(scores: Iterable[Score], target: Target) -> None:
-    """The published board shows one measure by its own name for it: the mean, with three decimals."""
-    shown = one_measure(scores, PUBLISHED_COVER, target.dropped)
-    rows = standings(shown)
+    """Write one measure under the published name: means with three decimals."""
+    kept = one_measure(scores, PUBLISHED_COVER, target.dropped)
+    rows = standings(kept)
     for row in rows:
         check_name(row.system)
-    target.dropped.add("digits beyond the third", sum(round(row.mean, 3) != row.mean for row in rows))
-    write_text(target.path, published_cover(shown), inputs=target.inputs)
+    target.dropped.add("digits after the third decimal", sum(round(row.mean, 3) != row.mean for row in rows))
+    write_text(target.path, published_cover(kept), inputs=target.inputs)
 
 
 register(
@@ -161,11 +159,11 @@ register(
         schema=Schema("scores", "a line of scores", ScoreRow),
     ),
     Format(
-        "published-cover", "scores", "published board of Rubric-Cover", fits(_is_published_cover),
+        "published-cover", "scores", "published leaderboard of Rubric-Cover", fits(_is_published_cover),
         read_all_scores, "score", read_leaderboard, _write_cover,
     ),
     Format(
-        "trec-eval", "scores", "what trec_eval prints", fits(lambda sample: is_trec_eval(sample.texts)),
+        "trec-eval", "scores", "output of trec_eval", fits(lambda sample: is_trec_eval(sample.texts)),
         read_all_scores, "score", read_leaderboard,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Test banks and passages from SQuAD2-style files (Rajpurkar et al., ACL 2018)."""
+"""Test banks and passages of SQuAD2-style files (Rajpurkar et al., ACL 2018)."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ class _File(Record):
 
 @dataclass(frozen=True)
 class SquadParagraph:
-    """A paragraph as a query of its own: its questions, and itself as the only passage."""
+    """A paragraph as a query: its questions as the bank, and itself as the only passage."""
 
     bank: BankLine
     passages: QueryPassages
 
 
 def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
-    """One query a paragraph, called ``title:number`` (from 1), as is its passage.
+    """Read one query per paragraph; query and passage have the id ``title:number`` (from 1).
 
-    The query text is the article's title, question ids are the file's, gold answers its distinct answers;
-    an impossible question has none, which means that "unanswerable" is right; where answers are held back,
-    nothing is said. Raises :class:`DataError`.
+    The query text is the article's title, question ids are those of the file, and gold answers are the
+    distinct answers. An impossible question has the gold answers ``[]``, which means "unanswerable"; a
+    question whose answers are withheld has no gold answers. Raises :class:`DataError`.
     """
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict) or "data" not in value:
-        raise DataError('is not a SQuAD2-style file: a JSON object with "data".', file=str(path))
+        raise DataError('is not a SQuAD2-style file, which is a JSON object with "data".', file=str(path))
     try:
         file = _File.model_validate(value)
     except ValidationError as error:
@@ -98,7 +98,7 @@ def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
         "query_id": query_id,
         "question_id": qa.id,
         "question_text": qa.question.strip(),
-        # Neither impossible nor answered: the answers are held back, as in test sets.
+        # A question that is neither impossible nor answered has withheld answers, as in test sets.
         **({"gold_answers": [] if qa.is_impossible else golds} if qa.is_impossible or golds else {}),
     }
 
@@ -107,13 +107,13 @@ _NUMBERED = re.compile(r"(.+):[1-9][0-9]*")
 
 
 def _title(query_id: str) -> str:
-    """The article of a paragraph: what stands before ``:number``, else the whole id."""
+    """The article of a paragraph: the part of the id before ``:number``, else the whole id."""
     match = _NUMBERED.fullmatch(query_id)
     return match[1] if match else query_id
 
 
 def _qa(item: Entry, context: str) -> dict[str, Any]:
-    """A question; an answer's place is the first one in the paragraph, -1 if it is not there."""
+    """A question; ``answer_start`` is the first occurrence in the paragraph, or -1."""
     answers = [{"text": gold, "answer_start": context.find(gold)} for gold in item.gold_answers or ()]
     return {
         "id": item.entry_id,
@@ -129,9 +129,9 @@ def _is_squad(sample: Sample) -> bool:
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
-    """Write a paragraph a query: its entries as questions; an empty list of gold answers is "impossible".
+    """Write one paragraph per query with its questions; the gold answers ``[]`` mark an impossible question.
 
-    The contexts of the target are the paragraphs, empty where they are not known.
+    The contexts of the target give the texts of the paragraphs; an unknown text is empty.
     """
     lines = of_kind(lines, "question", target.dropped)
     keeps = {"gold answers", "query texts", "queries without entries"}
@@ -142,11 +142,11 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
         paragraphs = articles.setdefault(title, [])
         context = next(iter(target.contexts.get(line.query_id, {}).values()), "")
         paragraphs.append({"context": context, "qas": [_qa(item, context) for item in line.items]})
-        again = f"{'_'.join(title.split())}:{len(paragraphs)}"
-        target.dropped.add("query ids", again != line.query_id)
-        shown = " ".join(title.replace("_", " ").split())
-        target.dropped.add("query texts", shown != line.query_text)
-        target.dropped.add("paragraphs, which a bank does not have", line.query_id not in target.contexts)
+        query_id_when_read = f"{'_'.join(title.split())}:{len(paragraphs)}"
+        target.dropped.add("query ids", query_id_when_read != line.query_id)
+        query_text_when_read = " ".join(title.replace("_", " ").split())
+        target.dropped.add("query texts", query_text_when_read != line.query_text)
+        target.dropped.add("paragraphs missing from --contexts", line.query_id not in target.contexts)
     data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
     text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
     write_text(target.path, text, inputs=target.inputs)
@@ -156,7 +156,7 @@ _USED_QA = used("id question is_impossible", answers=used("text"))
 
 register(
     Format(
-        "squad2", "bank", "questions of SQuAD2-style files", fits(_is_squad), read_squad, "paragraph",
+        "squad2", "bank", "questions of a SQuAD2-style file", fits(_is_squad), read_squad, "paragraph",
         reading(
             lambda path: (paragraph.bank for paragraph in read_squad(path)),
             {"data": used("title", paragraphs={"qas": _USED_QA})},
@@ -164,7 +164,7 @@ register(
         _write,
     ),
     Format(
-        "squad2-paragraphs", "passages", "paragraphs of SQuAD2-style files",
+        "squad2-paragraphs", "passages", "paragraphs of a SQuAD2-style file",
         read=reading(
             lambda path: (paragraph.passages for paragraph in read_squad(path)),
             {"data": used("title", paragraphs=used("context"))},

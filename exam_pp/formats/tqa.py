@@ -1,4 +1,4 @@
-"""Test banks from the Textbook Question Answering data (Kembhavi et al., CVPR 2017): lesson JSON."""
+"""Test banks of Textbook Question Answering (Kembhavi et al., CVPR 2017): JSON files of lessons."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from exam_pp.wording import counted
 log = logging.getLogger(__name__)
 
 _PREFIX = "tqa2:"
-"""What query ids of lessons start with."""
+"""Prefix of the query ids of lessons."""
 
 
 class _Text(Record):
-    processedText: str  # noqa: N815 - the file's own names, here and below
+    processedText: str  # noqa: N815 - the key of the file, as below
 
 
 class _NonDiagramQuestion(Record):
@@ -48,11 +48,11 @@ class _Lesson(Record):
 
 
 def read_tqa(path: str | Path) -> Iterator[BankLine]:
-    """One line a lesson, with its non-diagram questions; lessons without any are left out.
+    """Read one bank line per lesson with its non-diagram questions; lessons without questions are skipped.
 
     The query id is ``tqa2:<globalID>``, the query text the lesson's name, question ids are the ``NDQ_``
-    keys, and the gold answer is the text of the correct choice. Questions whose key names no choice have
-    no gold answer and are logged. Raises :class:`DataError`.
+    keys, and the gold answer is the text of the correct choice. A question whose answer key is not one of its
+    choices gets no gold answer; a warning counts these. Raises :class:`DataError`.
     """
     value = parse_json(read_text(path), path)
     lessons = value if isinstance(value, list) else [value]
@@ -74,15 +74,17 @@ def read_tqa(path: str | Path) -> Iterator[BankLine]:
             )
     if without_key:
         log.warning(
-            "%s: the answer key of %s names no choice: no gold answer (first: %s)",
-            path, counted(len(without_key), "question"), without_key[0],
+            "%s: %s no gold answer, as the correct answer is not one of the choices (first: %s).",
+            path, counted(len(without_key), "question gets", "questions get"), without_key[0],
         )  # fmt: skip
 
 
 def _lesson(value: Any, path: str | Path, number: int) -> _Lesson:
     if not isinstance(value, dict):
         raise DataError(
-            "is not a lesson of Textbook Question Answering.", file=str(path), field=f"lesson {number}"
+            "is not a lesson of Textbook Question Answering, which is a JSON object.",
+            file=str(path),
+            field=f"lesson {number}",
         )
     try:
         return _Lesson.model_validate(value)
@@ -111,9 +113,9 @@ def _question(
 
 
 def _write(lines: Iterable[BankLine], target: Target) -> None:
-    """Write a lesson a query, its entries as questions whose correct answer is the first gold answer.
+    """Write one lesson per query with its questions; the correct answer is the text of the first gold answer.
 
-    There are no choices: the answer stands for itself.
+    The questions have no choices.
     """
     lines = of_kind(lines, "question", target.dropped)
     dropped_bank_fields(
@@ -121,14 +123,14 @@ def _write(lines: Iterable[BankLine], target: Target) -> None:
     )
     lessons: dict[str, dict[str, Any]] = {}
     for line in lines:
-        target.dropped.add("query ids that are no lesson", not line.query_id.startswith(_PREFIX))
+        target.dropped.add("query ids without the prefix 'tqa2:'", not line.query_id.startswith(_PREFIX))
         name = line.query_id.removeprefix(_PREFIX)
         lesson = {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}}
         questions = lessons.setdefault(name, lesson)["questions"]["nonDiagramQuestions"]
         for item in line.items:
             golds = item.gold_answers or [""]
-            target.dropped.add("gold answers beyond the first", len(golds) - 1)
-            target.dropped.add("marks of unanswerable questions", item.gold_answers == [])
+            target.dropped.add("gold answers after the first", len(golds) - 1)
+            target.dropped.add("empty lists of gold answers", item.gold_answers == [])
             questions[item.entry_id] = {
                 "globalID": item.entry_id,
                 "beingAsked": {"processedText": item.text},

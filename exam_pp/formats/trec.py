@@ -1,4 +1,4 @@
-"""Qrels and runs of trec_eval."""
+"""Qrels and run files of trec_eval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, Target, register, writing
-from exam_pp.formats.dropped_fields import uncounted
+from exam_pp.formats.dropped_fields import stream_not_counted
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_stream, read_lines, safe_name
@@ -34,31 +34,31 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_run(sample: Sample) -> bool:
-    """Whether the lines are of six fields; words after the tag are an error that the reader names."""
-    lines = most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in sample.fields)
-    is_table = sample.is_titled and sample.is_tabbed  # which may have numbers there
-    return sample.is_folder or (lines and not is_table)
+    """Whether the lines have six fields; the reader raises an error for fields after the tag."""
+    are_results = most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in sample.fields)
+    is_table = sample.is_titled and sample.is_tabbed  # a table may have numbers in the same columns
+    return sample.is_folder or (are_results and not is_table)
 
 
 def _read_qrels(source: Source) -> list[Qrel]:
-    """The second column is nearly always 0; where it says more, that is lost."""
+    """Read qrels; a second column other than 0 is counted as dropped."""
     if is_stream(source.path):
-        uncounted(source.dropped)
+        stream_not_counted(source.dropped)
     else:
         columns = [line.split()[1:2] for _, line in read_lines(source.path)]
-        source.dropped.add("second columns that are not 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
+        source.dropped.add("second columns other than 0", sum(c not in ([b"0"], [b"Q0"]) for c in columns))
     return read_qrels(source.path)
 
 
 def _read_runs(source: Source) -> Runs:
-    """The runs by their names; the tag is lost where the file's name is taken."""
+    """Read runs by system; if files name the systems, different tags are counted as dropped."""
     runs: dict[str, list[RunLine]] = {}
     warn_of_left_out_runs(source.path)
     for file in run_files(source.path):
         by_file = source.method_name == "stem"
         for line in read_run(file, method="tag", one_system=by_file):
             name = method_of(file) if by_file else line.system
-            source.dropped.add("tags, as systems are named by their files", name != line.system)
+            source.dropped.add("run tags that differ from the file name", name != line.system)
             runs.setdefault(name, []).append(line._replace(system=name))
     if not runs:
         raise DataError("holds no results.", file=str(source.path))
@@ -66,7 +66,7 @@ def _read_runs(source: Source) -> Runs:
 
 
 def _write_runs(runs: Runs, target: Target) -> None:
-    """One file for one system, unless the target is a folder."""
+    """Write a file if there is one system and the target is not a folder; else a folder of files."""
     if len(runs) == 1 and not target.path.is_dir():
         (lines,) = runs.values()
         write_run(lines, target.path, inputs=target.inputs)
@@ -77,7 +77,7 @@ def _write_runs(runs: Runs, target: Target) -> None:
 def write_runs(
     runs: Mapping[str, Iterable[RunLine]], folder: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> list[Path]:
-    """Write a run file a system into a folder, which is made where it does not exist; all or none."""
+    """Write one run file per system into a folder, which is created if missing; all files or no file."""
     with folder_output(folder, inputs) as work:
         for system in runs:
             write_run(runs[system], work / run_file_name(system))
@@ -95,7 +95,7 @@ register(
         write=writing(write_qrels),
     ),
     Format(
-        "run", "runs", "TREC run, or a folder of them", fits(_is_run, Fit.STRONG), read=_read_runs,
+        "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,
         write=_write_runs,
     ),
 )  # fmt: skip

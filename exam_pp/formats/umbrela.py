@@ -1,6 +1,6 @@
-"""Relevance labels in the JSON lines of UMBRELA: one line for each pair of texts, query and passage.
+"""Relevance labels of UMBRELA as JSON lines, one for each pair of query text and passage text.
 
-The lines have no ids; `exam-pp import --umbrela` joins them to passages.
+The lines have no ids; `exam-pp import --umbrela` joins them to passages by the texts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from exam_pp.store.json_lines import read_records
 
 
 class JudgeRow(Record):
-    """What the judge said of a passage.
+    """A line of UMBRELA: the label of a passage with prompt and reply.
 
-    ``prediction`` is the reply, ``judgment`` the label that was read from it; ``result_status`` is 0 where
-    none could be read, and the label is then a mere default.
+    ``prediction`` is the reply and ``judgment`` the label read from it. ``result_status`` is 0 if no label
+    could be read; ``judgment`` is then a default.
     """
 
     model: str | None = None
@@ -32,18 +32,18 @@ class JudgeRow(Record):
 
     @property
     def failed(self) -> bool:
-        """Whether no label was read."""
+        """Whether no label could be read."""
         return self.judgment is None or self.result_status == 0
 
 
 def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
-    """Line number and row, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    """Read the rows with their line numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
     return read_records(JudgeRow, path, "judgments")
 
 
 register(
     Format(
-        "umbrela", "passages", "judge rows of UMBRELA", with_keys("query", "passage", "judgment"),
+        "umbrela", "passages", "labels of UMBRELA, JSON lines", with_keys("query", "passage", "judgment"),
         read_judge_rows, "judgment", read_by="exam-pp import --umbrela", written_by="exam-pp export umbrela",
     ),
 )  # fmt: skip

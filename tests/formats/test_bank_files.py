@@ -1,4 +1,4 @@
-"""Banks from and to other tools: ids as published, nothing lost, one sentence for what is broken."""
+"""Import and export of banks in other formats: ids as published, complete round trips, one-line errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(*arguments: str | Path) -> None:
 
 @pytest.mark.parametrize("name", ["questions.jsonl", "nuggets.jsonl"])
 def test_spreadsheet_round_trip(demo_data: Path, tmp_path: Path, name: str) -> None:
-    """Nothing edited: the same bank; without the base, the same entries."""
+    """Without edits: the same bank; without the base bank, the same entries."""
     bank, sheet = demo_data / name, tmp_path / "bank.csv"
     run("export", bank, "--format", "csv", "-o", sheet)
     run("import", sheet, "--format", "csv", "--base", bank, "-o", tmp_path / "back.jsonl")
@@ -84,11 +84,11 @@ def test_edited_spreadsheet(tiny_bank: Path, tmp_path: Path, separator: str) -> 
     ]  # fmt: skip
     assert [record["op"] for record in first.info["history"]] == ["reword", "add", "remove"]
     assert (second.items[0].weight, second.items[0].gold_answers) == (2.5, ["a library"])
-    assert second.query_text == "the query 007", "what the spreadsheet does not show stays"
+    assert second.query_text == "the query 007", "fields without a column are kept"
 
 
-def test_new_words_under_an_old_id_have_an_id_of_their_own(tmp_path: Path) -> None:
-    """Without the base bank: grades of the old words must not count for the new ones."""
+def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
+    """Without the base bank: grades of the old text must not count for the new text."""
     old, own = entry_id("q", "Why?"), "q/mine"
     (tmp_path / "bank.csv").write_text(
         f"query_id,kind,text,entry_id\nq,question,How?,{old}\nq,question,Who?,{own}\n", encoding="utf-8"
@@ -98,7 +98,7 @@ def test_new_words_under_an_old_id_have_an_id_of_their_own(tmp_path: Path) -> No
     assert [item.entry_id for item in line.items] == [entry_id("q", "How?"), own]
 
 
-def test_columns_that_the_spreadsheet_lacks_stay(demo_data: Path, tmp_path: Path) -> None:
+def test_fields_without_a_column_are_kept(demo_data: Path, tmp_path: Path) -> None:
     bank, sheet, narrow = demo_data / "nuggets.jsonl", tmp_path / "bank.csv", tmp_path / "narrow.csv"
     run("export", bank, "--format", "csv", "-o", sheet)
     with sheet.open(encoding="utf-8-sig", newline="") as read, narrow.open("w", newline="") as written:
@@ -109,7 +109,7 @@ def test_columns_that_the_spreadsheet_lacks_stay(demo_data: Path, tmp_path: Path
     assert read_bank(tmp_path / "back.jsonl").lines == read_bank(bank).lines
 
 
-def test_cells_that_are_not_taken_over_are_told(
+def test_ignored_cells_are_counted(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheet = tmp_path / "bank.csv"
@@ -122,34 +122,36 @@ def test_cells_that_are_not_taken_over_are_told(
         writer.writeheader()
         writer.writerows({**row, "note": "see below"} for row in rows)
     main(["bank", "import", *map(str, (sheet, "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "b"))])
-    told = capsys.readouterr().err
-    assert "Changed cells that stay as they are in the base bank: query_text (1), kind (1)." in told
-    assert f"Left out, since the format has no place for it: values of 'note' ({len(rows)})." in told
+    messages = capsys.readouterr().err
+    assert (
+        "Changed cells that are ignored, as the values of the base bank are kept: query_text (1), kind (1)."
+    ) in messages
+    assert f"Dropped fields, which the target format cannot hold: field 'note' ({len(rows)})." in messages
     assert read_bank(tmp_path / "b").lines == read_bank(tiny_bank).lines
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("query_id,words\nq1,a\n", "bank.csv, line 1: has no column 'text'."),
         ("query_id,text,kind\nq1,,question\n", "bank.csv, line 2, text: is empty."),
-        ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: is neither question nor nugget."),
-        ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: is not a number."),
+        ("query_id,text,kind\nq1,a,claim\n", "bank.csv, line 2, kind: must be 'question' or 'nugget'."),
+        ("query_id,text,kind,weight\nq1,a,nugget,x\n", "bank.csv, line 2, weight: 'x' is not a number."),
         (
             'query_id,text,kind,gold_answers\nq1,a,question,"[""Paris"""\n',
-            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+            'bank.csv, line 2, gold_answers: must be a JSON list of texts, such as ["Paris", "the capital"].',
         ),
         (
             "query_id,text,kind,gold_answers\nq1,a,question,[null]\n",
-            'bank.csv, line 2, gold_answers: is no JSON list of texts, such as ["Paris", "the capital"].',
+            'bank.csv, line 2, gold_answers: must be a JSON list of texts, such as ["Paris", "the capital"].',
         ),
         ('query_id,text\nq1,"a\n', "bank.csv: is not a CSV file (unexpected end of data)."),
-        ("query_id,text\n", "bank.csv: holds no questions and no nuggets."),
+        ("query_id,text\n", "bank.csv: has no questions or nuggets."),
     ],
 )
 def test_broken_csv(
     content: str,
-    words: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -159,7 +161,7 @@ def test_broken_csv(
     with pytest.raises(SystemExit) as stop:
         run("import", "bank.csv", "--format", "csv", "-o", "out.jsonl")
     assert stop.value.code == 1
-    assert capsys.readouterr().err == f"exam-pp: {words}\n"
+    assert capsys.readouterr().err == f"exam-pp: {message}\n"
     assert not Path("out.jsonl").exists()
 
 
@@ -169,9 +171,7 @@ def test_an_unknown_id_in_a_spreadsheet(
     (tmp_path / "bank.csv").write_text("query_id,entry_id,text\n7,007/a,Where?\n", encoding="utf-8")
     with pytest.raises(SystemExit):
         run("import", tmp_path / "bank.csv", "--format", "csv", "--base", tiny_bank, "-o", tmp_path / "o")
-    assert (
-        "line 2, entry_id: '007/a' is no entry of the query '7' in the base bank" in capsys.readouterr().err
-    )
+    assert "line 2, entry_id: '007/a' is not an entry of the query '7'" in capsys.readouterr().err
 
 
 def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
-    """The nuggets of TREC RAG 2024; one label there is neither vital nor okay or is missing: it stays."""
+    """The nuggets of TREC RAG 2024, where some importance labels are missing or unknown."""
     source, written = shared_data / "rag24" / "nuggets.jsonl", tmp_path / "nuggets.jsonl"
     lines = list(read_nuggetizer(source))
     write_nuggetizer(lines, written)
@@ -201,8 +201,8 @@ def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
     assert nugget.importance == "vital"
 
 
-def test_keys_of_nuggetizer_that_have_names_of_ours(tmp_path: Path) -> None:
-    """They are no weight and no ids here, and come back as they were."""
+def test_keys_of_nuggetizer_that_clash_with_our_fields(tmp_path: Path) -> None:
+    """They are not read as weight and ids, and are written back unchanged."""
     nugget = {
         "text": "a b",
         "weight": "heavy",
@@ -220,7 +220,7 @@ def test_keys_of_nuggetizer_that_have_names_of_ours(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == line
 
 
-def test_keys_of_a_bank_that_have_names_of_nuggetizer(tmp_path: Path) -> None:
+def test_our_keys_that_clash_with_those_of_nuggetizer(tmp_path: Path) -> None:
     item = {"query_id": "1", "nugget_id": "1/a", "nugget_text": "a b", "text": "other"}
     write_nuggetizer([BankLine(query_id="1", items=[item])], tmp_path / "out.jsonl")
     written = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
@@ -239,7 +239,7 @@ def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_questions_are_no_nuggets(
+def test_questions_cannot_be_written_as_nuggets(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -296,13 +296,13 @@ def test_numbers_of_lists_come_back_in_genq(mark: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
 
 
-def test_the_mean_in_nugget_metrics_is_no_topic(tmp_path: Path) -> None:
+def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:
     rows = [{"qid": "1", "all_score": 0.5}, {"qid": "all", "all_score": 0.5}]
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert read_nugget_metrics(tmp_path / "run.jsonl") == [Score("run", "1", "A", 0.5)]
 
 
-def test_new_words_have_a_new_key_in_autojudge(tmp_path: Path) -> None:
+def test_a_new_text_has_a_new_key_in_autojudge(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps(AUTOJUDGE), encoding="utf-8")
     (line,) = read_autojudge(tmp_path / "one.json")
     assert line.query_text == AUTOJUDGE["full_query"]
@@ -316,7 +316,7 @@ def test_new_words_have_a_new_key_in_autojudge(tmp_path: Path) -> None:
 
 
 def test_only_line_feeds_end_lines_of_autojudge(tmp_path: Path) -> None:
-    """U+2028 and U+0085 may stand in JSON as they are."""
+    """U+2028 and U+0085 need no escape in JSON."""
     banks = [AUTOJUDGE | {"query_id": key, "full_query": "why\u2028and \u0085 how"} for key in "ab"]
     text = "".join(json.dumps(bank, ensure_ascii=False) + "\r\n" for bank in banks)
     (tmp_path / "banks.jsonl").write_bytes(text.encode())
@@ -335,25 +335,25 @@ def test_autojudge_export_of_a_bank_of_ours(demo_data: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
-        ({"format_version": "v2"}, "format_version: 'v2' is not supported, only 'v3'."),
+        ({"format_version": "v2"}, "format_version: 'v2' is not supported; the version must be 'v3'."),
         ({"query_id": None}, "query_id: "),
         ({"nugget_bank": {"a": {}}}, "nugget_bank.a.question: is missing."),
     ],
 )
 def test_broken_autojudge(
-    change: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    change: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bank.json").write_text(json.dumps(AUTOJUDGE | change), encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         run("import", tmp_path / "bank.json", "--format", "autojudge", "-o", tmp_path / "out")
     assert stop.value.code == 1
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_genq(tmp_path: Path) -> None:
-    """The number goes from the text, the id is of the text with it."""
+    """The list number is removed from the text, but the id is the digest of both."""
     text = "1. What is A?"
     (tmp_path / "genq.json").write_text(
         json.dumps({"tqa2:L_1": {"f1": {"title": "A", "facet": "of A", "questions": [text, "Why?"]}}}),

@@ -1,4 +1,4 @@
-"""Every format and nasty values: what is neither refused nor named as lost is what comes back."""
+"""Every format with nasty values: each value is refused, counted as dropped, or survives a round trip."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     ),
     "passages": lambda a, b, c, d, _: _passages(a, b, c, d),
 }
-SAID_ANYWAY = {
-    "squad2": {"values of 'version'", "paragraphs, which a bank does not have"},
-    "tqa": {"values of 'questions.nonDiagramQuestions.*.globalID'"},
-    "rag24": {"values of 'response_length'"},
+ALWAYS_DROPPED = {
+    "squad2": {"field 'version'", "paragraphs missing from --contexts"},
+    "tqa": {"field 'questions.nonDiagramQuestions.*.globalID'"},
+    "rag24": {"field 'response_length'"},
 }
-"""What every file of a format has, and is said to be lost again."""
+"""Fields that a writer of the format always writes, and its reader always counts as dropped."""
 
 
-def shown(content: str, found: Any) -> Any:
-    """For comparison; -0.0 is another number than 0.0, and infos are what readers say of themselves."""
+def comparable(content: str, value: Any) -> Any:
+    """A form to compare: -0.0 differs from 0.0, and ``info`` is ignored, as readers set it."""
     if content == "bank":
-        entries = [item.model_dump(exclude={"info"}) for line in found for item in line.items]
-        return [(line.query_id, line.query_text, line.test_collection) for line in found], entries
+        entries = [item.model_dump(exclude={"info"}) for line in value for item in line.items]
+        return [(line.query_id, line.query_text, line.test_collection) for line in value], entries
     if content == "passages":
-        return [(query.query_id, [p.model_dump() for p in query.passages]) for query in found]
-    return repr(found)
+        return [(query.query_id, [p.model_dump() for p in query.passages]) for query in value]
+    return repr(value)
 
 
 WRITTEN = [name for name in FORMATS if FORMATS.get(name).read and FORMATS.get(name).write]
@@ -96,19 +96,19 @@ def test_nasty_values(name: str, one: str, two: str, three: str, four: str, numb
         except ExamError:
             assert not path.exists()
             return
-        # What one writes the other reads, unless it is empty, as no bank, run or table is.
+        # The reader reads every file of the writer, except for empty files.
         if not before or (form.content == "bank" and dropped):
             return
-        told = known_format(path)
-        assert (told and told.name) in _kinds(name)
+        detected = known_format(path)
+        assert (detected and detected.name) in _detectable(name)
         after = form.read(Source(path, dropped))
         after = after if isinstance(after, dict) else list(after)
-    if not dropped.counts.keys() - SAID_ANYWAY.get(name, set()):
-        assert shown(form.content, after) == shown(form.content, before)
+    if not dropped.counts.keys() - ALWAYS_DROPPED.get(name, set()):
+        assert comparable(form.content, after) == comparable(form.content, before)
 
 
-def _kinds(name: str) -> set[str | None]:
-    """What a file of the format may be taken for: itself or nothing, or what the same reader reads."""
+def _detectable(name: str) -> set[str | None]:
+    """The formats that may be detected for a file: its own, those with the same reader, or None."""
     read = FORMATS.get(name).read
     same = {other for other in FORMATS if FORMATS.get(other).read is read}
     return {None, name, *same, *({"official-tsv"} if name == "queries-tsv" else ())}

@@ -1,4 +1,4 @@
-"""A format that is added to the registry is known to every command, by its name and by its content."""
+"""Every command knows a format that is added to the registry, by name and by content."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def asks(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_converted_both_ways_and_told_by_its_content(asks: Path, tmp_path: Path) -> None:
+def test_it_is_converted_both_ways_and_detected(asks: Path, tmp_path: Path) -> None:
     queries, back = tmp_path / "queries.tsv", tmp_path / "back.jsonl"
     assert run("convert", asks, "--to", "queries-tsv", "-o", queries).exit_code == 0
     assert queries.read_text() == "q1\tone two\nq2\tthree\n"

@@ -1,4 +1,4 @@
-"""Conversion of the files of AutoNuggetizer and UMBRELA that are no banks."""
+"""Conversion of files of AutoNuggetizer and UMBRELA other than banks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROW = {
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
+    ("value", "form"),
     [
         (METRICS[0], "nuggetizer-metrics"),
         (ASSIGNMENT, "nuggetizer-assignments"),
@@ -54,14 +54,14 @@ ROW = {
         (ROW, "umbrela"),
     ],
 )
-def test_kinds_are_told_by_the_content(write_jsonl: Write, value: Any, kind: str) -> None:
+def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, form: str) -> None:
     path = write_jsonl("file.jsonl", [value])
-    assert format_of(path).name == kind
+    assert format_of(path).name == form
     assert not validate([path]).kept
 
 
 def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
-    """What a topic leaves undefined stays undefined; the line for all topics is made of them."""
+    """Undefined scores of a topic stay undefined; the line of means is computed from the topics."""
     source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
     convert(Conversion(source, rows, "scores-jsonl"))
     assert list(read_score_rows(rows))[:2] == [
@@ -72,10 +72,10 @@ def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
 
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
     assert again == METRICS
-    assert dropped.counts == {"names of systems": 1}
+    assert dropped.counts == {"system names": 1}
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
-    with pytest.raises(SelectionError, match="holds one run, not 2"):
+    with pytest.raises(SelectionError, match="holds one system, but the source has 2: a, b"):
         convert(Conversion(both, tmp_path / "x.jsonl", "nuggetizer-metrics"))
 
 
@@ -85,7 +85,7 @@ def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:
     (answer,) = read_answers(tmp_path / "answers.jsonl")
 
     assert (answer.system, answer.query_id, answer.parts[0].text) == ("r", "q", "Words.")
-    assert dropped.counts["nuggets, which belong into a bank"] == 1
+    assert dropped.counts["nuggets"] == 1
     assert dropped.counts["sets of grades"] == 1
 
 
@@ -96,7 +96,7 @@ def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) ->
 
     assert [(line.passage_id, line.rank) for line in read_run(tmp_path / "bm25.run")] == [("d", 1)]
     assert read_qrels(tmp_path / "q.qrels") == [Qrel("q", "d", 3)]
-    assert dropped.counts["values of 'title'"] == 1
+    assert dropped.counts["field 'title'"] == 1
 
 
 def test_real_files(shared_data: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Conversion of the files of RAGElo and Open RAG Eval; the shared files are those of the tools themselves."""
+"""Conversion of files of RAGElo and Open RAG Eval; the shared files come from these tools."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ texts = st.text('aB1. ,"\n\u4e2d[]', max_size=12)
 def test_sentences_have_the_citations_that_follow_them(
     text: str, parts: list[tuple[str, str]], inside: int
 ) -> None:
-    assert cited_sentences(text) == ([(words, tuple(numbers)) for words, numbers in parts], inside)
+    assert cited_sentences(text) == ([(part, tuple(numbers)) for part, numbers in parts], inside)
 
 
 def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) -> None:
-    """Its own loader's expectations: six queries, one with two runs; passage 4 of query_1 does not exist."""
+    """As in the tests of its own loader: six queries, one with two runs; query_1 has no passage 4."""
     source = shared_data / "open-rag-eval" / "test_csv_connector.csv"
     assert format_of(source).name == "open-rag-eval"
     convert(Conversion(source, tmp_path / "a.jsonl", "rag24"))
@@ -67,8 +67,8 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
         ("My name is x", (f"{first}[4]",)),
     ]
     assert len(answers[4].parts[-1].citations) == 5
-    lost = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
-    assert lost.counts == {"answers": 7, "texts of queries": 7}
+    dropped = convert(Conversion(source, tmp_path / "p.jsonl", "graded", "open-rag-eval-passages"))
+    assert dropped.counts == {"answers": 7, "query texts": 7}
     passages = {p.passage_id: p for query in read_passages(tmp_path / "p.jsonl") for p in query.passages}
     assert len(passages) == 16
     assert passages[f"{first}[2]"].text == "Blackholes are dense."
@@ -76,7 +76,7 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
     back = Conversion(
         tmp_path / "a.jsonl", tmp_path / "b.csv", "open-rag-eval", contexts=tmp_path / "p.jsonl"
     )
-    assert convert(back).counts["texts of documents, which --contexts would give"] == 1
+    assert convert(back).counts["document texts missing from --contexts"] == 1
     before, after = (
         {(g.query_id, g.run): [*g.passages.values()] for g in generations_of(read_cells(p, GENERATIONS), p)}
         for p in (source, tmp_path / "b.csv")
@@ -97,23 +97,23 @@ def test_the_connector_file_of_open_rag_eval(shared_data: Path, tmp_path: Path) 
         min_size=1, max_size=3, unique_by=lambda answer: (answer.system, answer.query_id),
     )
 )  # fmt: skip
-def test_answers_come_back_from_open_rag_eval_but_for_what_is_reported(answers: list[Answer]) -> None:
+def test_answers_survive_open_rag_eval_except_for_dropped_fields(answers: list[Answer]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_answers(answers, source, "rag24")
-        lost = convert(Conversion(source, there, "open-rag-eval")).counts
+        dropped = convert(Conversion(source, there, "open-rag-eval")).counts
         convert(Conversion(there, back, "rag24"))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert before.query_id == after.query_id
-            if "white space around texts" not in lost:
+            if "leading or trailing whitespace" not in dropped:
                 assert before.query_text == after.query_text
-            # Ids are said to be lost; the places of documents are not. Words may look like a citation.
-            if "boundaries of parts" not in lost:
-                place = {docid: number for number, docid in enumerate(before.references)}
-                again = {docid: number for number, docid in enumerate(after.references)}
-                assert list(place.values()) == list(again.values())
-                assert [(part.text, {place[docid] for docid in part.citations}) for part in before.parts] == [
-                    (part.text, {again[docid] for docid in part.citations}) for part in after.parts
+            # Document ids change, but their order does not. A text may look like a citation.
+            if "boundaries of answer parts" not in dropped:
+                old = {docid: number for number, docid in enumerate(before.references)}
+                new = {docid: number for number, docid in enumerate(after.references)}
+                assert list(old.values()) == list(new.values())
+                assert [(part.text, {old[docid] for docid in part.citations}) for part in before.parts] == [
+                    (part.text, {new[docid] for docid in part.citations}) for part in after.parts
                 ]
 
 
@@ -128,7 +128,7 @@ def test_open_rag_eval_needs_the_texts_of_queries(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
-    with pytest.raises(SelectionError, match="text of the query 'q', which the answer of 's' does not say"):
+    with pytest.raises(SelectionError, match=r"The answer of 's' has no text of the query 'q'.*--queries"):
         convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
     assert not (tmp_path / "b.csv").exists()
     (tmp_path / "q.tsv").write_text("q\tWhat?\n")
@@ -139,9 +139,9 @@ def test_open_rag_eval_needs_the_texts_of_queries(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("q,t,1,[1],x,a\nq,t,1,[1],y,", r"line 3: run 1 of the query 'q' has the passage \[1\] before"),
-        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", "line 3: run 1 of the query 'q' has another answer before"),
-        ("q,t,1,[1],x,a\nq,u,1,[2],y,", "line 3: run 1 of the query 'q' has another text of the query"),
+        ("q,t,1,[1],x,a\nq,t,1,[1],y,", r"line 3: run 1 of the query 'q' has the passage \[1\] twice"),
+        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", "line 3: run 1 of the query 'q' has two different answers"),
+        ("q,t,1,[1],x,a\nq,u,1,[2],y,", "line 3: run 1 of the query 'q' has two different query texts"),
         ("q,t,1,,x,a", "line 2, passage_id: is empty"),
     ],
 )
@@ -158,13 +158,13 @@ def test_contradictions_in_a_file_of_open_rag_eval(rows: str, message: str, tmp_
         min_size=1, max_size=6, unique_by=lambda score: score[:3],
     )
 )  # fmt: skip
-def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Score]) -> None:
+def test_scores_survive_open_rag_eval_except_for_system_names(scores: list[Score]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_score_rows(scores, source)
         systems = list(dict.fromkeys(score.system for score in scores))
-        lost = convert(Conversion(source, there, "open-rag-eval-scores"))
-        assert lost.counts == {"names of systems": len(systems)}
+        dropped = convert(Conversion(source, there, "open-rag-eval-scores"))
+        assert dropped.counts == {"system names": len(systems)}
         assert not convert(Conversion(there, back, "scores-jsonl", "open-rag-eval-scores"))
         named = {
             system: f"b-run-{number}" if len(systems) > 1 else "b" for number, system in enumerate(systems, 1)
@@ -173,7 +173,7 @@ def test_scores_come_back_from_open_rag_eval_but_for_the_systems(scores: list[Sc
         assert sorted(read_score_rows(back)) == sorted(expected)
 
 
-def test_results_of_open_rag_eval_hold_more_than_numbers(tmp_path: Path) -> None:
+def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path) -> None:
     """The columns are those of its document on metrics (Output Format)."""
     path = tmp_path / "vectara.csv"
     path.write_text(
@@ -182,8 +182,8 @@ def test_results_of_open_rag_eval_hold_more_than_numbers(tmp_path: Path) -> None
         'q1,What?,"{""[1]"": 3}",3.0,\nq2,Why?,"{""[1]"": 0}",0,1\n'
     )
     assert format_of(path).name == "open-rag-eval-scores"
-    lost = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
-    assert lost.counts == {"values of 'run_1_retrieval_score_umbrela_scores'": 2}
+    dropped = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
+    assert dropped.counts == {"field 'run_1_retrieval_score_umbrela_scores'": 2}
     metric = "retrieval_score_mean_umbrela_score"
     assert list(read_score_rows(tmp_path / "s.jsonl")) == [
         Score("vectara-run-1", "q1", metric, 3.0),
@@ -208,45 +208,45 @@ verdicts = st.sampled_from(["A", "B", "C", None])
         min_size=1, max_size=4,
     )
 )  # fmt: skip
-def test_games_come_back_but_for_what_is_reported(games: list[Game]) -> None:
+def test_games_survive_except_for_dropped_fields(games: list[Game]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_records(games, source)
-        lost = convert(Conversion(source, there, "ragelo-games")).counts
+        dropped = convert(Conversion(source, there, "ragelo-games")).counts
         assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
         for before, after in zip(games, read_game_lines(back), strict=True):
             assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
             assert before.winner == after.winner
-            if "white space around texts" not in lost:
+            if "leading or trailing whitespace" not in dropped:
                 assert (before.raw_answer or "") == (after.raw_answer or "")
-        told = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
-        counts = ("names of evaluators", "errors of evaluators", "values of 'seed'")
-        assert sum(lost.get(name, 0) for name in counts) == len(told)
+        with_extras = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
+        counts = ("evaluator names", "evaluator errors", "field 'seed'")
+        assert sum(dropped.get(name, 0) for name in counts) == len(with_extras)
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("q,a,b,x,D,", "line 2, answer: 'D' is no verdict: A, B, C for a tie, or nothing"),
-        ("q,a,a,x,A,", "line 2: .*'a' cannot play against itself"),
+        ("q,a,b,x,D,", "line 2, answer: 'D' is not a verdict"),
+        ("q,a,a,x,A,", "line 2: .*agent_a and agent_b are both 'a'"),
         ("q,a,,x,A,", "line 2, agent_b: is empty"),
     ],
 )
-def test_what_is_no_game(row: str, message: str, tmp_path: Path) -> None:
+def test_invalid_games(row: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "g.csv"
     path.write_text(f"qid,agent_a,agent_b,raw_answer,answer,relevance\n{row}\n")
     with pytest.raises(DataError, match=message):
         convert(Conversion(path, tmp_path / "g.jsonl", "ragelo-games-jsonl"))
 
 
-def test_results_of_ragelo_come_back(shared_data: Path, tmp_path: Path) -> None:
+def test_results_of_ragelo_survive_a_round_trip(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "ragelo"
-    ways = {
+    conversions = {
         "reasonings": ("ragelo-reasonings", "graded"),
         "pairwise_answers_evaluations": ("ragelo-games", "ragelo-games-jsonl"),
         "agents_ranking": ("ragelo-ranking", "scores-jsonl"),
     }
-    for name, (form, other) in ways.items():
+    for name, (form, other) in conversions.items():
         source, there, back = folder / f"{name}.csv", tmp_path / name, tmp_path / f"{name}.csv"
         assert not convert(Conversion(source, there, other, form))
         assert not convert(Conversion(there, back, form))
@@ -267,11 +267,11 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     assert format_of(path).name == "ragelo-reasonings"
     assert not convert(Conversion(path, tmp_path / "r.jsonl", "graded"))
     (query,) = read_passages(tmp_path / "r.jsonl")
-    found = [next(passage.grade_sets()) for passage in query.passages]
-    assert [grade.entry_ratings() for grade in found] == [{"direct": 2}, {"direct": 0}, {}, {}]
-    assert isinstance(found[2], DirectGrade)
-    assert found[2].error is not None
-    assert found[2].error["response"] == "It is very relevant"
+    grades = [next(passage.grade_sets()) for passage in query.passages]
+    assert [grade.entry_ratings() for grade in grades] == [{"direct": 2}, {"direct": 0}, {}, {}]
+    assert isinstance(grades[2], DirectGrade)
+    assert grades[2].error is not None
+    assert grades[2].error["response"] == "It is very relevant"
 
 
 @given(
@@ -285,7 +285,7 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
         min_size=1, max_size=4,
     )
 )  # fmt: skip
-def test_direct_grades_come_back_but_for_what_is_reported(rows: list[tuple[Any, ...]]) -> None:
+def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, ...]]) -> None:
     def made(key: str, reply: str, rating: int | None, more: dict[str, Any], text: str) -> Passage:
         failed = {"error": {"response": reply}} if rating is None else {"self_ratings": rating}
         grade = DirectGrade(**{"correct": bool(rating), "answer": reply, "model": "m", **failed, **more})
@@ -296,25 +296,25 @@ def test_direct_grades_come_back_but_for_what_is_reported(rows: list[tuple[Any, 
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         with passages_writer(source) as writer:
             writer.write(QueryPassages("q", passages))
-        lost = convert(Conversion(source, there, "ragelo-reasonings")).counts
+        dropped = convert(Conversion(source, there, "ragelo-reasonings")).counts
         convert(Conversion(there, back, "graded"))
         (query,) = read_passages(back)
         differing = 0
         for before, after in zip(passages, query.passages, strict=True):
             old, new = next(before.grade_sets()), next(after.grade_sets())
             differing += old.entry_ratings() != new.entry_ratings()
-        assert differing == lost.get("failures of grades", 0)
-        assert lost.get("what grades say beside rating and reply", 0) == len(rows) - differing
-        assert lost.get("texts of passages", 0) == sum(bool(row[3]) for row in rows)
+        assert differing == dropped.get("grading failures", 0)
+        assert dropped.get("grade fields other than rating and reply", 0) == len(rows) - differing
+        assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
 def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     scores = [Score("a", "q1", "elo", 0.5), Score("b", "q1", "elo", 2.0), Score("b", "q1", "f1", 0.1)]
     write_score_rows(scores, tmp_path / "s.jsonl")
-    lost = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
+    dropped = convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.csv", "ragelo-ranking"))
     assert (tmp_path / "r.csv").read_text() == "agent,score\nb,2\na,0.5\n"
-    assert lost.counts == {
-        "names of measures": 1, "scores of other measures": 1, "scores of single queries": 2,
+    assert dropped.counts == {
+        "measure names": 1, "scores of other measures": 1, "per-query scores": 2,
     }  # fmt: skip
     assert read_means(tmp_path / "r.csv") == [
         Score("b", "all", "score", 2.0),
@@ -322,8 +322,8 @@ def test_a_ranking_of_ragelo_has_one_measure(tmp_path: Path) -> None:
     ]
 
 
-def test_games_are_told_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    """Keys as formats of RAGElo's result files have them; what is not known stays."""
+def test_games_are_detected_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+    """Keys as in RAGElo's result files; unknown keys are kept."""
     line = {"qid": 1, "evaluator_name": "pairwise", "exception": None, "agent_a": "x", "agent_b": "y",
             "answer": {"winner": "B", "differences": "y cites"}, "raw_answer": "..."}  # fmt: skip
     source = write_jsonl("g.jsonl", [line])

@@ -1,4 +1,4 @@
-"""The CSV files of RAGElo; numbers of the real ones are counted with Python's csv module."""
+"""The CSV files of RAGElo; expected numbers of the real files are counted with Python's csv module."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def file(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_columns_have_other_names_and_blanks_after_commas(tmp_path: Path) -> None:
+def test_alternative_column_names_and_blanks_after_commas(tmp_path: Path) -> None:
     path = file(tmp_path, 'question_id, query\n0, "What is a, b\nand c?"\n1, More?\n')
     queries = queries_of(read_cells(path, QUERIES), path)
     assert [(query.query_id, query.query_text) for query in queries] == [
@@ -61,7 +61,7 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
         ("qid,agent,answer\n", "holds no rows"),
     ],
 )
-def test_what_cannot_be_read_is_named(text: str, message: str, tmp_path: Path) -> None:
+def test_errors_of_broken_files(text: str, message: str, tmp_path: Path) -> None:
     path = file(tmp_path, text)
     with pytest.raises(DataError, match=message):
         answers_of(read_cells(path, ANSWERS), path)
@@ -77,7 +77,7 @@ def test_documents_and_answers_may_be_empty(tmp_path: Path) -> None:
 
 def test_a_document_has_one_text(tmp_path: Path) -> None:
     path = file(tmp_path, "qid,did,document\nq,d,One.\nq,d,Two.\n")
-    with pytest.raises(DataError, match="line 3: the document 'd' has another text before"):
+    with pytest.raises(DataError, match="line 3: the document 'd' has another text on an earlier line"):
         passages_of(read_cells(path, DOCUMENTS), path)
 
 

@@ -1,4 +1,4 @@
-"""Conversion: round trips, and a loss report that names whatever does not come back."""
+"""Conversion: every field survives a round trip or is counted as dropped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from exam_pp.store.trec.score_rows import read_score_rows, write_score_rows
 from exam_pp.test_bank import BankLine, Nugget, Question, entry_id
 from tests.conftest import PASSAGES
 
-words = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+texts = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
 names = st.text("ab1:_-/", min_size=1, max_size=6)
 
 
@@ -43,7 +43,7 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
     for query_id in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
         facet = draw(st.none() | names)
         items: list[Question | Nugget] = []
-        for text in draw(st.lists(words, max_size=3, unique_by=str.strip)):
+        for text in draw(st.lists(texts, max_size=3, unique_by=str.strip)):
             number = draw(st.sampled_from(["", "1. ", "2) "]))
             own = draw(st.booleans())
             key = entry_id(query_id, number + text, facet) if own else f"id-{len(items)}"
@@ -55,14 +55,14 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
             if draw(st.booleans()):
                 values["weight"] = draw(st.sampled_from([0.5, 1.0, 2.0]))
             if draw(st.booleans()):
-                values["gold_answers"] = draw(st.lists(words.map(str.strip), max_size=2, unique=True))
+                values["gold_answers"] = draw(st.lists(texts.map(str.strip), max_size=2, unique=True))
             if draw(st.booleans()):
                 values["more"] = "kept"
             items.append(Question(**values) if kind == "question" else Nugget(**values))
         line: dict[str, Any] = {"query_id": query_id, "items": items}
         if facet is not None:
-            line |= {"facet_id": facet, "facet_text": draw(words)}
-        line["query_text"] = draw(words).strip()
+            line |= {"facet_id": facet, "facet_text": draw(texts)}
+        line["query_text"] = draw(texts).strip()
         if draw(st.booleans()):
             line["test_collection"] = "c"
         if draw(st.booleans()):
@@ -71,28 +71,28 @@ def banks(draw: st.DrawFn) -> list[BankLine]:
     return lines
 
 
-LOST_FIELDS = {
+FIELD_OF = {
     "query texts": "query_text",
     "facets": "facet_id",
     "facet texts": "facet_text",
     "test collections": "test_collection",
-    "infos of queries": "info",
+    "info of queries": "info",
     "importance labels": "importance",
     "weights": "weight",
     "gold answers": "golds",
     "gold answers of nuggets": "golds",
-    "gold answers beyond the first": "golds",
-    "marks of unanswerable questions": "golds",
+    "gold answers after the first": "golds",
+    "empty lists of gold answers": "golds",
     "entry ids": "entry_id",
     "query ids": "query_id",
-    "query ids that are no lesson": "query_id",
-    "texts, of which white space or numbers in front": "text",
-    "values of 'more'": "more",
+    "query ids without the prefix 'tqa2:'": "query_id",
+    "whitespace or list numbers in texts": "text",
+    "field 'more'": "more",
 }
 
 
-def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
-    """The entries with everything that a bank says of them, without the fields that are said to be lost."""
+def flat(lines: Sequence[BankLine], dropped: set[str]) -> list[dict[str, Any]]:
+    """The entries with all their fields, without the dropped fields."""
     rows = []
     for line in lines:
         for item in line.items:
@@ -112,7 +112,7 @@ def flat(lines: Sequence[BankLine], lost: set[str]) -> list[dict[str, Any]]:
                 "golds": item.gold_answers,
                 "more": (item.model_extra or {}).get("more"),
             }
-            rows.append({key: value for key, value in row.items() if key not in lost})
+            rows.append({key: value for key, value in row.items() if key not in dropped})
     return rows
 
 
@@ -122,38 +122,38 @@ BANK_FORMATS = ["bank", "bank-csv", "genq", "tqa", "squad2", "nuggetizer", "auto
 
 @pytest.mark.parametrize("form", BANK_FORMATS)
 @given(lines=banks())
-def test_what_is_not_reported_as_lost_comes_back(form: str, lines: list[BankLine]) -> None:
+def test_banks_survive_except_for_dropped_fields(form: str, lines: list[BankLine]) -> None:
     with tempfile.TemporaryDirectory() as name:
         bank, there, back = (Path(name) / part for part in ("bank.jsonl", "there", "back.jsonl"))
         write_bank(lines, bank)
         if not any(line.items for line in lines):
             return
         if form in ONLY_OF and not any(item.kind == ONLY_OF[form] for line in lines for item in line.items):
-            with pytest.raises(SelectionError, match="the bank holds none"):
+            with pytest.raises(SelectionError, match="the bank has no"):
                 convert(Conversion(bank, there, form, "bank"))
             return
-        lost = convert(Conversion(bank, there, form, "bank")).counts
+        dropped = convert(Conversion(bank, there, form, "bank")).counts
         convert(Conversion(there, back, "bank", form))
         assert (
-            not lost.keys()
-            - LOST_FIELDS.keys()
+            not dropped.keys()
+            - FIELD_OF.keys()
             - {
                 "queries without entries",
-                "paragraphs, which a bank does not have",
-                "entries of equal text",
+                "paragraphs missing from --contexts",
+                "entries with a duplicate text",
             }
         )
-        fields = {LOST_FIELDS[key] for key in lost if key in LOST_FIELDS}
-        before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _said_by_the_reader(form))
-        before = [{k: v for k, v in row.items() if k not in _said_by_the_reader(form)} for row in before]
-        if "entries of equal text" not in lost:
+        fields = {FIELD_OF[key] for key in dropped if key in FIELD_OF}
+        before, after = flat(lines, fields), flat(read_bank(back).lines, fields | _set_by_the_reader(form))
+        before = [{k: v for k, v in row.items() if k not in _set_by_the_reader(form)} for row in before]
+        if "entries with a duplicate text" not in dropped:
             key = json.dumps
             assert sorted(after, key=key) == sorted(before, key=key)
-        assert len(after) == len(before) - lost.get("entries of equal text", 0)
+        assert len(after) == len(before) - dropped.get("entries with a duplicate text", 0)
 
 
-def _said_by_the_reader(form: str) -> set[str]:
-    """Fields in which a reader says what the format is."""
+def _set_by_the_reader(form: str) -> set[str]:
+    """Fields that the reader of the format sets by itself."""
     return {"test_collection"} if form in ("tqa", "squad2") else set()
 
 
@@ -162,9 +162,9 @@ def _said_by_the_reader(form: str) -> set[str]:
         st.builds(
             Answer,
             names, names,
-            st.lists(st.builds(AnswerPart, words, st.lists(names, max_size=3, unique=True).map(tuple)),
+            st.lists(st.builds(AnswerPart, texts, st.lists(names, max_size=3, unique=True).map(tuple)),
                      min_size=1, max_size=3).map(tuple),
-            query_text=st.just("") | words,
+            query_text=st.just("") | texts,
             references=st.lists(names, max_size=3, unique=True).map(tuple),
             team=st.sampled_from(["", "x"]),
         ),
@@ -172,27 +172,27 @@ def _said_by_the_reader(form: str) -> set[str]:
     ),
     st.sampled_from(["rag24", "rag25", "ragtime", "plain-answers", "ragelo-answers"]),
 )  # fmt: skip
-def test_answers_come_back_but_for_what_is_reported(answers: list[Answer], form: str) -> None:
+def test_answers_survive_except_for_dropped_fields(answers: list[Answer], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.jsonl", "c.jsonl"))
         write_answers(answers, source, "rag25")
-        lost = convert(Conversion(source, there, form)).counts
+        dropped = convert(Conversion(source, there, form)).counts
         convert(Conversion(there, back, "rag25", form))
         for before, after in zip(read_answers(source), read_answers(back), strict=True):
             assert (before.system, before.query_id) == (after.system, after.query_id)
-            if not lost.keys() & {"boundaries of parts", "white space around texts"}:
+            if not dropped.keys() & {"boundaries of answer parts", "leading or trailing whitespace"}:
                 assert [part.text for part in before.parts] == [part.text for part in after.parts]
-            if not lost.keys() & {"cited documents", "boundaries of parts"}:
+            if not dropped.keys() & {"citations", "boundaries of answer parts"}:
                 assert [part.citations for part in before.parts] == [part.citations for part in after.parts]
-            if "cited documents" not in lost:
+            if "citations" not in dropped:
                 cited = [
                     {docid for part in answer.parts for docid in part.citations} for answer in (before, after)
                 ]
                 assert cited[0] == cited[1]
-            if not lost.keys() & {"cited documents", "references that are not cited"}:
+            if not dropped.keys() & {"citations", "uncited references"}:
                 assert set(before.references) == set(after.references)
-            assert before.query_text == after.query_text or "query texts" in lost
-            assert before.team == after.team or "teams" in lost
+            assert before.query_text == after.query_text or "query texts" in dropped
+            assert before.team == after.team or "teams" in dropped
 
 
 tags = st.text("ab1_.-", min_size=1, max_size=5)
@@ -205,7 +205,7 @@ scores = st.lists(
 
 
 @given(scores, st.sampled_from(["leaderboard", "leaderboard-json", "autojudge-eval", "autojudge-tot"]))
-def test_scores_come_back_with_all_digits(rows: list[Score], form: str) -> None:
+def test_scores_survive_with_all_digits(rows: list[Score], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b", "c.jsonl"))
         write_score_rows(rows, source)
@@ -218,7 +218,7 @@ def test_scores_come_back_with_all_digits(rows: list[Score], form: str) -> None:
     st.dictionaries(tags, st.integers(1, 99).map(float) | st.just(2.5), min_size=1),
     st.sampled_from(["official-json", "official-tsv"]),
 )
-def test_ranks_come_back(ranks: dict[str, float], form: str) -> None:
+def test_ranks_survive(ranks: dict[str, float], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there = Path(name) / "a.json", Path(name) / "b"
         write_ranks(ranks, source)
@@ -231,24 +231,24 @@ def test_ranks_come_back(ranks: dict[str, float], form: str) -> None:
         st.builds(
             lambda key, text, facets: Query(query_id=key, query_text=text, **facets),
             names,
-            words.map(str.strip),
+            texts.map(str.strip),
             st.sampled_from([{}, {"facets": [Facet(facet_id="f", facet_text="t")]}]),
         ),
         min_size=1, max_size=4, unique_by=lambda query: query.query_id,
     ),
     st.sampled_from(["queries-json", "queries-tsv", "queries-jsonl", "ragelo-queries"]),
 )  # fmt: skip
-def test_queries_come_back_but_for_what_is_reported(queries: list[Query], form: str) -> None:
+def test_queries_survive_except_for_dropped_fields(queries: list[Query], form: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there = Path(name) / "a.jsonl", Path(name) / "b"
         write_query_lines(queries, source)
-        lost = convert(Conversion(source, there, form, "queries-jsonl")).counts
+        dropped = convert(Conversion(source, there, form, "queries-jsonl")).counts
         convert(Conversion(there, Path(name) / "c.jsonl", "queries-jsonl", form))
         after = read_queries(Path(name) / "c.jsonl")
         assert list(after) == [query.query_id for query in queries]
-        if "white space in texts" not in lost:
+        if "whitespace in texts" not in dropped:
             assert [q.query_text for q in after.values()] == [q.query_text for q in queries]
-        if "facets" not in lost:
+        if "facets" not in dropped:
             assert [q.facets for q in after.values()] == [q.facets for q in queries]
 
 
@@ -264,8 +264,8 @@ def test_runs_and_qrels(tmp_path: Path) -> None:
     assert not convert(Conversion(runs, tmp_path / "out", "run"))
     assert list(read_run(tmp_path / "out" / "s2.run", method="tag")) == [RunLine("q", "p", 1, 0.1, "s2")]
     write_run([RunLine("q", "p", 1, 0.1, "tag")], tmp_path / "name.run")
-    lost = convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run"))
-    assert lost.counts == {"tags, as systems are named by their files": 1}
+    dropped = convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run"))
+    assert dropped.counts == {"run tags that differ from the file name": 1}
     convert(Conversion(tmp_path / "name.run", tmp_path / "one.run", "run", method_name="tag"))
     assert [line.system for line in read_run(tmp_path / "one.run", method="tag")] == ["tag"]
 
@@ -274,12 +274,12 @@ def test_passages_become_qrels_and_runs(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     graded = write_jsonl("graded.jsonl", PASSAGES)
-    lost = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
+    dropped = convert(Conversion(graded, tmp_path / "qrels", "qrels"))
     assert read_qrels(tmp_path / "qrels") == [Qrel("q1", "p1", 3)]
-    assert lost.counts == {"places in rankings": 1, "sets of grades": 3, "texts of passages": 3}
-    lost = convert(Conversion(graded, tmp_path / "bm25.run", "run"))
+    assert dropped.counts == {"ranking entries": 1, "sets of grades": 3, "passage texts": 3}
+    dropped = convert(Conversion(graded, tmp_path / "bm25.run", "run"))
     assert list(read_run(tmp_path / "bm25.run")) == [RunLine("q1", "p1", 1, 9.5, "bm25")]
-    assert lost.counts == {"judgments": 1, "sets of grades": 3, "texts of passages": 3}
+    assert dropped.counts == {"judgments": 1, "sets of grades": 3, "passage texts": 3}
     assert not convert(Conversion(graded, tmp_path / "again.jsonl", "graded"))
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
 
@@ -303,13 +303,13 @@ def test_an_answer_without_text_is_a_passage_or_reported(
         {"query_id": "q", "system": system, "text": text} for system, text in (("a", ""), ("b", "One."))
     ]
     source = write_jsonl("answers.jsonl", answers)
-    lost = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
+    dropped = convert(Conversion(source, tmp_path / "out.jsonl", "graded", unit=unit))
     _, passages = json.loads((tmp_path / "out.jsonl").read_text())
     if unit == "whole":
         assert [passage["paragraph_id"] for passage in passages] == ["a/q", "b/q"]
     else:
         assert [passage["paragraph_id"] for passage in passages] == ["b/q#1"]
-    assert lost.counts == ({} if unit == "whole" else {"answers without text": 1})
+    assert dropped.counts == ({} if unit == "whole" else {"answers without text": 1})
 
 
 def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
@@ -337,16 +337,18 @@ def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
     source.write_text(json.dumps(file))
     convert(Conversion(source, tmp_path / "bank.jsonl", "bank"))
     convert(Conversion(source, tmp_path / "passages.jsonl", "graded", "squad2-paragraphs"))
-    lost = convert(
+    dropped = convert(
         Conversion(
             tmp_path / "bank.jsonl", tmp_path / "back.json", "squad2", contexts=tmp_path / "passages.jsonl"
         )
     )
-    assert not lost
+    assert not dropped
     assert json.loads((tmp_path / "back.json").read_text()) == file
 
 
-def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+def test_unused_keys_are_in_the_json_of_dropped_fields(
+    write_jsonl: Callable[[str, list[Any]], Path],
+) -> None:
     answer = {
         "metadata": {"run_id": "r", "topic_id": "t", "team_id": "x", "kind": "auto"},
         "responses": [{"text": "One.", "citations": {"d": 0.5, "e": None}, "note": "n"}],
@@ -360,12 +362,12 @@ def test_keys_that_no_reader_uses_are_reported(write_jsonl: Callable[[str, list[
         "from": "ragtime",
         "output": str(source.with_name("out.jsonl")),
         "to": "rag24",
-        "left out": {
-            "confidences of citations": 1,
+        "dropped_fields": {
+            "citation confidences": 1,
             "teams": 1,
-            "values of 'documents'": 1,
-            "values of 'metadata.kind'": 1,
-            "values of 'responses.note'": 1,
+            "field 'documents'": 1,
+            "field 'metadata.kind'": 1,
+            "field 'responses.note'": 1,
         },
     }
 
@@ -378,16 +380,16 @@ def test_official_ranks_need_one_measure(tmp_path: Path) -> None:
         Score("b", "q2", "m", 0.6),
     ]
     write_score_rows([*rows, Score("b", "all", "n", 1.0)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match="--measure: m, n"):
+    with pytest.raises(SelectionError, match=r"--measure.*: m, n"):
         convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json"))
     convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json", measure="m"))
     assert read_ranks(tmp_path / "r.json") == {"b": 1.0, "a": 2.0}
 
 
-def test_impossible_conversions_say_what_is_possible(tmp_path: Path, demo_data: Path) -> None:
-    with pytest.raises(SelectionError, match=r"cannot become graded .* it can become qrels"):
+def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_data: Path) -> None:
+    with pytest.raises(SelectionError, match=r"cannot be converted to graded .* possible targets: qrels"):
         convert(Conversion(demo_data / "qrels.txt", tmp_path / "x", "graded"))
-    with pytest.raises(SelectionError, match="does not write topics"):
+    with pytest.raises(SelectionError, match="cannot write the format topics"):
         convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
     passages = tmp_path / "p.jsonl"
     passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')
@@ -399,7 +401,7 @@ def test_impossible_conversions_say_what_is_possible(tmp_path: Path, demo_data: 
 def test_the_command(demo_data: Path, tmp_path: Path) -> None:
     listing = CliRunner().invoke(cli, ["convert", "--list"]).output
     for name in FORMATS:
-        assert (name in listing) == (name != "edits")  # which no format can become
+        assert (name in listing) == (name != "edits")  # edits files cannot be converted
     target = str(tmp_path / "q.json")
     bank = str(demo_data / "questions.jsonl")
     done = CliRunner().invoke(cli, ["convert", bank, "-o", target, "--to", "queries-json"])
@@ -413,17 +415,17 @@ def test_every_format_is_in_the_table_once() -> None:
 
 
 def test_a_folder_holds_runs(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="is a folder: only runs are read as one, not bank"):
+    with pytest.raises(SelectionError, match="is a folder, but the format bank needs a file"):
         convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
 
 
 def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
     source, target = tmp_path / "q.tsv", tmp_path / "q.json"
     source.write_text("1\tone\n")
-    with pytest.raises(SelectionError, match="is the output"):
+    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file"):
         convert(Conversion(source, target, "queries-json"), target)
     assert not target.exists()
-    with pytest.raises(SelectionError, match="- is the output"):
+    with pytest.raises(SelectionError, match="--dropped-fields and -o name the same file, -;"):
         convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
 
 
@@ -432,64 +434,64 @@ GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine"
     "rankings": [{"method": "m", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "why": 2}],
 }}]]  # fmt: skip
 TOPIC = "<top><num> Number: 1 <title> one <desc> Description: the long one <narr> more </top>"
-LOSSES: list[tuple[str, str, str, dict[str, int]]] = [
-    ("topics", TOPIC, "queries-tsv", {"values of 'desc'": 1, "values of 'narr'": 1}),
-    ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"values of 'narr'": 1}),
+DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
+    ("topics", TOPIC, "queries-tsv", {"field 'desc'": 1, "field 'narr'": 1}),
+    ("topics", TOPIC.replace("<title> one", ""), "queries-tsv", {"field 'narr'": 1}),
     (
         "bank-csv", "query_id,kind,text,mine\nq,question,What?,x\nq,question,Who?,,\nq,question,How?,,y\n",
-        "bank", {"cells without a column": 1, "values of 'mine'": 1},
+        "bank", {"cells without a column": 1, "field 'mine'": 1},
     ),
-    ("qrels", "q 0 p 1\nq Q0 r 1\nq run7 s 1\n", "qrels", {"second columns that are not 0": 1}),
+    ("qrels", "q 0 p 1\nq Q0 r 1\nq run7 s 1\n", "qrels", {"second columns other than 0": 1}),
     (
         "graded", json.dumps(GRADED), "qrels",
-        {"places in rankings": 1, "texts of passages": 1, "values of 'by'": 1, "values of 'mine'": 1,
-         "values of 'paragraph'": 1},
+        {"ranking entries": 1, "passage texts": 1, "field 'by'": 1, "field 'mine'": 1,
+         "field 'paragraph'": 1},
     ),
     (
         "graded", json.dumps(GRADED), "run",
-        {"judgments": 1, "texts of passages": 1, "values of 'mine'": 1, "values of 'paragraph'": 1,
-         "values of 'why'": 1},
+        {"judgments": 1, "passage texts": 1, "field 'mine'": 1, "field 'paragraph'": 1,
+         "field 'why'": 1},
     ),
     (
         "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.1234}\n',
-        "published-cover", {"digits beyond the third": 1, "names of measures": 1},
+        "published-cover", {"digits after the third decimal": 1, "measure names": 1},
     ),
     ("scores-jsonl", '{"system": "s", "query_id": "all", "metric": "ExamCover", "value": 0.5}\n',
      "published-cover", {}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("form", "text", "target", "lost"), LOSSES)
-def test_what_has_no_place_is_counted(
-    form: str, text: str, target: str, lost: dict[str, int], tmp_path: Path
+@pytest.mark.parametrize(("form", "text", "target", "dropped"), DROPPING)
+def test_dropped_fields_are_counted(
+    form: str, text: str, target: str, dropped: dict[str, int], tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
     source.write_text(text)
-    assert convert(Conversion(source, tmp_path / "target", target, form)).counts == lost
+    assert convert(Conversion(source, tmp_path / "target", target, form)).counts == dropped
 
 
-def test_what_is_passed_over_in_a_stream_is_not_said_to_be_nothing(
+def test_fields_of_a_stream_are_reported_as_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers)))
-    lost = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
-    assert lost.counts == {"what is not read of a stream, uncounted": 1}
+    dropped = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
+    assert dropped.counts == {"unread fields of a stream, not counted": 1}
 
 
 def test_scores_without_a_measure_of_the_format_are_refused(tmp_path: Path) -> None:
     write_score_rows([Score("s", "q", "m", 0.5)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match="none of AutoNuggetizer's measures"):
+    with pytest.raises(SelectionError, match="no scores of AutoNuggetizer's measures"):
         convert(Conversion(tmp_path / "s.jsonl", tmp_path / "out", "nuggetizer-metrics"))
     assert not (tmp_path / "out").exists()
 
 
-place = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
-places = st.lists(place, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
+rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
+rank_entries = st.lists(rank_entry, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
 
 
-@given(st.lists(st.tuples(words.map(str.strip), places), min_size=1, max_size=4))
-def test_documents_of_ragelo_come_back_but_for_what_is_reported(
+@given(st.lists(st.tuples(texts.map(str.strip), rank_entries), min_size=1, max_size=4))
+def test_documents_of_ragelo_survive_except_for_dropped_fields(
     passages: list[tuple[str, list[tuple[str, int, float]]]],
 ) -> None:
     def ranking(system: str, key: str, rank: int, score: float) -> dict[str, Any]:
@@ -503,15 +505,15 @@ def test_documents_of_ragelo_come_back_but_for_what_is_reported(
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         source.write_text(json.dumps(line))
-        lost = convert(Conversion(source, there, "ragelo-documents")).counts
+        dropped = convert(Conversion(source, there, "ragelo-documents")).counts
         assert not convert(Conversion(there, back, "graded", "ragelo-documents"))
         (before,), (after,) = list(read_passages(source)), list(read_passages(back))
         texts = {p.passage_id: p.text for p in before.passages}
         assert {p.passage_id: p.text for p in after.passages} == texts
-        assert lost.keys() <= {"ranks or scores"}
+        assert dropped.keys() <= {"original ranks or scores"}
         entries = [
             [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
             for query in (before, after)
         ]
         assert len(entries[0]) == len(entries[1])
-        assert sum(e not in entries[1] for e in entries[0]) <= lost.get("ranks or scores", 0)
+        assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)

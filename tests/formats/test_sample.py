@@ -1,4 +1,4 @@
-"""What a file is, by its content: ours by name, and what is none of ours by none."""
+"""Format detection: files of every format are detected, and other files are not."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ FOREIGN = {
     "query, measure, value": "1\tAP\t0.5\n2\tAP\t0.25\n",
     "data of an interface": '{"data": [{"id": 1}]}\n',
     "data of numbers": '{"data": [1, 2]}\n',
-    "nothing": "",
+    "empty": "",
     "bytes": "a\tb\0\nc\td\n",
 }
-OURS = {
+KNOWN = {
     "system\tcover\nbm25\t0.5\n": "leaderboard",
     "run_id,task,V,A\na.b,RAG,0.9,0.1\n": "leaderboard",
     "method,nugget-3,official_rank\npash_r3,0.95,1\n": "leaderboard",
@@ -59,11 +59,11 @@ OURS = {
 
 
 @pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
-def test_files_of_others_are_not_guessed_at(content: str, tmp_path: Path) -> None:
+def test_unknown_files_have_no_format(content: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(content)
     assert known_format(path) is None
-    with pytest.raises(DataError, match="say what it holds with --from"):
+    with pytest.raises(DataError, match="name the format with --from"):
         format_of(path, "--from")
 
 
@@ -76,14 +76,14 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(("content", "kind"), (OURS | DAMAGED).items())
-def test_files_of_ours_are_known(content: str, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "form"), (KNOWN | DAMAGED).items())
+def test_known_files_are_detected(content: str, form: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(content)
-    assert format_of(path).name == kind
+    assert format_of(path).name == form
 
 
-def test_a_damaged_first_line_does_not_hide_the_kind(
+def test_a_damaged_first_line_does_not_hide_the_format(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
     path = write_jsonl("graded.jsonl", [["q", [passage("p")]]])
@@ -91,7 +91,7 @@ def test_a_damaged_first_line_does_not_hide_the_kind(
     assert format_of(path).name == "graded"
 
 
-def test_a_stream_is_not_read_to_look_into_it() -> None:
+def test_the_format_of_a_stream_is_not_detected() -> None:
     for find in (format_of, known_format):
         with pytest.raises(DataError, match="is a stream"):
             find("-")

@@ -1,4 +1,4 @@
-"""The printed schemas describe the files that exist, and refuse what our readers refuse."""
+"""JSON Schemas: they accept the existing files and reject values that the readers reject."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def lines(path: Path) -> Iterator[Any]:
 
 
 def problems(check: jsonschema.Draft202012Validator, values: Iterable[Any]) -> list[str]:
-    """What the schema says of the values, of which there has to be one."""
-    found = list(values)
-    assert found
-    return [error.message for value in found for error in check.iter_errors(value)]
+    """The errors of the values, of which there is at least one."""
+    instances = list(values)
+    assert instances
+    return [error.message for value in instances for error in check.iter_errors(value)]
 
 
 DEMO = [
@@ -79,7 +79,7 @@ def test_official_leaderboards(file: str, request: pytest.FixtureRequest) -> Non
     assert problems(validator("leaderboard"), [json.loads(path.read_text())]) == []
 
 
-def test_graded_lines_of_every_quirk() -> None:
+def test_unusual_lines_of_passages_files() -> None:
     odd = [7, [{"paragraph_id": 12, "text": "", "paragraph": {"x": [1]}, "exam_grades": None}]]
     assert problems(validator("graded"), [*PASSAGES, odd]) == []
 
@@ -105,7 +105,7 @@ def test_graded_lines_of_every_quirk() -> None:
         ("autojudge-bank", {"query_id": "q"}),
     ],
 )
-def test_what_is_not_in_the_format(name: str, value: Any) -> None:
+def test_invalid_values(name: str, value: Any) -> None:
     assert not validator(name).is_valid(value)
 
 

@@ -1,4 +1,4 @@
-"""``exam-pp convert``: files from one format into another."""
+"""``exam-pp convert``: conversion of files between formats."""
 
 from __future__ import annotations
 
@@ -23,33 +23,36 @@ log = logging.getLogger(__name__)
 
 @click.command("convert")
 @click.argument("source", required=False, type=FILES)
-@click.option("-o", "--output", type=OUTPUT_PATH, help="The file to write; for several runs a folder.")
+@click.option("-o", "--output", type=OUTPUT_PATH, help="File to write; a folder for several runs.")
 @click.option(
-    "--from", "source_format", metavar="FORMAT", help="Format of SOURCE.  [default: told by the content]"
+    "--from",
+    "source_format",
+    metavar="FORMAT",
+    help="Format of SOURCE.  [default: detected from the content]",
 )
 @click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
 @click.option(
     "--dropped-fields",
     "dropped_fields_output",
     type=OUTPUT_PATH,
-    help="Also write here, as JSON, what could not be carried.",
+    help="JSON file to write the counts of dropped fields to.",
 )
 @click.option(
     "--unit",
     type=click.Choice(["paragraph", "sentence", "whole"]),
     default="sentence",
     show_default=True,
-    help="What of an answer becomes a passage.",
+    help="The part of an answer that becomes a passage.",
 )
-@click.option("--measure", help="Of several measures, the one that official ranks are made of.")
+@click.option("--measure", help="Measure for official ranks, if SOURCE has several.")
 @METHOD_NAME
 @click.option(
-    "--contexts", type=FILE, help="For squad2 and open-rag-eval: a passages file with the texts of passages."
+    "--contexts", type=FILE, help="For --to squad2 and open-rag-eval: a passages file with the passage texts."
 )
 @click.option(
-    "--queries", type=QUERIES_FILE, help="For open-rag-eval: texts of queries, where answers lack them."
+    "--queries", type=QUERIES_FILE, help="For --to open-rag-eval: query texts, if the answers lack them."
 )
-@click.option("--list", "list_", is_flag=True, help="List the formats, and what can become what.")
+@click.option("--list", "list_", is_flag=True, help="List the formats and the possible conversions.")
 @format_option()
 def command(
     source: Path | None,
@@ -60,10 +63,18 @@ def command(
     form: str,
     **options: Any,
 ) -> None:
-    """Convert SOURCE into another format.
+    """Convert a file to another format.
 
-    What the other format has no place for is counted on standard error: a conversion loses nothing
-    silently. `--list` shows the formats (`--format` is the format of that list).
+    The format of SOURCE is detected from its content; a pipe needs `--from`. A warning counts the dropped
+    fields, which the target format cannot hold. `--list` shows all formats; `--format` is the format of that
+    list.
+
+    Example:
+
+    \b
+      exam-pp convert nuggets.jsonl -o nuggets.csv --to bank-csv
+      exam-pp convert passages.jsonl.gz -o judgments.qrels --to qrels \\
+          --dropped-fields dropped.json
     """
     from exam_pp.phases.interchange.convert import Conversion, convert
 
@@ -74,9 +85,9 @@ def command(
         emit(render(conversion_report(), form), Path("-"))
         return
     if source is None or output is None or target_format is None:
-        raise click.UsageError("Name a SOURCE, -o FILE and --to FORMAT (see --list).")
+        raise click.UsageError("convert needs SOURCE, -o FILE and --to FORMAT; --list shows the formats.")
     dropped = convert(Conversion(source, output, target_format, **options), dropped_fields_output)
     for line in dropped.lines():
         log.warning("%s", line)
     if not dropped:
-        log.info("Nothing was left out.")
+        log.info("No fields were dropped.")

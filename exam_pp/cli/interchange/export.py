@@ -1,4 +1,4 @@
-"""``exam-pp export``: what a passages file holds, for other tools."""
+"""``exam-pp export``: export of runs, answers, assignments and labels to the formats of other tools."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from exam_pp.cli.options import (
 )
 from exam_pp.wording import counted
 
-_OUTPUT = output_option("The file to write.  [default: standard output]")
+_OUTPUT = output_option("File to write.  [default: standard output]")
 
 
 @click.group(name="export", cls=Group)
 def command() -> None:
-    """Write what a passages file holds in the formats of other tools."""
+    """Export runs, answers, nugget assignments and labels of a passages file for other tools."""
 
 
 @command.command()
@@ -35,13 +35,18 @@ def command() -> None:
     "--output",
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder for the run files; made where it does not exist.",
+    help="Folder for the run files; created if missing.",
 )
 def runs(graded: Path, output: Path) -> None:
-    """Write one TREC run file per system, from the rankings of GRADED.
+    """Write one TREC run file per system from the rankings of GRADED.
 
-    The files hold the passages of GRADED alone. Characters of a system's name that are not safe in a
-    file name are percent-encoded.
+    The runs hold only the passages of GRADED. Characters of a system's name that are not safe in a file name
+    are percent-encoded.
+
+    Example:
+
+    \b
+      exam-pp export runs passages.jsonl.gz -o exported-runs
     """
     from exam_pp.phases.interchange.export_runs import export_runs
 
@@ -56,15 +61,20 @@ def runs(graded: Path, output: Path) -> None:
     type=click.Choice(["rag24", "rag25", "ragtime", "plain"]),
     default="rag24",
     show_default=True,
-    help="TREC RAG 2024 or 2025, RAGTIME (NeuCLIR), or rows of query_id, system and text.",
+    help="TREC RAG 2024 or 2025, RAGTIME (NeuCLIR), or JSON lines of query_id, system and text.",
 )
-@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.")
+@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.  [default: all]")
 @click.option("--queries", type=QUERIES_FILE, help=QUERY_TEXTS)
 @_OUTPUT
 def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
-    """Write the answers of systems that GRADED holds, with their citations.
+    """Write the answers of systems in GRADED, with their citations.
 
-    Answers are what `exam-pp import --answers` made; their parts are the elements.
+    Answers are the passages that `exam-pp import --answers` made; each passage becomes a part of its answer.
+
+    Example:
+
+    \b
+      exam-pp export answers answers.jsonl.gz --format rag25 --queries queries.jsonl -o rag25.jsonl
     """
     from exam_pp.phases.interchange.export_answers import export_answers
 
@@ -73,11 +83,17 @@ def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | N
 
 @command.command()
 @GRADED
-@click.option("--bank", type=FILE, required=True, help="The nuggets.")
+@click.option("--bank", type=FILE, required=True, help="The test bank with the nuggets.")
 @filter_options
 @_OUTPUT
 def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None:
-    """Write answers with their nugget assignments, as AutoNuggetizer does; of one grader."""
+    """Write answers with the nugget assignments of one grader in the format of AutoNuggetizer.
+
+    Example:
+
+    \b
+      exam-pp export assignments assigned.jsonl.gz --bank nuggets.jsonl -o assignments.jsonl
+    """
     from exam_pp.phases.interchange.export_assignments import export_assignments
 
     log_summary(export_assignments(graded, bank, output, grade_filter(**criteria)))
@@ -89,20 +105,35 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
 @filter_options
 @_OUTPUT
 def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
-    """Write direct grades as judge rows of UMBRELA: texts of query and passage, and the label."""
+    """Write direct grades in the format of UMBRELA: query text, passage text and label.
+
+    Without --prompt-class, the grades of the prompt class Umbrela are written.
+
+    Example:
+
+    \b
+      exam-pp export umbrela labelled.jsonl.gz --queries queries.jsonl -o umbrela.jsonl
+    """
     from exam_pp.phases.interchange.umbrela_rows import export_judge_rows
 
-    chosen = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
-    log_summary(export_judge_rows(graded, queries, output, grade_filter(**(criteria | chosen))))
+    default = {"prompt_class": "Umbrela"} if criteria["prompt_class"] is None else {}
+    log_summary(export_judge_rows(graded, queries, output, grade_filter(**(criteria | default))))
 
 
 @command.command()
 @GRADED
-@click.option("--system", required=True, help="The system whose ranking is written.")
+@click.option("--system", required=True, help="The system.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @_OUTPUT
 def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
-    """Write what a system retrieved as segments for rank_llm, UMBRELA and AutoNuggetizer."""
+    """Write the ranking of a system as segments for rank_llm, UMBRELA and AutoNuggetizer.
+
+    Example:
+
+    \b
+      exam-pp export candidates passages.jsonl.gz --system bm25 --queries queries.jsonl \\
+          -o segments.jsonl
+    """
     from exam_pp.phases.interchange.candidate_segments import export_candidates
 
     log_summary(export_candidates(graded, queries, system, output))

@@ -1,4 +1,4 @@
-"""``exam-pp import``: runs, texts, judgments and answers in; a passages file out."""
+"""``exam-pp import``: import of runs, texts, judgments, answers and labels into a passages file."""
 
 from __future__ import annotations
 
@@ -18,130 +18,156 @@ from exam_pp.cli.options import (
     output_option,
 )
 
-# Options of files that bring passages or labels of their own, and what belongs to each.
-_BELONGS = {
+# Options for files of other tools, and the options that go with each.
+_COMPANIONS = {
     "candidates": ("queries_output",),
     "assignments": ("passages", "grader", "bank", "bank_output", "queries_output"),
     "umbrela": ("passages", "grader", "queries"),
 }
-_FOREIGN = (*_BELONGS, "passages", "grader", "bank", "bank_output", "queries_output")
+_TOOL_OPTIONS = (*_COMPANIONS, "passages", "grader", "bank", "bank_output", "queries_output")
 _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_missing_texts")
 
 
 @click.command(name="import")
-@output_option("The passages file to write (.jsonl or .jsonl.gz; default: standard output).")
+@output_option("Passages file to write (.jsonl or .jsonl.gz).  [default: standard output]")
 @click.option(
     "--runs",
     multiple=True,
     type=FILES,
-    help="A TREC run file, or a folder of them; may be repeated.",
+    help="TREC run file, or a folder of run files; may be repeated.",
 )
 @click.option(
     "--texts", type=FILE, help="Passage texts: TSV `id<TAB>text`, or JSON lines with an id and a text."
 )
-@click.option("--qrels", type=FILE, help="Manual judgments, noted with the pooled passages.")
+@click.option("--qrels", type=FILE, help="Judgments, stored with the pooled passages.")
 @click.option(
-    "--queries", type=QUERIES_FILE, help="Only these queries, in this order.  [default: all, as they appear]"
+    "--queries",
+    type=QUERIES_FILE,
+    help="Only these queries, in this order.  [default: all, in the order of the runs]",
 )
 @click.option(
-    "--top", type=click.IntRange(min=1), default=20, show_default=True, help="Passages pooled of each run."
+    "--top", type=click.IntRange(min=1), default=20, show_default=True, help="Pool depth: passages per run."
 )
-@click.option("--judged", is_flag=True, help="Pool every passage of --qrels too.")
+@click.option("--judged", is_flag=True, help="Also pool every passage of --qrels.")
 @click.option("--answers", multiple=True, type=FILE, help="Answers of RAG systems; may be repeated.")
 @click.option(
     "--unit",
     type=click.Choice(["paragraph", "sentence", "whole"]),
     default="paragraph",
     show_default=True,
-    help="What of an answer is one passage; a paragraph has at most about 400 words.",
+    help="The part of an answer that becomes a passage; a paragraph has at most about 400 words.",
 )
 @METHOD_NAME
-@click.option("--skip-missing-texts", is_flag=True, help="Drop passages without a text instead of refusing.")
+@click.option("--skip-missing-texts", is_flag=True, help="Drop passages without a text instead of stopping.")
 @click.option(
     "--candidates",
     multiple=True,
     type=FILE,
-    help="Retrieved segments with their texts (rank_llm, UMBRELA, AutoNuggetizer), in place of --runs.",
+    help="Retrieved segments with texts (rank_llm, UMBRELA, AutoNuggetizer); may be repeated.",
 )
 @click.option(
-    "--assignments", multiple=True, type=FILE, help="Answers with nugget assignments (AutoNuggetizer)."
+    "--assignments",
+    multiple=True,
+    type=FILE,
+    help="Answers with nugget assignments (AutoNuggetizer); may be repeated.",
 )
-@click.option("--umbrela", multiple=True, type=FILE, help="Judge rows of UMBRELA, for --passages.")
+@click.option("--umbrela", multiple=True, type=FILE, help="Labels of UMBRELA; may be repeated.")
 @click.option(
-    "--passages", type=FILE, help="Passages file that --assignments or --umbrela add their labels to."
+    "--passages",
+    type=FILE,
+    help="With --assignments or --umbrela: the passages file that gets the assignments or labels.",
 )
-@click.option("--grader", help="With --assignments or --umbrela: who labelled, such as human:alice.")
+@click.option("--grader", help="With --assignments or --umbrela: name of the grader, such as human:alice.")
 @click.option(
     "--bank",
     type=FILE,
-    help="With --assignments: bank whose ids the nuggets get, by query and text. [default: ids of the texts]",
+    help="With --assignments: test bank with the ids of the nuggets, joined by query and text.  "
+    "[default: digests of the texts]",
 )
 @click.option(
-    "--bank-output", type=OUTPUT_PATH, help="With --assignments: also write their nuggets as a bank."
+    "--bank-output", type=OUTPUT_PATH, help="With --assignments: write the nuggets as a test bank here."
 )
 @click.option(
     "--queries-output",
     type=OUTPUT_PATH,
-    help="With --assignments or --candidates: also write the query texts.",
+    help="With --assignments or --candidates: write the query texts here.",
 )
 def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.
 
-    The best passages of every run are pooled, with their text, their judgments and their rank in
-    every run; answers of RAG systems become passages that the system ranked in order. What passages do not
-    say of answers is counted: with --unit whole, where their parts end, and which part cites what.
+    The pool holds the top passages of every run, with text, judgments and rank in every run. Answers of RAG
+    systems become passages that their system ranks in order.
 
-    --candidates, --assignments and --umbrela read files of other tools, each on its own. They tell what
-    they leave out. Files without ids are joined by their texts.
+    --candidates, --assignments and --umbrela read files of other tools; only one of them can be used at a
+    time. Files without ids are joined by their texts. A message counts the dropped fields, which a passages
+    file cannot hold.
+
+    Example:
+
+    \b
+      exam-pp import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt \\
+          -o passages-20.jsonl.gz
+      exam-pp import --answers answers.jsonl --answers answers-2.jsonl --unit whole \\
+          -o whole-answers.jsonl.gz
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 
-    foreign = {name: options.pop(name) for name in _FOREIGN}
-    if any(foreign.values()):
-        _check_alone(foreign, options)
-        _import_labels(output, options["queries"], foreign)
+    tool_options = {name: options.pop(name) for name in _TOOL_OPTIONS}
+    if any(tool_options.values()):
+        _check_companions(tool_options, options)
+        _import_tool_files(output, options["queries"], tool_options)
         return
     if not (options["runs"] or options["answers"] or options["judged"]):
-        raise click.UsageError("Nothing to import: name --runs, --answers, or --qrels with --judged.")
+        raise click.UsageError("import needs --runs, --answers, or --qrels with --judged.")
     if options["judged"] and not options["qrels"]:
         raise click.UsageError("--judged needs --qrels.")
     summary = import_passages(ImportSources(**options), output)
     log_summary(summary.lines())
 
 
-def _check_alone(foreign: dict[str, Any], options: dict[str, Any]) -> None:
-    """Files of other tools are imported one kind at a time."""
-    named = [name for name in _BELONGS if foreign[name]]
+def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> None:
+    """Raise a usage error unless one file option of another tool is set, with options that go with it."""
+    named = [name for name in _COMPANIONS if tool_options[name]]
     if len(named) != 1:
-        raise click.UsageError("Name one of --candidates, --assignments and --umbrela.")
-    given = [name for name in _FOREIGN if foreign[name]] + [name for name in _POOLING if options[name]]
-    for name in given:
-        if name not in (*named, *_BELONGS[named[0]]):
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --{named[0]}.")
-    if foreign["bank"] and foreign["bank_output"]:
-        raise click.UsageError("--bank-output writes the nuggets that --bank has: name one of them.")
-    if foreign["umbrela"] and not (foreign["passages"] and options["queries"]):
-        raise click.UsageError("--umbrela needs --passages and --queries: its rows have texts, but no ids.")
+        raise click.UsageError(
+            "--passages, --grader, --bank, --bank-output and --queries-output need one of --candidates, "
+            "--assignments and --umbrela."
+            if not named
+            else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; name one of them."
+        )
+    present = [name for name in _TOOL_OPTIONS if tool_options[name]]
+    present += [name for name in _POOLING if options[name]]
+    for name in present:
+        if name not in (*named, *_COMPANIONS[named[0]]):
+            raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --{named[0]}.")
+    if tool_options["bank"] and tool_options["bank_output"]:
+        raise click.UsageError("--bank-output would write the nuggets of --bank; name only one of them.")
+    if tool_options["umbrela"] and not (tool_options["passages"] and options["queries"]):
+        raise click.UsageError(
+            "--umbrela needs --passages and --queries, as its lines have texts but no ids."
+        )
 
 
-def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) -> None:
+def _import_tool_files(output: Path, queries: Path | None, tool_options: dict[str, Any]) -> None:
     lines: Iterable[str]
-    if foreign["candidates"]:
+    if tool_options["candidates"]:
         from exam_pp.phases.interchange.candidate_segments import import_candidates
 
-        lines = import_candidates(foreign["candidates"], output, queries_output=foreign["queries_output"])
-    elif foreign["assignments"]:
+        lines = import_candidates(
+            tool_options["candidates"], output, queries_output=tool_options["queries_output"]
+        )
+    elif tool_options["assignments"]:
         from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
         from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
 
         sources = AssignmentSources(
-            foreign["assignments"],
+            tool_options["assignments"],
             output,
-            foreign["grader"] or DEFAULT_GRADER,
-            foreign["passages"],
-            foreign["bank_output"],
-            foreign["queries_output"],
-            foreign["bank"],
+            tool_options["grader"] or DEFAULT_GRADER,
+            tool_options["passages"],
+            tool_options["bank_output"],
+            tool_options["queries_output"],
+            tool_options["bank"],
         )
         lines = import_assignments(sources).lines()
     else:
@@ -149,6 +175,6 @@ def _import_labels(output: Path, queries: Path | None, foreign: dict[str, Any]) 
 
         assert queries is not None
         lines = import_judge_rows(
-            foreign["umbrela"], foreign["passages"], queries, output, model=foreign["grader"]
+            tool_options["umbrela"], tool_options["passages"], queries, output, model=tool_options["grader"]
         ).lines()
     log_summary(lines)

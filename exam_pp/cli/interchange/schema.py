@@ -1,4 +1,4 @@
-"""``exam-pp schema``: file formats as JSON Schema."""
+"""``exam-pp schema``: JSON Schemas of the file formats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from exam_pp.cli.options import emit, output_option
 @click.argument("name", required=False)
 @output_option()
 def command(name: str | None, output: Path) -> None:
-    """Print the JSON Schema of a format; without NAME, list the formats.
+    """Print the JSON Schema of a file format.
 
-    Of JSON lines the schema describes one line, of other files the whole document.
+    Without NAME, list the formats that have a schema. For JSON lines the schema describes one line, for other
+    files the whole document.
+
+    Example:
+
+    \b
+      exam-pp schema
+      exam-pp schema bank -o bank.schema.json
     """
     from exam_pp.phases.interchange.schemas import schema_text, schemas
 

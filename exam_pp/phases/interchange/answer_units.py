@@ -1,4 +1,4 @@
-"""How a generated answer becomes passages: whole, by sentence, or in paragraphs of bounded length."""
+"""Splitting generated answers into passages: whole answers, sentences, or paragraphs of bounded length."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 Unit = Literal["paragraph", "sentence", "whole"]
 
 MAX_WORDS = 400
-"""White-space separated words of a paragraph; only a single longer sentence exceeds it."""
+"""Maximum number of whitespace-separated words of a paragraph; only a single longer sentence exceeds it."""
 
 
 def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list[AnswerPart]:
-    """The answer's passages, in order, each with the citations of what it holds.
+    """Split an answer into passages, in order, each with the citations of its parts.
 
-    Joined with single spaces their words are the answer's words. ``sentence`` keeps the system's own
-    elements where it handed in a list of them. An answer without text has no units.
+    Joined with single spaces, the passages have the words of the answer. ``sentence`` keeps the parts of an
+    answer that the system submitted as a list. An answer without text has no passages.
     """
     return [_joined(group) for group in _groups(answer, unit, max_words)]
 
 
 def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RunLine, AnswerPart]]:
-    """The answer's passages as ranked by its system; ids are ``system/query`` (whole) or ``system/query#n``.
+    """The answer's passages, ranked in order by its system; ids are ``system/query`` or ``system/query#n``.
 
-    Parts have no scores of their own: the order, as a score that falls to 1. An empty answer is a whole one,
-    of no words: its system keeps its place, and scores 0. Notes what the passages do not say.
+    Scores count down to 1. With the unit ``whole`` an answer without text becomes an empty passage, so that
+    its system is evaluated with 0. Counts the fields that passages cannot hold.
     """
-    dropped_answer_fields(answer, {"cited documents", "boundaries of parts"}, dropped)
+    dropped_answer_fields(answer, {"citations", "boundaries of answer parts"}, dropped)
     groups = _groups(answer, unit, MAX_WORDS)
     if answer.by_sentence:
         for group in groups:
-            dropped.add("boundaries of parts", len(group) - 1)
+            dropped.add("boundaries of answer parts", len(group) - 1)
             cited = set(_joined(group).citations)
             apart = sum(bool(part.citations) and set(part.citations) != cited for part in group)
-            dropped.add("parts with citations of their own", apart)
+            dropped.add("parts with their own citations", apart)
     units = [_joined(group) for group in groups] or ([AnswerPart("")] if unit == "whole" else [])
     whole = f"{answer.system}/{answer.query_id}"
     return [
@@ -60,7 +60,7 @@ def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[
     ]
 
 
-_ELEMENTS = used("text", citations="confidences of citations")
+_ELEMENTS = used("text", citations="citation confidences")
 _USED = used(
     "query_id system text run_id topic_id topic response_length references",
     metadata=used("team_id run_id topic_id request_id narrative_id narrative"),
@@ -69,10 +69,10 @@ _USED = used(
 )
 
 
-def noted_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
-    """The answers of a file in any format; a stream, or a file of no format, is read as one of a TREC track.
+def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
+    """Read answers in any format; a stream or unknown format is read as answers of a TREC track.
 
-    Notes what the file says beside them, and how sure systems are of their citations.
+    Counts unused keys and confidences of citations as dropped.
     """
     form = None if is_stream(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
@@ -83,7 +83,7 @@ def noted_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
 
 
 def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
-    """A line of a run as passages have it, with what the passage cites."""
+    """A line of a run as a ranking entry of a passage, with the citations."""
     entry = RankingEntry(
         method=line.system,
         passage_id=line.passage_id,
@@ -97,7 +97,7 @@ def ranking_entry(line: RunLine, citations: Sequence[str]) -> RankingEntry:
 
 
 def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]]:
-    """The parts, or sentences, that become a passage together."""
+    """Lists of parts or sentences; each list becomes a passage."""
     if unit == "whole":
         return [list(answer.parts)] if answer.parts else []
     if unit == "paragraph":
@@ -108,21 +108,21 @@ def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]
 
 
 def _packed(answer: Answer, max_words: int) -> Iterator[list[AnswerPart]]:
-    """As many sentences a group as fit; elements that are too long count as several sentences."""
+    """Groups of as many parts as fit; parts that are too long are split into sentences."""
     group: list[AnswerPart] = []
-    words = 0
-    for sentence in _atoms(answer, max_words):
-        length = len(sentence.text.split())
-        if group and words + length > max_words:
+    word_count = 0
+    for part in _short_parts(answer, max_words):
+        length = len(part.text.split())
+        if group and word_count + length > max_words:
             yield group
-            group, words = [], 0
-        group.append(sentence)
-        words += length
+            group, word_count = [], 0
+        group.append(part)
+        word_count += length
     if group:
         yield group
 
 
-def _atoms(answer: Answer, max_words: int) -> Iterator[AnswerPart]:
+def _short_parts(answer: Answer, max_words: int) -> Iterator[AnswerPart]:
     for part in answer.parts:
         if len(part.text.split()) <= max_words:
             yield part
@@ -131,7 +131,7 @@ def _atoms(answer: Answer, max_words: int) -> Iterator[AnswerPart]:
 
 
 def _sentence_parts(part: AnswerPart) -> Iterator[AnswerPart]:
-    # Line ends stay: they carry the structure of lists.
+    # Line ends carry the structure of lists, so only spaces are stripped.
     return (AnswerPart(text.rstrip(" "), part.citations) for text in sentences(part.text) if text.strip())
 
 

@@ -1,4 +1,4 @@
-"""Conversion between contents: what passages say of judgments, scores of ranks, and so on."""
+"""Conversions between contents: judgments from passages, ranks from scores, and so on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from exam_pp.test_bank import BankLine, TestBank
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """What a bridge has to be told: the source (for errors), the unit of answers, the measure of ranks."""
+    """Options of a bridge: the source file (for messages), the unit of answers, the measure of ranks."""
 
     path: Path
     unit: Unit = "sentence"
@@ -39,9 +39,10 @@ class BridgeOptions:
 Bridge = Callable[[Any, DroppedFields, BridgeOptions], Any]
 
 
-def _noted(
+def _counting_dropped(
     queries: Iterable[QueryPassages], keeps: frozenset[str], dropped: DroppedFields
 ) -> Iterator[QueryPassages]:
+    """Yield the queries; count the fields that are not in ``keeps``."""
     for query in queries:
         dropped_passage_fields(query, keeps, dropped)
         yield query
@@ -50,37 +51,37 @@ def _noted(
 def _passages_to_qrels(
     queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[Qrel]:
-    """A judgment a line, facets as ``query/facet``; of several for one passage the first."""
-    found = False
-    for query in _noted(queries, frozenset({"judgments"}), dropped):
+    """Yield the first judgment of each passage, with ``query/facet`` for facets."""
+    is_empty = True
+    for query in _counting_dropped(queries, frozenset({"judgments"}), dropped):
         seen: set[tuple[str, str]] = set()
         for passage in query.passages:
             for judgment in passage.judgments:
                 key = (judgment.query_id, passage.passage_id)
                 titled = judgment.title_query not in (judgment.query_id, query.query_id)
-                dropped.add("titles of queries", titled)
-                dropped.add("ids of judgments", judgment.passage_id != passage.passage_id)
-                dropped.add("further judgments of a passage", key in seen)
+                dropped.add("title queries of judgments", titled)
+                dropped.add("passage ids of judgments", judgment.passage_id != passage.passage_id)
+                dropped.add("repeated judgments of a passage", key in seen)
                 if key not in seen:
                     seen.add(key)
-                    found = True
+                    is_empty = False
                     yield Qrel(judgment.query_id, passage.passage_id, judgment.relevance)
-    if not found:
+    if is_empty:
         raise DataError("holds no judgments.", file=str(options.path))
 
 
 def _passages_to_runs(
     queries: Iterable[QueryPassages], dropped: DroppedFields, options: BridgeOptions
 ) -> Runs:
-    def noted() -> Iterator[QueryPassages]:
-        for query in _noted(queries, frozenset({"places in rankings"}), dropped):
+    def counting_dropped() -> Iterator[QueryPassages]:
+        for query in _counting_dropped(queries, frozenset({"ranking entries"}), dropped):
             for passage in query.passages:
                 dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
-    runs = runs_of(noted(), options.path)
+    runs = runs_of(counting_dropped(), options.path)
     changed = sum(system.split() != [system] for system in runs)
-    dropped.add("white space in names of systems", changed)
+    dropped.add("whitespace in system names", changed)
     return dict(sorted(runs.items()))
 
 
@@ -89,24 +90,25 @@ def _passages_to_answers(
 ) -> Iterator[Answer]:
     passages = 0
 
-    def counted() -> Iterator[QueryPassages]:
+    def counting() -> Iterator[QueryPassages]:
         nonlocal passages
         for query in queries:
             passages += len(query.passages)
             yield query
 
-    found = answers_of(counted(), (), dropped)
-    if not found:
+    answers = answers_of(counting(), (), dropped)
+    if not answers:
         raise DataError("holds no answers of systems.", file=str(options.path))
-    dropped.add("passages that are no answers", max(0, passages - sum(len(a.parts) for a in found.values())))
-    for (system, query_id), answer in found.items():
+    parts = sum(len(answer.parts) for answer in answers.values())
+    dropped.add("passages that are not parts of answers", max(0, passages - parts))
+    for (system, query_id), answer in answers.items():
         yield Answer(query_id, system, tuple(answer.in_order()))
 
 
 def _answers_to_passages(
     answers: Iterable[Answer], dropped: DroppedFields, options: BridgeOptions
 ) -> Iterator[QueryPassages]:
-    """As ``exam-pp import --answers``: parts of an answer are passages that its system ranked in order."""
+    """Make passages as ``exam-pp import --answers`` does: a system ranks the parts of its answer in order."""
     queries: dict[str, list[Passage]] = defaultdict(list)
     for answer in answers:
         units = answer_passages(answer, options.unit, dropped)
@@ -132,13 +134,15 @@ def _bank_to_queries(
         if line.facet_id is not None:
             facets[line.query_id].setdefault(line.facet_id, line.facet_text or "")
     for query in bank:
-        dropped.add("questions and nuggets", len(query.entries))
+        dropped.add("bank entries", len(query.entries))
         if not query.query_text.strip():
             dropped.add("queries without text")
             continue
-        found = [Facet(facet_id=key, facet_text=text) for key, text in facets[query.query_id].items()]
+        query_facets = [Facet(facet_id=key, facet_text=text) for key, text in facets[query.query_id].items()]
         yield Query(
-            query_id=query.query_id, query_text=query.query_text, **({"facets": found} if found else {})
+            query_id=query.query_id,
+            query_text=query.query_text,
+            **({"facets": query_facets} if query_facets else {}),
         )
 
 
@@ -152,13 +156,13 @@ def _answers_to_queries(
             seen[answer.query_id] = None
             yield Query(query_id=answer.query_id, query_text=answer.query_text)
     if not seen:
-        raise DataError("does not hold the texts of queries.", file=str(options.path))
+        raise DataError("holds no query texts.", file=str(options.path))
 
 
 def _scores_to_ranks(
     scores: Iterable[Score], dropped: DroppedFields, options: BridgeOptions
 ) -> Mapping[str, float]:
-    """Best first, ties averaged, by the means of one measure."""
+    """System to rank by the means of one measure, best first; tied systems get the average rank."""
     from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.leaderboard import standings  # noqa: PLC0415
 
@@ -167,7 +171,9 @@ def _scores_to_ranks(
     measures = list(dict.fromkeys(row.metric for row in rows))
     measure = options.measure or (measures[0] if len(measures) == 1 else None)
     if measure not in measures:
-        raise SelectionError(f"Ranks are by one measure; name it with --measure: {', '.join(measures)}.")
+        raise SelectionError(
+            f"Ranks need one measure; name it with --measure. The file has: {', '.join(measures)}."
+        )
     dropped.add("scores", len(scores))
     return ranks_of(
         {row.system: row.mean for row in rows if row.metric == measure and row.system != OVERALL_SYSTEM}
@@ -183,4 +189,4 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("bank", "queries"): _bank_to_queries,
     ("scores", "ranks"): _scores_to_ranks,
 }
-"""From one content to another; within one content nothing is needed."""
+"""Functions from one content to another; formats of the same content need no bridge."""

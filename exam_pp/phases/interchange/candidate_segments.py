@@ -1,4 +1,4 @@
-"""Retrieved segments of rank_llm, UMBRELA and AutoNuggetizer, from and to passages."""
+"""Import and export of retrieved segments of rank_llm, UMBRELA and AutoNuggetizer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from exam_pp.wording import counted
 def import_candidates(
     files: Sequence[Path], output: Path, *, queries_output: Path | None = None
 ) -> list[str]:
-    """Write the segments as passages, ranked by a system of the file's name; returns what to tell people.
+    """Write the segments as a passages file, and return the lines of the summary.
 
-    The order of a line is the ranking. Segments of several files are pooled. Raises
-    :class:`~exam_pp.errors.DataError` for a query that a file has twice, for a segment that a query lists
-    twice, and for two texts of one id.
+    The name of a file is the name of its system; the order of the segments on a line is the ranking. Segments
+    of several files are pooled. Raises :class:`~exam_pp.errors.DataError` for a query that a file has twice,
+    a segment that a query lists twice, and an id with two texts.
     """
     for path in (output, queries_output):
         if path is not None:
@@ -39,10 +39,10 @@ def import_candidates(
 
 
 def export_candidates(passages: Path, queries: Path, system: str, output: Path) -> list[str]:
-    """Write what a system retrieved as segments, best first; returns what people have to know.
+    """Write the ranking of a system as segments, best first, and return the lines of the summary.
 
     The highest of several judgments is written. Raises :class:`~exam_pp.errors.SelectionError` for a system
-    that ranks nothing, and for a query without a text.
+    without rankings, and for a query without a text.
     """
     inputs = [passages, queries]
     check_output(output, inputs)
@@ -54,21 +54,25 @@ def export_candidates(passages: Path, queries: Path, system: str, output: Path) 
         ranked: list[tuple[int, float, Passage]] = []
         for passage in query.passages:
             dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
-            dropped.add("further judgments", max(0, len(passage.judgments) - 1))
+            dropped.add("judgments other than the highest", max(0, len(passage.judgments) - 1))
             for entry in passage.rankings:
                 systems[entry.method] = None
                 if entry.method == system:
                     ranked.append((entry.rank, entry.score, passage))
                 else:
-                    dropped.add("places in rankings of other systems")
+                    dropped.add("ranking entries of other systems")
         if ranked:
-            found = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
+            candidates = [_candidate(*item[1:]) for item in sorted(ranked, key=lambda item: item[:2])]
             if query.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {query.query_id!r} of {passages}.")
-            told = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
-            lines.append(CandidateLine(query=told, candidates=found))
+            candidate_query = CandidateQuery(qid=query.query_id, text=texts[query.query_id])
+            lines.append(CandidateLine(query=candidate_query, candidates=candidates))
     if not lines:
-        raise SelectionError(f"{passages} has no system {system!r}; it has: {', '.join(systems) or 'none'}.")
+        raise SelectionError(
+            f"{passages} has no system {system!r}; its systems are: {', '.join(systems)}."
+            if systems
+            else f"{passages} has no rankings of systems."
+        )
     write_records(lines, output, inputs=inputs)
     return [f"Wrote {counted(len(lines), 'query')}.", *dropped.lines()]
 

@@ -1,4 +1,4 @@
-"""Convert files between formats, and say what could not be carried."""
+"""Conversion of files between formats, with counts of the dropped fields."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from exam_pp.store.trec.runs import MethodName, run_files
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted. ``source_format`` None: told by the content.
+    """A conversion of ``source`` to ``target``.
 
-    ``unit`` is what of an answer becomes a passage, ``measure`` what official ranks are made of, and
-    ``contexts`` a passages file with the paragraphs of SQuAD2, or the passages of Open RAG Eval; ``queries``
-    a file with the texts of queries, for answers that do not say them.
+    ``source_format`` is detected from the content if None. ``unit`` is the part of an answer that becomes a
+    passage, and ``measure`` the measure of official ranks. ``contexts`` is a passages file with the
+    paragraphs for SQuAD2 or the passages for Open RAG Eval. ``queries`` is a file of query texts, for answers
+    without them.
     """
 
     source: Path
@@ -39,24 +40,25 @@ class Conversion:
 
     @property
     def inputs(self) -> list[Path]:
-        """Every file that is read."""
+        """All input files."""
         files = run_files(self.source) if self.source.is_dir() else [self.source]
         return [*files, *(path for path in (self.contexts, self.queries) if path is not None)]
 
 
 def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -> DroppedFields:
-    """Write the target; returns what was left out, which ``dropped_fields_output`` gets as JSON.
+    """Write the target, and return the dropped fields; ``dropped_fields_output`` gets them as JSON.
 
     Raises :class:`~exam_pp.errors.SelectionError` for formats that cannot be read, written or converted into
-    each other, and what reading raises.
+    each other, and :class:`~exam_pp.errors.DataError` for an invalid source.
     """
-    named = conversion.source_format
-    source_format = FORMATS.get(named) if named else format_of(conversion.source, "--from")
+    name = conversion.source_format
+    source_format = FORMATS.get(name) if name else format_of(conversion.source, "--from")
     target_format = FORMATS.get(conversion.target_format)
     _check_possible(source_format, target_format)
     if conversion.source.is_dir() and source_format.content != "runs":
         raise SelectionError(
-            f"{conversion.source} is a folder: only runs are read as one, not {source_format.name}."
+            f"{conversion.source} is a folder, but the format {source_format.name} needs a file; "
+            "only runs can be read from a folder."
         )
     inputs = conversion.inputs
     if not conversion.target.is_dir():
@@ -65,7 +67,7 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
         check_output(dropped_fields_output, inputs)
         if dropped_fields_output.resolve() == conversion.target.resolve():
             raise SelectionError(
-                f"{dropped_fields_output} is the output, and cannot be the report of dropped fields too."
+                f"--dropped-fields and -o name the same file, {dropped_fields_output}; name two files."
             )
     dropped = DroppedFields()
     assert source_format.read is not None
@@ -84,16 +86,16 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
 
 def _check_possible(source: Format, target: Format) -> None:
     if source.read is None:
-        by = f"; {source.read_by} reads it" if source.read_by else ""
-        raise SelectionError(f"convert does not read {source.name}{by}.")
+        hint = f"; use {source.read_by}" if source.read_by else ""
+        raise SelectionError(f"convert cannot read the format {source.name}{hint}.")
     if target.write is None:
-        by = f"; {target.written_by} writes it" if target.written_by else ""
-        raise SelectionError(f"convert does not write {target.name}{by}.")
+        hint = f"; use {target.written_by}" if target.written_by else ""
+        raise SelectionError(f"convert cannot write the format {target.name}{hint}.")
     if source.content != target.content and (source.content, target.content) not in BRIDGES:
         reachable = [form.name for form in all_formats() if _is_possible(source, form)]
         raise SelectionError(
-            f"{source.name} ({source.content}) cannot become {target.name} ({target.content}); it can become "
-            f"{', '.join(reachable)}."
+            f"{source.name} ({source.content}) cannot be converted to {target.name} ({target.content}); "
+            f"possible targets: {', '.join(reachable)}."
         )
 
 
@@ -103,7 +105,7 @@ def _is_possible(source: Format, target: Format) -> bool:
 
 
 def _contexts(path: Path) -> dict[str, dict[str, str]]:
-    """Query id to its passages' texts by their ids."""
+    """Query id to passage id to text."""
     return {
         query.query_id: {passage.passage_id: passage.text for passage in query.passages}
         for query in read_passages(path)
@@ -117,6 +119,6 @@ def _write_report(conversion: Conversion, source: Format, dropped: DroppedFields
         "from": source.name,
         "output": str(conversion.target),
         "to": conversion.target_format,
-        "left out": dropped.counts,
+        "dropped_fields": dropped.counts,
     }
     write_text(path, json.dumps(report, ensure_ascii=False, indent=2) + "\n", inputs=conversion.inputs)

@@ -1,4 +1,4 @@
-"""A spreadsheet that was made of a bank and edited: its cells back into the bank."""
+"""Import of an edited spreadsheet into the test bank that it was exported from."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SPREADSHEET = "spreadsheet"
 
 @dataclass
 class SpreadsheetChanges:
-    """What was edited.
+    """Counts of the edits in a spreadsheet.
 
-    ``reidentified`` entries have new words, and so new ids; ``kept`` are changed cells of columns in which
-    the base bank stays as it is.
+    ``reidentified`` entries have a new text and so a new id. ``kept`` counts changed cells by column, for
+    columns whose values of the base bank are kept.
     """
 
     added: int = 0
@@ -32,29 +32,30 @@ class SpreadsheetChanges:
     kept: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> Iterator[str]:
-        """What was edited, for people."""
+        """The lines of the summary."""
         if self.reidentified:
-            yield f"New ids, as their words are new: {counted(self.reidentified, 'entry')}."
+            have = counted(self.reidentified, "entry has", "entries have")
+            yield f"{have} a new text and a new id."
         if self.added or self.removed or self.changed:
             added = counted(self.added, "entry")
-            yield f"{added} added, {self.removed} removed, {self.changed} changed otherwise."
+            yield f"{added} added, {self.removed} removed; {counted(self.changed, 'other cell')} changed."
         if self.kept.total():
             cells = ", ".join(f"{name} ({count})" for name, count in self.kept.items() if count)
-            yield f"Changed cells that stay as they are in the base bank: {cells}."
+            yield f"Changed cells that are ignored, as the values of the base bank are kept: {cells}."
 
 
 def edited_bank(
     rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine], changes: SpreadsheetChanges
 ) -> list[BankLine]:
-    """The bank that the rows describe; lines and entries of ``base`` keep what the rows do not show."""
+    """The bank that the rows describe; lines and entries of ``base`` keep the fields that rows lack."""
     lines: dict[tuple[str, str], int] = {}
-    found: list[tuple[BankLine, list[Entry]]] = []
+    edited: list[tuple[BankLine, list[Entry]]] = []
     waiting: dict[tuple[str, str], deque[tuple[int, Entry]]] = defaultdict(deque)
     for line in base:
-        lines.setdefault((line.query_id, line.facet_id or ""), len(found))
+        lines.setdefault((line.query_id, line.facet_id or ""), len(edited))
         for item in line.items:
-            waiting[line.query_id, item.entry_id].append((len(found), item))
-        found.append((line, []))
+            waiting[line.query_id, item.entry_id].append((len(edited), item))
+        edited.append((line, []))
     kinds = list({item.kind for line in base for item in line.items})
     history: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for file, row in rows:
@@ -63,21 +64,21 @@ def edited_bank(
             if not queue:
                 raise _unknown(file, row)
             number, old = queue.popleft()
-            item = _edited(file, found[number][0], old, row, changes, history[number])
+            item = _edited(file, edited[number][0], old, row, changes, history[number])
         else:
             key = (row.query_id, row.facet_id)
             if key not in lines:
-                lines[key] = len(found)
-                found.append((new_line(row), []))
+                lines[key] = len(edited)
+                edited.append((new_line(row), []))
             number = lines[key]
             item = new_entry(file, row, kinds)
             changes.added += 1
             history[number].append({"op": "add", "id": item.entry_id, "by": _SPREADSHEET})
-        found[number][1].append(item)
+        edited[number][1].append(item)
     for number, old in (pair for queue in waiting.values() for pair in queue):
         changes.removed += 1
         history[number].append({"op": "remove", "id": old.entry_id, "by": _SPREADSHEET, "text": old.text})
-    return [_with_items(line, items, history[number]) for number, (line, items) in enumerate(found)]
+    return [_with_items(line, items, history[number]) for number, (line, items) in enumerate(edited)]
 
 
 def _with_items(line: BankLine, items: list[Entry], history: list[dict[str, Any]]) -> BankLine:
@@ -86,8 +87,8 @@ def _with_items(line: BankLine, items: list[Entry], history: list[dict[str, Any]
 
 def _unknown(file: Path, row: Row) -> DataError:
     return DataError(
-        f"{row.entry_id!r} is no entry of the query {row.query_id!r} in the base bank, or occurs too often; "
-        "leave the cell empty for a new entry.",
+        f"{row.entry_id!r} is not an entry of the query {row.query_id!r} in the base bank, or more rows have "
+        "this id than the bank; leave the cell empty for a new entry.",
         file=str(file), line=row.line, field="entry_id",
     )  # fmt: skip
 
@@ -100,7 +101,7 @@ def _edited(
     changes: SpreadsheetChanges,
     history: list[dict[str, Any]],
 ) -> Entry:
-    """The entry with the cells that differ from what the bank would show."""
+    """The entry with the cells that differ from the base bank."""
     before = row_of(line, old)
     update: dict[str, Any] = {}
     record: dict[str, Any] = {"op": "edit", "id": old.entry_id, "by": _SPREADSHEET}

@@ -1,4 +1,4 @@
-"""Export answers with their nugget assignments for AutoNuggetizer."""
+"""Export of answers with nugget assignments to the format of AutoNuggetizer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from exam_pp.wording import counted
 
 @dataclass
 class _Answer:
-    """A system's passages for a query, with what the grader said of each nugget."""
+    """A system's passages for a query, with the grader's assignment of each nugget.
+
+    ``raw`` are the labels of ungraded nuggets.
+    """
 
     parts: list[tuple[int, str]] = field(default_factory=list)
     labels: Labels = field(default_factory=dict)
@@ -43,31 +46,35 @@ class _Answer:
 def export_assignments(
     graded: Path, bank: Path, output: Path, grade_filter: GradeFilter | None = None
 ) -> list[str]:
-    """Write a line for every answer that one grader labelled; returns what people have to know.
+    """Write a line for every answer with assignments of the grader, and return the lines of the summary.
 
-    A nugget without a label has the one that could not be read, as it was. Raises
-    :class:`~exam_pp.errors.SelectionError` unless the filter leaves the assignments of one grader.
+    An ungraded nugget is written with its unparsed label. Raises :class:`~exam_pp.errors.SelectionError`
+    unless the filter selects the assignments of one grader.
     """
     inputs = [graded, bank]
     check_output(output, inputs)
-    read = read_bank(bank)
-    items = bank_items(read)
+    test_bank = read_bank(bank)
+    items = bank_items(test_bank)
     dropped = DroppedFields()
-    found: dict[GradeKey, None] = {}
+    graders: dict[GradeKey, None] = {}
     answers: dict[tuple[str, str], _Answer] = {}
     for query in read_passages(graded):
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
-                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, found, dropped)
-    if len(found) != 1:
-        held = "; ".join(map(str, found)) or "none"
-        raise SelectionError(f"{graded} must hold the assignments of one grader; the filter leaves: {held}.")
-    texts = {query.query_id: query.query_text for query in read}
+                _take(passage, query.query_id, grade_filter or GradeFilter(), answers, graders, dropped)
+    if not graders:
+        raise SelectionError(f"{graded} holds no nugget assignments that match the filter and the bank.")
+    if len(graders) > 1:
+        raise SelectionError(
+            f"The filter selects assignments of {len(graders)} graders in {graded}; choose one of: "
+            f"{'; '.join(map(str, graders))}."
+        )
+    texts = {query.query_id: query.query_text for query in test_bank}
     lines = list(_lines(answers, items, texts))
     write_records(lines, output, inputs=inputs)
     return [
         f"Wrote {counted(len(lines), 'answer')} (systems: {len({line.run_id for line in lines})}).",
-        f"The grader is not written: {next(iter(found))}.",
+        f"The format has no field for the grader, which is {next(iter(graders))}.",
         *dropped.lines(),
     ]
 
@@ -77,18 +84,19 @@ def _take(
     query_id: str,
     criteria: GradeFilter,
     answers: dict[tuple[str, str], _Answer],
-    found: dict[GradeKey, None],
+    graders: dict[GradeKey, None],
     dropped: DroppedFields,
 ) -> None:
+    """Add the passage and its selected assignments to the answers of the systems that rank it."""
     dropped.add("judgments", len(passage.judgments))
     labels: Labels | None = None
     raw: dict[str, str] = {}
     for grades in passage.grade_sets():
         pairs = assigned_labels(grades) if criteria.accepts(grades) else None
         if pairs is None:
-            dropped.add("sets of other grades")
+            dropped.add("other sets of grades")
             continue
-        found[GradeKey.of(grades, criteria)] = None
+        graders[GradeKey.of(grades, criteria)] = None
         labels = {} if labels is None else labels
         new: Labels = {}
         for nugget_id, label in pairs:
@@ -102,11 +110,11 @@ def _take(
         answer.parts.append((ranking.rank, passage.text))
         answer.labels = better_labels(answer.labels, labels)
         answer.raw |= raw
-        dropped.add("cited documents", len(ranking.citations or ()))
+        dropped.add("citations", len(ranking.citations or ()))
 
 
 def _unread(grades: RubricGrades) -> dict[str, str]:
-    """The labels that were left ungraded, as they were."""
+    """Nugget id to unparsed label."""
     errors = grades.errors if isinstance(grades.errors, dict) else {}
     return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
 

@@ -1,4 +1,4 @@
-"""Export test banks in the formats of other tools, and as spreadsheets."""
+"""Export of test banks to spreadsheets and the formats of other tools."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from exam_pp.wording import counted
 ExportFormat = Literal["csv", "nuggetizer", "autojudge"]
 
 FORMAT_NAMES = {"csv": "bank-csv", "autojudge": "autojudge-bank"}
-"""Formats that `exam-pp bank` calls by shorter names."""
+"""Short names of formats in `exam-pp bank` to the names in the registry."""
 
 
 def export_bank(bank: Path, form: ExportFormat, output: Path) -> list[str]:
-    """Write a bank in another tool's format; returns what to tell people, with what the format leaves out.
+    """Write a bank in another format, and return the lines of the summary with the dropped fields.
 
-    Raises :class:`~exam_pp.errors.ExamError`, also for questions in nuggetizer's format.
+    Raises :class:`~exam_pp.errors.ExamError`, also for questions in the format of AutoNuggetizer.
     """
     check_output(output, [bank])
-    read = read_bank(bank)
+    test_bank = read_bank(bank)
     if form == "nuggetizer":
-        read.require_kind("nugget", "The format of AutoNuggetizer")
+        test_bank.require_kind("nugget", "The format of AutoNuggetizer")
     dropped = DroppedFields()
     write = FORMATS.get(FORMAT_NAMES.get(form, form)).write
-    assert write is not None, "every format of banks is written"
-    write(read.lines, Target(output, dropped, [bank]))
-    entries = sum(len(line.items) for line in read.lines)
-    return [f"{counted(len(read.queries), 'query')}, {counted(entries, 'entry')}.", *dropped.lines()]
+    assert write is not None, "all formats of banks have a writer"
+    write(test_bank.lines, Target(output, dropped, [bank]))
+    entries = sum(len(line.items) for line in test_bank.lines)
+    return [
+        f"Wrote {counted(len(test_bank.queries), 'query')}, {counted(entries, 'entry')}.",
+        *dropped.lines(),
+    ]

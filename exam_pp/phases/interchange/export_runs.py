@@ -1,4 +1,4 @@
-"""Export the rankings that a passages file holds as run files."""
+"""Export of rankings in a passages file to TREC run files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,26 @@ from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
 
 def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
-    """Write ``<system>.run`` into ``folder`` for every system; returns the files, sorted by system.
+    """Write ``<system>.run`` into ``folder`` for every system.
 
-    The folder is made where it does not exist. Runs hold the passages of the file alone, at the ranks
-    that it records. A passage that a system ranks twice keeps its best rank. Raises
-    :class:`DataError` for ids that a run file cannot hold, and when there are no rankings.
+    Runs hold only the passages of the file, at their recorded ranks. A passage that a system ranks twice
+    keeps its best rank.
+
+    Args:
+        passages: A passages file.
+        folder: The folder for the run files; created if missing.
+
+    Returns:
+        The run files, sorted by system.
+
+    Raises:
+        DataError: An id is empty or contains whitespace, or the file holds no rankings.
     """
     return write_runs(runs_of(read_passages_for_metrics(passages), passages), folder, inputs=[passages])
 
 
 def runs_of(queries: Iterable[QueryView], passages: str | Path) -> dict[str, list[RunLine]]:
-    """System to its lines, those of a query best first; ``passages`` is the file, for errors."""
+    """System to its run lines, best first for each query; ``passages`` is the file, for messages."""
     runs: dict[str, dict[str, dict[str, RunLine]]] = defaultdict(lambda: defaultdict(dict))
     for query in queries:
         for passage in query.passages:
@@ -46,7 +55,7 @@ def _check_ids(file: str | Path, *ids: str) -> None:
     for identifier in ids:
         if len(identifier.split()) != 1:
             raise DataError(
-                f"the id {identifier!r} is empty or holds white space, which a run file cannot.",
+                f"the id {identifier!r} is empty or contains whitespace, which a run file does not allow.",
                 file=str(file),
             )
 

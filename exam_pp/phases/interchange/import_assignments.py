@@ -1,4 +1,4 @@
-"""Import answers with nugget assignments, by a model or a person, as graded passages."""
+"""Import of answers with nugget assignments, by a model or a person, as graded passages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from exam_pp.test_bank import BankLine
 
 @dataclass(frozen=True)
 class AssignmentSources:
-    """What is imported, and where to.
+    """Inputs and outputs of an import of nugget assignments.
 
-    Answers that ``passages`` holds get the assignments as further grades; all others become passages.
-    ``bank`` holds the nuggets that were assigned, whose ids are taken by query and text; without it ids are
-    made of both. ``bank_output`` and ``queries_output`` take the nuggets and the texts of the queries.
+    Answers in ``passages`` get the assignments as additional grades; all other answers become passages.
+    Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both.
+    ``bank_output`` and ``queries_output`` are files for the nuggets and the query texts.
     """
 
     files: Sequence[Path]
@@ -40,17 +40,17 @@ class AssignmentSources:
 
     @property
     def inputs(self) -> list[Path]:
-        """Every file that is read."""
+        """All input files."""
         return [*self.files, *(path for path in (self.passages, self.bank) if path)]
 
 
 def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
-    """Write graded passages, and the nuggets as a bank where asked for.
+    """Write a graded file, and the nuggets as a bank if ``bank_output`` is set.
 
-    Nuggets are joined by query and text. Labels are read as in replies ("Not Support" is one); a label
-    outside the vocabulary leaves the nugget ungraded, and is kept. Raises
-    :class:`~exam_pp.errors.DataError` for an answer that occurs twice, or whose text differs from the one in
-    ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
+    Nuggets are joined by query and text. Labels are read as in replies ("Not Support" is valid); a nugget
+    with an unknown label is ungraded and keeps the label. Raises :class:`~exam_pp.errors.DataError` for an
+    answer that occurs twice or differs from its text in ``passages``, and
+    :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
     """
     outputs = [sources.output, sources.bank_output, sources.queries_output]
     for output in outputs:
@@ -64,7 +64,9 @@ def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
     ids = NuggetIds(read_bank(sources.bank)) if sources.bank is not None else NuggetIds()
     bank = add_assignments(queries, sources.files, sources.grader, summary, ids)
     if sources.bank is not None and summary.foreign and not summary.matched:
-        raise SelectionError(f"None of the nuggets is in {sources.bank}, by query and text.")
+        raise SelectionError(
+            f"No nugget is in {sources.bank} (compared by query and text); name the bank that was assigned."
+        )
     _write(sources, queries.values(), bank)
     return summary
 

@@ -1,4 +1,4 @@
-"""Import test banks: from collections of questions and answers, other tools, and spreadsheets."""
+"""Import of test banks from question answering data sets, other tools, and spreadsheets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.formats.bank_csv import bank_of_rows, is_stale, note_unused_cells, read_bank_csv
+from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, is_stale, read_bank_csv
 from exam_pp.formats.base import FORMATS
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.squad import read_squad
@@ -34,7 +34,7 @@ TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
 
 @dataclass
 class ImportedBank:
-    """Counts for the closing lines; ``held_back`` are questions of SQuAD2 files that give no answer."""
+    """Counts for the summary; ``held_back`` are questions of SQuAD2 files without answers."""
 
     queries: int = 0
     entries: int = 0
@@ -44,37 +44,37 @@ class ImportedBank:
     passages: int = 0
 
     def lines(self) -> Iterator[str]:
-        """What was imported, for people."""
+        """The lines of the summary."""
         passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
-        yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'question')}{passages} imported."
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'question')}{passages}."
         if self.unanswerable:
             are = counted(self.unanswerable, "question is", "questions are")
             yield f"{are} unanswerable (gold_answers: [])."
         if self.held_back:
             have = counted(self.held_back, "question has", "questions have")
-            yield f"{have} no gold_answers, as the file gives none: answer-key prompts refuse the bank."
+            yield f"{have} no gold answers in the file; prompts with an answer key cannot use this bank."
         if self.not_checkable:
             have = counted(self.not_checkable, "question has", "questions have")
             yield (
                 f"{have} a gold answer that cannot be compared with text "
-                '(such as "all of the above"): prompts with an answer key leave them out.'
+                '(such as "all of the above"); prompts with an answer key skip such questions.'
             )
 
 
 def import_bank(
     form: BankFormat, files: Sequence[Path], output: Path, passages: Path | None = None
 ) -> ImportedBank:
-    """Write the bank of TQA or SQuAD2 files, and for SQuAD2 the paragraphs as ``passages``.
+    """Write the bank of TQA or SQuAD2 files, and for SQuAD2 the paragraphs to ``passages``.
 
-    Raises :class:`ExamError`; both outputs are written, or neither.
+    Both outputs are written or neither. Raises :class:`ExamError`.
     """
     check_output(output, files)
     if passages is not None:
         if form == "tqa":
-            raise SelectionError("TQA files hold no passages: leave --passages-output out.")
+            raise SelectionError("TQA files hold no passages; remove --passages-output.")
         check_output(passages, files)
         if passages.resolve() == output.resolve():
-            raise OutputError("--passages-output and -o name the same file.")
+            raise OutputError("--passages-output and -o name the same file; name two files.")
     texts: list[QueryPassages] = []
     if form == "tqa":
         lines = [line for file in files for line in read_tqa(file)]
@@ -107,13 +107,15 @@ def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> 
     if bank.duplicates:
         raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
     if len(bank.queries) < len(lines):
-        twice = Counter(line.query_id for line in lines).most_common(1)[0][0]
-        raise DataError(f"the query {twice!r} occurs twice; is a file named twice?", file=names)
+        duplicate = Counter(line.query_id for line in lines).most_common(1)[0][0]
+        raise DataError(
+            f"the query {duplicate!r} occurs twice; check that no file is named twice.", file=names
+        )
 
 
 @dataclass(frozen=True)
 class ImportedTexts:
-    """Counts for the closing lines."""
+    """Counts for the summary."""
 
     queries: int
     entries: int
@@ -121,8 +123,8 @@ class ImportedTexts:
     dropped: DroppedFields
 
     def lines(self) -> Iterator[str]:
-        """What was converted, for people."""
-        yield f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
+        """The lines of the summary."""
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
         yield from self.changes.lines()
         yield from self.dropped.lines()
 
@@ -130,10 +132,10 @@ class ImportedTexts:
 def import_texts(
     form: TextFormat, files: Sequence[Path], output: Path, base: Path | None = None
 ) -> ImportedTexts:
-    """Write the bank that the files hold.
+    """Write the bank of the files.
 
-    With a ``base`` (for ``csv``) the spreadsheet is an edited copy of that bank: what a spreadsheet does
-    not show stays, and every change is recorded in the bank's history. Raises :class:`ExamError`.
+    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of that bank: fields without a column
+    are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
     """
     inputs = [*files, *([base] if base else [])]
     check_output(output, inputs)
@@ -142,15 +144,15 @@ def import_texts(
         lines = _bank_of_spreadsheets(files, base, changes, dropped)
     else:
         read = FORMATS.get(FORMAT_NAMES.get(form, form)).records
-        assert read is not None, "every such format is read"
+        assert read is not None, "all formats of banks have a reader"
         lines = [line for file in files for line in read(file)]
     bank = TestBank.from_lines(lines)
     entries = sum(len(query.entries) for query in bank)
     if not entries:
-        raise DataError("holds no questions and no nuggets.", file=", ".join(map(str, files)))
+        raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
     if bank.duplicates:
         log.warning(
-            "%s more than once (first: %s); `exam-pp bank lint` lists them",
+            "%s more than once (first: %s); `exam-pp bank lint` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
     write_bank(lines, output, inputs=inputs)
@@ -161,7 +163,7 @@ def _bank_of_spreadsheets(
     files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, dropped: DroppedFields
 ) -> list[BankLine]:
     for file in files:
-        note_unused_cells(file, dropped)
+        count_unused_cells(file, dropped)
     rows = [(file, row) for file in files for row in read_bank_csv(file)]
     if base is not None:
         return edited_bank(rows, read_bank(base).lines, changes)

@@ -1,4 +1,4 @@
-"""Build a passages file from runs, passage texts, judgments and generated answers."""
+"""Import of runs, passage texts, judgments and generated answers into a passages file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.phases.interchange.answer_units import Unit, answer_passages, noted_answers, ranking_entry
+from exam_pp.phases.interchange.answer_units import Unit, answer_passages, ranking_entry, read_any_answers
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
@@ -25,17 +25,17 @@ from exam_pp.wording import counted, listed
 log = logging.getLogger(__name__)
 
 DEFAULT_TOP = 20
-"""Passages pooled of each run; the default cutoff of Rubric-Cover is the same."""
+"""Default pool depth: passages per run and query. The default cutoff of Rubric-Cover is the same."""
 
 
 @dataclass(frozen=True)
 class ImportSources:
-    """What a passages file is built from.
+    """The inputs and options of an import.
 
-    ``runs`` are run files or folders of them; ``top`` passages of each run and query are pooled, by
-    rank, then score descending, then file order. ``judged`` pools every passage of ``qrels`` too.
-    ``queries`` restricts and orders the queries. ``skip_missing_texts`` drops passages that
-    ``texts`` lacks, which else is an error. Each of the ``answers`` becomes passages by ``unit``.
+    ``runs`` are run files or folders of run files. The pool has the ``top`` passages of each run and query,
+    by rank, then score descending, then file order. ``judged`` adds every passage of ``qrels``. ``queries``
+    restricts and orders the queries. ``skip_missing_texts`` drops passages without a text in ``texts``, which
+    otherwise is an error. ``answers`` are split into passages by ``unit``.
     """
 
     runs: Sequence[Path] = ()
@@ -50,18 +50,18 @@ class ImportSources:
     skip_missing_texts: bool = False
 
     def run_files(self) -> list[Path]:
-        """The run files, those of folders one by one; a file that is named twice is read once."""
+        """All run files, also those in folders, without duplicates."""
         return list(dict.fromkeys(file for run in self.runs for file in run_files(run)))
 
     def files(self) -> list[Path]:
-        """Every input file."""
-        others = (self.texts, self.qrels, self.queries, *self.answers)
-        return [*self.run_files(), *(path for path in others if path is not None)]
+        """All input files."""
+        optional = (self.texts, self.qrels, self.queries, *self.answers)
+        return [*self.run_files(), *(path for path in optional if path is not None)]
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What the passages file holds, and what of answers it does not."""
+    """Counts of a passages file, and the dropped fields of the answers."""
 
     queries: int
     passages: int
@@ -70,7 +70,7 @@ class ImportSummary:
     dropped: DroppedFields = field(default_factory=DroppedFields, compare=False)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The lines of the summary."""
         yield (
             f"Imported {counted(self.queries, 'query')}, {counted(self.passages, 'passage')} ({self.judged} "
             f"judged), {counted(self.systems, 'system')}."
@@ -80,7 +80,7 @@ class ImportSummary:
 
 @dataclass(slots=True)
 class _Pooled:
-    """A passage of the pool, before it is written. ``text`` is None until it is found."""
+    """A passage of the pool. ``text`` is None until it is read."""
 
     rankings: list[RunLine] = field(default_factory=list)
     judgments: list[Qrel] = field(default_factory=list)
@@ -89,12 +89,12 @@ class _Pooled:
 
 
 def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary:
-    """Write the graded-passages format (without grades) and say what it holds.
+    """Write a passages file without grades, and return its counts.
 
-    A pooled passage carries its rank in *every* run, also beyond ``top``, and all its judgments. A
-    judgment of ``query/facet`` belongs to the query, with the facet's id as its query id and the
-    query's as its title query. Raises :class:`DataError` for texts that are missing, a run or answer
-    that occurs twice, and when nothing was pooled; :class:`OutputError` for the output.
+    A pooled passage has its rank in *every* run, also beyond ``top``, and all its judgments. A judgment of
+    ``query/facet`` is stored with the query: the facet's id is its query id, the query's id its title query.
+    Raises :class:`DataError` for missing texts, a run or answer that occurs twice, and an empty pool, and
+    :class:`OutputError` for the output.
     """
     inputs = sources.files()
     check_output(output, inputs)
@@ -113,7 +113,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
 
 
 class _Pool:
-    """Query id to passage id to what is known of the passage."""
+    """The pool under construction: query id to passage id to pooled passage."""
 
     def __init__(self, queries: Iterable[str] | None) -> None:
         self._restricted = queries is not None
@@ -124,7 +124,7 @@ class _Pool:
         self.dropped = DroppedFields()
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
-        """Pool the best of each run; their rankings come with :meth:`add_rankings`."""
+        """Pool the top passages of each run; :meth:`add_rankings` adds their ranks."""
         for file in files:
             rankings: dict[tuple[str, str], list[RunLine]] = defaultdict(list)
             for line in read_run(file, method=method_name):
@@ -132,94 +132,98 @@ class _Pool:
                 if self._takes(line.query_id, "runs"):
                     rankings[line.query_id, line.system].append(line)
             if file not in self._sources.values():
-                raise DataError("holds no results; remove the file or make the run again.", file=str(file))
+                raise DataError("holds no results; remove the file or create the run again.", file=str(file))
             for (query_id, _), lines in rankings.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())
 
     def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
-        """Note the ranks of all pooled passages: a second pass, so that no run is held in memory."""
+        """Add the ranks of all pooled passages in a second pass, so that no run is kept in memory."""
         for file in files:
             for line in read_run(file, method=method_name):
                 if pooled := self._passages.get(line.query_id, {}).get(line.passage_id):
                     pooled.rankings.append(line)
 
     def add_answers(self, files: Sequence[Path], unit: Unit) -> None:
-        """Turn answers into passages that their system ranked in order."""
+        """Add answers as passages that their system ranks in order."""
         answered: dict[tuple[str, str], Path] = {}
         empty = 0
         for file in files:
-            for answer in noted_answers(file, self.dropped):
+            for answer in read_any_answers(file, self.dropped):
                 if not self._takes(answer.query_id, "answers"):
                     continue
                 key = (answer.system, answer.query_id)
                 if key in answered:
                     raise DataError(
-                        f"the run {answer.system!r} answers the query {answer.query_id!r} also in "
-                        f"{answered[key]}.",
+                        f"the system {answer.system!r} answers the query {answer.query_id!r} twice; "
+                        f"the first answer is in {answered[key]}.",
                         file=str(file),
                     )
                 if answer.system in self._sources:
                     raise DataError(
-                        f"the run {answer.system!r} has the name of the system in "
-                        f"{self._sources[answer.system]}; rename one of them.",
+                        f"the system {answer.system!r} has the same name as the run in "
+                        f"{self._sources[answer.system]}; rename one of the two.",
                         file=str(file),
                     )
                 answered[key] = file
                 self._add_answer(answer, unit, file)
                 empty += not answer.parts
         if empty:
-            gives = "an empty passage" if unit == "whole" else "no passage"
-            words = counted(empty, "answer has no text and gives", "answers have no text and give")
-            log.warning("%s %s.", words, gives)
+            have = counted(empty, "answer has no text", "answers have no text")
+            log.warning("%s: %s.", have, "imported as empty passages" if unit == "whole" else "not imported")
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]
         for line, part in answer_passages(answer, unit, self.dropped):
             if line.passage_id in passages:
-                raise DataError(f"the passage id {line.passage_id!r} is also in a run.", file=str(file))
+                raise DataError(
+                    f"the passage id {line.passage_id!r}, made for a part of an answer, is also in a run.",
+                    file=str(file),
+                )
             passages[line.passage_id] = _Pooled([line], text=part.text, citations=part.citations)
 
     def add_judgments(self, qrels: Sequence[Qrel], *, judged: bool) -> None:
-        """Give pooled passages their judgments; with ``judged`` pool all others as well."""
+        """Add the judgments of pooled passages; with ``judged``, also pool all judged passages."""
         known = frozenset(self._passages)
-        noted = left_out = 0
+        used = not_pooled = 0
         for qrel in qrels:
             query_id = _query_of(qrel.query_id, known)
             if judged and self._takes(query_id, "judgments"):
                 self._passages[query_id].setdefault(qrel.passage_id, _Pooled())
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
-                noted += 1
+                used += 1
             else:
-                left_out += query_id in known
-        if left_out:
-            words = counted(left_out, "judgment is of a passage", "judgments are of passages")
-            log.info("%s not pooled: left out (--judged pools every judged passage).", words)
-        if qrels and not noted:
-            log.warning("No judgment is of a pooled passage: do the judgments have the ids of the runs?")
+                not_pooled += query_id in known
+        if not_pooled:
+            are = counted(not_pooled, "judgment is of a passage", "judgments are of passages")
+            log.info("%s outside the pool and not imported; --judged pools every judged passage.", are)
+        if qrels and not used:
+            log.warning(
+                "No judgment is of a pooled passage; check that judgments and runs have the same passage ids."
+            )
 
     def add_texts(self, path: Path | None, *, skip_missing: bool) -> None:
-        """Find the texts of the pooled passages."""
-        wanted = {
+        """Read the texts of the pooled passages; raise :class:`DataError` or drop passages without a text."""
+        needed = {
             passage_id
             for passages in self._passages.values()
             for passage_id, pooled in passages.items()
             if pooled.text is None
         }
-        if not wanted:
+        if not needed:
             return
-        texts = read_texts(path, wanted) if path else {}
-        missing = sorted(wanted - texts.keys())
+        texts = read_texts(path, needed) if path else {}
+        missing = sorted(needed - texts.keys())
         if missing:
-            found = f"{len(missing)} of {len(wanted)} pooled passages have no text ({listed(missing)})"
+            problem = f"{len(missing)} of {len(needed)} pooled passages have no text ({listed(missing)})"
             if not skip_missing:
                 raise DataError(
-                    f"{found}; name a file that holds them with --texts, or drop them with "
+                    f"{problem}; name a file with their texts with --texts, or drop the passages with "
                     "--skip-missing-texts.",
                     file=str(path) if path else None,
                 )
-            log.warning("%s; they are dropped.", found)
+            log.warning("%s and are dropped.", problem)
             self._dropped = len(missing)
         for query_id, passages in self._passages.items():
             for passage_id, pooled in passages.items():
@@ -230,22 +234,22 @@ class _Pool:
             }
 
     def log_ignored(self) -> None:
-        """Say what the queries file left out, and what has nothing to show."""
+        """Log how many queries are not in the queries file, or have no passages."""
         for source, query_ids in self._ignored.items():
-            words = counted(len(query_ids), f"query of the {source} is", f"queries of the {source} are")
-            log.info("%s not in the queries file: ignored.", words)
+            are = counted(len(query_ids), f"query of the {source} is", f"queries of the {source} are")
+            log.info("%s ignored: not in the queries file.", are)
         empty = [query_id for query_id, passages in self._passages.items() if not passages]
         if empty:
-            words = counted(len(empty), "query has no passages and is", "queries have no passages and are")
-            log.warning("%s left out (first: %s).", words, empty[0])
+            have = counted(len(empty), "query has no passages and is", "queries have no passages and are")
+            log.warning("%s not written (first: %s).", have, empty[0])
 
     def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
-        """Write all queries that have passages."""
+        """Write all queries with passages; raises :class:`DataError` for an empty pool."""
         if not any(self._passages.values()):
             raise DataError(
-                "None of the pooled passages has a text: do the texts have the ids of the runs and judgments?"
+                "No pooled passage has a text; check that --texts has the passage ids of runs and judgments."
                 if self._dropped
-                else "No passages were pooled; the runs, judgments, answers and queries share no query."
+                else "The pool is empty; the runs, judgments, answers and queries have no query in common."
             )
         judged = passages = queries = 0
         systems: set[str] = set()
@@ -282,7 +286,7 @@ class _Pool:
 
 
 def _query_of(judged_id: str, known: frozenset[str]) -> str:
-    """The query of ``query`` or ``query/facet``; an id of no known query stands for itself."""
+    """The query of ``query`` or ``query/facet``; the id itself if the query is unknown."""
     query_id = judged_id
     while query_id not in known and "/" in query_id:
         query_id = query_id.rpartition("/")[0]

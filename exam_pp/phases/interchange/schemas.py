@@ -1,4 +1,4 @@
-"""The file formats as JSON Schema, made from the models that read the files."""
+"""JSON Schemas of the file formats, generated from the models that read the files."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ def schemas() -> Registry[Schema]:
 
 
 class _AsRead(GenerateJsonSchema):
-    """Ids may be numbers, as our readers take them."""
+    """Allows numbers as ids, as the readers do."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
-        found = super().str_schema(schema)
-        return {**found, "type": ["string", "number"]} if schema.get("coerce_numbers_to_str") else found
+        generated = super().str_schema(schema)
+        is_id = schema.get("coerce_numbers_to_str")
+        return {**generated, "type": ["string", "number"]} if is_id else generated
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The schema of a format, of what is read: keys that it does not name are allowed everywhere.
+    """The schema of a format as it is read; unknown keys are allowed everywhere.
 
     Raises :class:`~exam_pp.errors.UnknownNameError`.
     """
-    found = schemas().get(name)
-    adapter: TypeAdapter[Any] = TypeAdapter(found.type)
+    form = schemas().get(name)
+    adapter: TypeAdapter[Any] = TypeAdapter(form.type)
     schema = adapter.json_schema(by_alias=True, mode="validation", schema_generator=_AsRead)
-    about = {"title": f"exam_pp {name}", "description": f"JSON Schema of {found.about}."}
+    about = {"title": f"exam_pp {name}", "description": f"JSON Schema of {form.about}."}
     return {"$schema": DIALECT} | schema | about
 
 

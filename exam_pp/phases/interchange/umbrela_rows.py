@@ -1,4 +1,4 @@
-"""UMBRELA's judge rows, which have no ids, from and to graded passages: joined by query and passage text."""
+"""Import and export of relevance labels of UMBRELA, joined to passages by query text and passage text."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from exam_pp.wording import counted, listed
 DEFAULT_MODEL = "umbrela"
 
 _Texts = tuple[str, str]
-"""Those of a query and a passage, as they are compared."""
+"""The texts of a query and a passage, with normalized whitespace."""
 
 
 @dataclass
 class JudgeSummary:
-    """Counts for the closing lines.
+    """Counts for the summary of an import.
 
-    ``unknown`` are the lines without a passage of that query and text, ``contradicting`` those with another
-    label than the judge gave the same texts before.
+    ``unknown`` are the lines whose query and passage texts match no passage. ``contradicting`` are the lines
+    whose label differs from an earlier label of the same model for the same texts.
     """
 
     rows: int = 0
@@ -43,25 +43,25 @@ class JudgeSummary:
     dropped: DroppedFields = field(default_factory=DroppedFields)
 
     def lines(self) -> Iterator[str]:
-        """What was imported, for people."""
+        """The lines of the summary."""
         labelled = counted(self.graded, "passage")
-        yield f"Read {counted(self.rows, 'judgment')}: {labelled} labelled, {self.ungraded} ungraded."
+        yield f"Read {counted(self.rows, 'label')}: {labelled} labelled, {self.ungraded} ungraded."
         if self.unknown:
-            are = counted(len(self.unknown), "judgment is", "judgments are")
-            yield f"{are} about no passage of the file ({_lines(self.unknown)})."
+            match = counted(len(self.unknown), "label does not match", "labels do not match")
+            yield f"{match} a passage of the passages file ({_lines(self.unknown)})."
         if self.repeated:
-            repeat = counted(self.repeated, "judgment repeats", "judgments repeat")
-            yield f"{repeat} another one: used once."
+            repeat = counted(self.repeated, "label is a duplicate", "labels are duplicates")
+            yield f"{repeat} and used once."
         if self.contradicting:
-            contradict = counted(len(self.contradicting), "judgment contradicts", "judgments contradict")
+            contradict = counted(len(self.contradicting), "label contradicts", "labels contradict")
             lines = _lines(self.contradicting)
-            yield f"{contradict} an earlier one of the same judge: the last one is used ({lines})."
+            yield f"{contradict} an earlier label of the same model; the last label is used ({lines})."
         yield from self.dropped.lines()
 
 
 def _lines(numbers: Sequence[int]) -> str:
-    words = "line" if len(numbers) == 1 else "lines"
-    return f"{words} {listed([str(number) for number in numbers])}"
+    noun = "line" if len(numbers) == 1 else "lines"
+    return f"{noun} {listed([str(number) for number in numbers])}"
 
 
 def import_judge_rows(
@@ -69,23 +69,26 @@ def import_judge_rows(
 ) -> JudgeSummary:
     """Write the passages with the labels as direct grades.
 
-    A row belongs to the passages of its query that have its text, white space aside. ``model`` names the
-    judge of rows that do not. A label that UMBRELA could not read is ungraded, and no 0. Of several rows of
-    a judge about the same texts the last label that was read is used. Raises
-    :class:`~exam_pp.errors.SelectionError` if no row is about a passage.
+    A row is joined to the passages of its query with the same text, apart from whitespace. ``model`` is the
+    grader of rows that do not name a model. A label that UMBRELA could not read is ungraded, not 0. Of
+    several rows of a model for the same texts, the last row with a label is used. Raises
+    :class:`~exam_pp.errors.SelectionError` if no row matches a passage.
     """
     inputs = [*files, passages, queries]
     check_output(output, inputs)
     lines = list(read_passages(passages))
-    places = _places(lines, read_query_texts(queries))
+    known = _passages_by_texts(lines, read_query_texts(queries))
     summary = JudgeSummary()
-    for texts, row in _last_rows(files, places, summary):
-        for passage in places[texts]:
+    for texts, row in _last_rows(files, known, summary):
+        for passage in known[texts]:
             passage.add_grades([_grade(row, model)])
             summary.graded += not row.failed
             summary.ungraded += row.failed
     if len(summary.unknown) == summary.rows:
-        raise SelectionError(f"No row has the query text and the passage text of a passage in {passages}.")
+        raise SelectionError(
+            f"No label matches a passage in {passages} by query text and passage text; check that the labels "
+            "are for these passages."
+        )
     write_passages(lines, output, inputs=inputs)
     return summary
 
@@ -93,7 +96,7 @@ def import_judge_rows(
 def _last_rows(
     files: Sequence[Path], known: Collection[_Texts], summary: JudgeSummary
 ) -> list[tuple[_Texts, JudgeRow]]:
-    """The row that is used of every judge and pair of texts that is known; the others are counted."""
+    """The row that is used for each model and known pair of texts; counts all others in the summary."""
     used: dict[tuple[_Texts, str | None], JudgeRow] = {}
     for file in files:
         for number, row in read_judge_rows(file):
@@ -104,19 +107,19 @@ def _last_rows(
                 continue
             if not row.failed and not 0 <= (row.judgment or 0) <= (UMBRELA.max_rating or 0):
                 raise DataError(
-                    f"{row.judgment} is no label from 0 to {UMBRELA.max_rating}.",
+                    f"'{row.judgment}' is not a label from 0 to {UMBRELA.max_rating}.",
                     file=str(file), line=number, field="judgment",
                 )  # fmt: skip
             summary.dropped.keys(row.model_extra)
             summary.dropped.add("reasonings", bool(row.reasoning))
             summary.dropped.add("prompts", bool(row.prompt) and not row.failed)
-            judge = texts, row.model
-            used[judge] = _later(used.get(judge), row, number, summary)
+            key = texts, row.model
+            used[key] = _later(used.get(key), row, number, summary)
     return [(texts, row) for (texts, _), row in used.items()]
 
 
 def _later(before: JudgeRow | None, row: JudgeRow, number: int, summary: JudgeSummary) -> JudgeRow:
-    """Which of two rows about the same texts is used: the later one, but a label before none."""
+    """The later of two rows for the same texts, unless only the earlier row has a label."""
     if before is None:
         return row
     if row.failed or before.failed or row.judgment == before.judgment:
@@ -126,13 +129,13 @@ def _later(before: JudgeRow | None, row: JudgeRow, number: int, summary: JudgeSu
     return before if row.failed else row
 
 
-def _places(lines: Sequence[QueryPassages], texts: dict[str, str]) -> dict[_Texts, list[Passage]]:
-    places: dict[_Texts, list[Passage]] = {}
+def _passages_by_texts(lines: Sequence[QueryPassages], texts: dict[str, str]) -> dict[_Texts, list[Passage]]:
+    passages: dict[_Texts, list[Passage]] = {}
     for line in lines:
         query = _key(texts.get(line.query_id, ""))
         for passage in line.passages if query else ():
-            places.setdefault((query, _key(passage.text)), []).append(passage)
-    return places
+            passages.setdefault((query, _key(passage.text)), []).append(passage)
+    return passages
 
 
 def _key(text: str) -> str:
@@ -140,7 +143,7 @@ def _key(text: str) -> str:
 
 
 def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
-    """The row as a direct grade; the words of the prompt were the judge's own, so no version is recorded."""
+    """The row as a direct grade, without a version of the prompt: UMBRELA's own prompt was used."""
     grade: dict[str, Any] = {
         "correct": bool(row.judgment) and not row.failed,
         "answer": row.prediction or "",
@@ -162,10 +165,10 @@ def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
 def export_judge_rows(
     graded: Path, queries: Path, output: Path, grade_filter: GradeFilter | None = None
 ) -> list[str]:
-    """Write a row for every passage with a direct grade of 0 to 3; returns what people have to know.
+    """Write a row for every passage with a direct grade of 0 to 3, and return the lines of the summary.
 
-    A passage that was left ungraded has status 0 and no label. Raises
-    :class:`~exam_pp.errors.SelectionError` unless the filter leaves one set of direct grades.
+    An ungraded passage has status 0 and no label. Raises :class:`~exam_pp.errors.SelectionError` unless the
+    filter selects one set of direct grades.
     """
     inputs = [graded, queries]
     check_output(output, inputs)
@@ -180,19 +183,20 @@ def export_judge_rows(
                 continue
             if direct[-1].error is None and direct[-1].self_ratings is None:
                 raise SelectionError(
-                    f"The selected grades in {graded} are yes or no, not 0 to {UMBRELA.max_rating}."
+                    f"The selected grades in {graded} are yes or no, but UMBRELA needs ratings from 0 to "
+                    f"{UMBRELA.max_rating}."
                 )
             if line.query_id not in texts:
                 raise SelectionError(f"{queries} has no text for the query {line.query_id!r} of {graded}.")
             rows.append(_row(texts[line.query_id], passage, direct[-1]))
             dropped.add("passage ids")
-            dropped.add("judgments of people", len(passage.judgments))
-            dropped.add("places in rankings", len(passage.rankings))
+            dropped.add("judgments", len(passage.judgments))
+            dropped.add("ranking entries", len(passage.rankings))
     selector.check(str(graded))
     if not rows:
         raise SelectionError(f"The selected grades in {graded} are not direct grades.")
     write_records(rows, output, inputs=inputs)
-    return [f"Wrote {counted(len(rows), 'judgment')}.", *dropped.lines()]
+    return [f"Wrote {counted(len(rows), 'label')}.", *dropped.lines()]
 
 
 def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:

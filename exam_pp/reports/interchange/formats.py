@@ -1,4 +1,4 @@
-"""The formats of ``exam-pp convert`` as a table."""
+"""Table of the file formats that ``exam-pp convert`` reads and writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from exam_pp.rendering.document import Paragraph, Report, Table
 
 
 def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
-    """Content, name, whether convert (or what else) reads and writes it, and description of every format."""
+    """Content, name, reader, writer and description of every format.
+
+    Reader and writer are ``"yes"`` for ``exam-pp convert``, or the command to use instead.
+    """
     formats = [f for f in all_formats() if f.read or f.write or f.read_by or f.written_by]
     contents = list(dict.fromkeys(form.content for form in formats))
     return [
@@ -26,9 +29,8 @@ def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
 
 
 def conversion_report() -> Report:
-    """The formats, and which contents become which others."""
-    ways = "; ".join(f"{one} to {other}" for one, other in BRIDGES)
-    words = f"Formats of one content are converted into each other. Between contents: {ways}."
-    return Report(
-        "", [Table(("content", "format", "in", "out", "what it is"), conversion_rows()), Paragraph(words)]
-    )
+    """The formats, and the conversions between contents."""
+    bridges = "; ".join(f"{source} to {target}" for source, target in BRIDGES)
+    text = f"Formats with the same content can be converted to each other. Other conversions: {bridges}."
+    columns = ("content", "format", "in", "out", "description")
+    return Report("", [Table(columns, conversion_rows()), Paragraph(text)])

@@ -1,4 +1,4 @@
-"""`exam-pp import` and `exam-pp export` as a user types them."""
+"""`exam-pp import` and `exam-pp export` on the command line."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_the_demo_collection(demo_data: Path, tmp_path: Path, capsys: pytest.Cap
     assert code == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    imported, left_out = captured.err.splitlines()
+    imported, dropped = captured.err.splitlines()
     assert imported.startswith("Imported 8 queries, ")
-    assert left_out == (
-        "Left out, since the format has no place for it: boundaries of parts (49), parts with citations of "
-        "their own (57), query texts (8)."
+    assert dropped == (
+        "Dropped fields, which the target format cannot hold: boundaries of answer parts (49), "
+        "parts with their own citations (57), query texts (8)."
     )
     assert run("export", "runs", output, "-o", tmp_path / "runs") == 0
     assert (tmp_path / "runs" / "gen-long.run").exists()
@@ -61,7 +61,7 @@ def test_to_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[b
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Nothing to import"),
+        ([], "import needs --runs, --answers, or --qrels with --judged"),
         (["--judged"], "--judged needs --qrels"),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_problem_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 9 tag\n")
     assert run("import", "-o", tmp_path / "out.jsonl", "--runs", tmp_path / "a.run") == 1
     assert capsys.readouterr().err == (
-        "exam-pp: 1 of 1 pooled passages have no text (d1); name a file that holds them with --texts, or "
-        "drop them with --skip-missing-texts.\n"
+        "exam-pp: 1 of 1 pooled passages have no text (d1); name a file with their texts with --texts, or "
+        "drop the passages with --skip-missing-texts.\n"
     )
     assert not (tmp_path / "out.jsonl").exists()

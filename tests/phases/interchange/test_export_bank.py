@@ -1,4 +1,4 @@
-"""Banks for other tools: what they have no place for is told."""
+"""Export of banks to other tools, with counts of dropped fields."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from exam_pp.store.banks.bank_json import read_bank
         ("autojudge", ""),
     ],
 )
-def test_what_is_left_out_is_told(form: ExportFormat, lost: str, demo_data: Path, tmp_path: Path) -> None:
+def test_dropped_fields_are_counted(form: ExportFormat, lost: str, demo_data: Path, tmp_path: Path) -> None:
     """The demo's nuggets of one query have three facets."""
-    told = export_bank(demo_data / "nuggets.jsonl", form, tmp_path / "out")
+    summary = export_bank(demo_data / "nuggets.jsonl", form, tmp_path / "out")
     facets = "" if form == "csv" else "entry ids (12), facet texts (3), facets (3), "
-    left_out = f"Left out, since the format has no place for it: {facets}infos of queries (10){lost}."
-    assert told == ["8 queries, 82 entries.", left_out]
+    dropped = f"Dropped fields, which the target format cannot hold: {facets}info of queries (10){lost}."
+    assert summary == ["Wrote 8 queries, 82 entries.", dropped]
     import_texts(form, [tmp_path / "out"], tmp_path / "back.jsonl")
     old, new = read_bank(demo_data / "nuggets.jsonl"), read_bank(tmp_path / "back.jsonl")
     changed = {d.query_id for d in differences(old, new)}
     assert changed == (set() if form == "csv" else {"d07"})
 
 
-def test_nuggetizer_has_no_questions(demo_data: Path, tmp_path: Path) -> None:
+def test_nuggetizer_cannot_hold_questions(demo_data: Path, tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match="needs a bank of nuggets"):
         export_bank(demo_data / "questions.jsonl", "nuggetizer", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Runs, texts, judgments and answers become a passages file."""
+"""Import of runs, texts, judgments and answers into a passages file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Write = Callable[[str, list[Any]], Path]
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """Two systems, three queries (one of them in no queries file), texts and judgments."""
+    """Two systems, three queries (one of them not in the queries file), texts and judgments."""
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "first.run").write_text(
         "q1 Q0 d1 0 9 tagA\nq1 Q0 d2 1 8 tagA\nq1 Q0 d3 2 7 tagA\n"
@@ -59,8 +59,8 @@ def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> 
     assert ids(queries["007"]) == ["d#1/x"]
     assert queries["007"].passages[0].text == "Text of the odd one."
     assert summary == ImportSummary(queries=2, passages=5, judged=2, systems=2)
-    assert "1 query of the runs is not in the queries file" in caplog.text
-    assert "1 query has no passages and is left out (first: unseen)" in caplog.text
+    assert "1 query of the runs is ignored: not in the queries file." in caplog.text
+    assert "1 query has no passages and is not written (first: unseen)." in caplog.text
 
 
 def test_ranks_beyond_the_pool_are_recorded(collection: Path) -> None:
@@ -149,22 +149,22 @@ def test_missing_texts(collection: Path, caplog: pytest.LogCaptureFixture) -> No
     summary, queries = built(collection, skip_missing_texts=True)
     assert list(queries) == ["q1"]
     assert summary.passages == 2
-    assert "they are dropped" in caplog.text
+    assert "and are dropped" in caplog.text
 
 
-def test_judgments_that_are_left_out_are_told(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     qrels = collection / "qrels.txt"
     built(collection, qrels=qrels)
-    assert "1 judgment is of a passage not pooled: left out (--judged pools" in caplog.text
+    assert "1 judgment is of a passage outside the pool" in caplog.text
     caplog.clear()
     built(collection, qrels=qrels, judged=True)
-    assert "not pooled" not in caplog.text
+    assert "outside the pool" not in caplog.text
     qrels.write_text("q1 0 D1 1\nq1 0 D2 1\n")
     summary, _ = built(collection, qrels=qrels)
     assert summary.judged == 0
-    assert "2 judgments are of passages not pooled" in caplog.text
-    assert "No judgment is of a pooled passage: do the judgments have the ids of the runs?" in caplog.text
+    assert "2 judgments are of passages outside the pool" in caplog.text
+    assert "No judgment is of a pooled passage; check that" in caplog.text
 
 
 def test_a_run_without_results_is_refused(collection: Path) -> None:
@@ -174,28 +174,28 @@ def test_a_run_without_results_is_refused(collection: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "words", "passages"),
-    [("sentence", "2 answers have no text and give no passage.", 1),
-     ("whole", "2 answers have no text and give an empty passage.", 3)],
+    ("unit", "message", "passages"),
+    [("sentence", "2 answers have no text: not imported.", 1),
+     ("whole", "2 answers have no text: imported as empty passages.", 3)],
 )  # fmt: skip
 def test_answers_without_text_are_counted(
     tmp_path: Path,
     write_jsonl: Write,
     caplog: pytest.LogCaptureFixture,
     unit: Unit,
-    words: str,
+    message: str,
     passages: int,
 ) -> None:
     texts = {"a": "One.", "b": "", "c": " "}
     lines = [{"query_id": "q1", "system": system, "text": text} for system, text in texts.items()]
     sources = ImportSources(answers=[write_jsonl("answers.jsonl", lines)], unit=unit)
     assert import_passages(sources, tmp_path / "out.jsonl").passages == passages
-    assert words in caplog.messages
+    assert message in caplog.messages
 
 
-def test_where_no_text_is_found_the_ids_are_suspected(collection: Path) -> None:
+def test_texts_with_other_ids(collection: Path) -> None:
     (collection / "texts.tsv").write_text("D1\tText.\n")
-    with pytest.raises(DataError, match="None of the pooled passages has a text: do the texts have the ids"):
+    with pytest.raises(DataError, match="No pooled passage has a text; check that"):
         built(collection, skip_missing_texts=True)
 
 
@@ -222,9 +222,7 @@ def test_answers_become_ranked_passages(collection: Path, write_jsonl: Write) ->
 
 
 @pytest.mark.parametrize("unit", ["whole", "paragraph", "sentence"])
-def test_what_passages_do_not_say_of_answers_is_counted(
-    collection: Path, write_jsonl: Write, unit: Unit
-) -> None:
+def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Write, unit: Unit) -> None:
     parts = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": [1]}, {"text": "Three."}]
     answer = {
         "run_id": "gen",
@@ -235,15 +233,15 @@ def test_what_passages_do_not_say_of_answers_is_counted(
     }
     path = write_jsonl("answers.jsonl", [answer])
     summary, _ = built(collection, runs=[], answers=[path], unit=unit)
-    always = {"query texts": 1, "references that are not cited": 1}
-    together = {"boundaries of parts": 2, "parts with citations of their own": 2}
+    always = {"query texts": 1, "uncited references": 1}
+    together = {"boundaries of answer parts": 2, "parts with their own citations": 2}
     assert summary.dropped.counts == (always if unit == "sentence" else always | together)
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
         summary.dropped.counts
     )
 
 
-def test_what_is_no_part_of_an_answer_is_told(collection: Path, write_jsonl: Write) -> None:
+def test_unknown_fields_of_answers_are_counted(collection: Path, write_jsonl: Write) -> None:
     answer = {
         "metadata": {"run_id": "gen", "topic_id": "q1", "kind": "RAG"},
         "responses": [{"text": "One.", "citations": {"a": 0.5, "b": 0.9}, "score": 3}],
@@ -252,8 +250,8 @@ def test_what_is_no_part_of_an_answer_is_told(collection: Path, write_jsonl: Wri
     }
     summary, _ = built(collection, runs=[], answers=[write_jsonl("answers.jsonl", [answer])], unit="whole")
     assert summary.dropped.counts == {
-        "confidences of citations": 2, "values of 'documents'": 1, "values of 'metadata.kind'": 1,
-        "values of 'responses.score'": 1,
+        "citation confidences": 2, "field 'documents'": 1, "field 'metadata.kind'": 1,
+        "field 'responses.score'": 1,
     }  # fmt: skip
 
 
@@ -261,18 +259,18 @@ def _answers(write: Write, **keys: str) -> Path:
     return write("answers.jsonl", [{"query_id": "q1", "system": "s", "text": "Words.", **keys}])
 
 
-def test_what_occurs_twice_is_refused(collection: Path, write_jsonl: Write) -> None:
+def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     copy = collection / "first.txt"
     copy.write_text((collection / "runs" / "first.run").read_text())
     with pytest.raises(DataError, match=r"the system 'first' is also in .*first\.run"):
         built(collection, runs=[collection / "runs", copy])
     answers = _answers(write_jsonl)
-    with pytest.raises(DataError, match="'s' answers the query 'q1' also in"):
+    with pytest.raises(DataError, match="'s' answers the query 'q1' twice"):
         built(collection, answers=[answers, answers])
-    with pytest.raises(DataError, match="the run 'first' has the name of the system in"):
+    with pytest.raises(DataError, match="the system 'first' has the same name as the run in"):
         built(collection, answers=[_answers(write_jsonl, system="first")])
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
-    with pytest.raises(DataError, match="the passage id 's/q1' is also in a run"):
+    with pytest.raises(DataError, match=r"the passage id 's/q1',.* is also in a run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
@@ -282,9 +280,9 @@ def test_a_run_that_is_named_twice_is_read_once(collection: Path) -> None:
     assert [e.method for e in queries["q1"].passages[0].rankings] == ["first", "second"]
 
 
-def test_queries_that_nobody_answered(collection: Path) -> None:
+def test_queries_without_results(collection: Path) -> None:
     (collection / "queries.json").write_text('{"x": "unknown"}')
-    with pytest.raises(DataError, match="No passages were pooled"):
+    with pytest.raises(DataError, match="The pool is empty"):
         built(collection)
 
 
@@ -299,11 +297,11 @@ def test_inputs_are_never_overwritten(collection: Path) -> None:
 def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
     """The rankings of the published file are those of the runs; so are the judgments' title queries."""
     folder = shared_data / "dl19-gpt4"
-    wanted = ("19335", "47923", "87181")
+    query_ids = ("19335", "47923", "87181")
     published = {
         query.query_id: {passage.passage_id: passage for passage in query.passages}
         for query in read_passages(folder / "dl19-graded.jsonl.gz")
-        if query.query_id in wanted
+        if query.query_id in query_ids
     }
     texts = tmp_path / "texts.tsv"
     texts.write_text(
@@ -322,7 +320,7 @@ def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
         )
     )
     queries = tmp_path / "queries.tsv"
-    queries.write_text("".join(f"{query_id}\twords\n" for query_id in wanted))
+    queries.write_text("".join(f"{query_id}\ta text\n" for query_id in query_ids))
     sources = ImportSources([folder / "runs"], texts, qrels, queries, judged=True, skip_missing_texts=True)
     summary = import_passages(sources, tmp_path / "out.jsonl")
     assert summary.systems == 6

@@ -1,4 +1,4 @@
-"""Answers, assignments, judge rows and segments, from and to the files of other tools."""
+"""Import and export of answers, nugget assignments, labels of UMBRELA and segments of other tools."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
         bank_output=tmp_path / "b.jsonl",
         queries_output=tmp_path / "q.json",
     )
-    told = " ".join(import_assignments(sources).lines())
+    summary = " ".join(import_assignments(sources).lines())
     (query,) = read_passages(sources.output)
-    found = query.passages[0]
-    (grades,) = found.rubric_grades or []
+    first = query.passages[0]
+    (grades,) = first.rubric_grades or []
 
     assert [p.passage_id for p in query.passages] == ["r/007", "s/007"]
-    assert (found.text, found.rankings[0].method, found.rankings[0].rank) == ("What r says.", "r", 1)
+    assert (first.text, first.rankings[0].method, first.rankings[0].rank) == ("What r says.", "r", 1)
     assert (grades.model, grades.prompt_class) == ("nuggetizer", "NuggetAssignment")
     assert [label for _, label in grades.nugget_labels() or ()] == [
         "support",
@@ -79,28 +79,30 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
     assert (grades.correct, grades.wrong, grades.relevance_label) == (ids[:2], ids[2:], 2)
     (unread,) = (grades.errors or {}).values()  # type: ignore[union-attr]
     assert unread["response"] == "?"
-    assert "1 label is none of the three, and ungraded: '?'" in told
+    assert (
+        "1 nugget is ungraded, as its label is not one of not_support, partial_support, support: '?'"
+    ) in summary
     bank = read_bank(tmp_path / "b.jsonl")
     assert [entry.importance for entry in bank.entries("007").values()] == ["vital", "okay", "okay", "okay"]
     assert json.loads((tmp_path / "q.json").read_text()) == {"007": "text of 007"}
 
 
-def test_labels_that_people_write(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """As the paper's tables spell them."""
+def test_spellings_of_labels(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Labels as the paper's tables spell them."""
     source = write_jsonl(
         "a.jsonl", [assignment("r", "1", ["Support", "Partial Support", "not-support", "partly"])]
     )
-    told = " ".join(import_assignments(AssignmentSources([source], tmp_path / "g.jsonl")).lines())
-    ((found,),) = (query.passages for query in read_passages(tmp_path / "g.jsonl"))
-    (grades,) = found.rubric_grades or []
+    summary = import_assignments(AssignmentSources([source], tmp_path / "g.jsonl"))
+    ((answer,),) = (query.passages for query in read_passages(tmp_path / "g.jsonl"))
+    (grades,) = answer.rubric_grades or []
     assert [label for _, label in grades.nugget_labels() or ()] == [
         "support", "partial_support", "not_support"
     ]  # fmt: skip
-    assert "1 label is none of the three, and ungraded: 'partly'" in told
+    assert summary.ungraded == {"partly": 1}
 
 
-def test_a_nugget_that_repeats_has_each_label_in_its_place(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """The support of one is not that of the other, whose label is unknown."""
+def test_a_repeated_nugget_keeps_every_label(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """The label of the second occurrence does not replace the unknown label of the first."""
     line = assignment("r", "1", ["?", "S", "N"])
     for nugget in line["nuggets"][:2]:
         nugget |= {"text": "the same", "importance": "vital"}
@@ -115,8 +117,10 @@ def test_a_nugget_that_repeats_has_each_label_in_its_place(write_jsonl: WriteJso
     assert read_json(tmp_path / "o.jsonl") == [line]
 
 
-def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """ManualAssign: labels of people, beside those of a model, for answers that were imported before."""
+def test_assignments_of_a_person_are_added_to_those_of_a_model(
+    write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """ManualAssign: manual labels for answers that were imported before, with those of a model."""
     automatic = write_jsonl("auto.jsonl", [assignment("r", "q", "SN")])
     manual = write_jsonl("manual.jsonl", [assignment("r", "q", "NS"), assignment("new", "q", "SS")])
     first, both = tmp_path / "auto.jsonl.gz", tmp_path / "both.jsonl.gz"
@@ -131,7 +135,7 @@ def test_a_person_is_another_grader_of_the_same_answers(write_jsonl: WriteJsonl,
     assert graders == [("nuggetizer", [None, None]), ("human:alice", ["human", "human"])]
 
 
-def test_other_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+def test_new_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     source = write_jsonl("a.jsonl", [assignment("r", "q", "SN"), assignment("s", "q", "SNN")])
     sources = AssignmentSources([source], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl")
     summary = import_assignments(sources)
@@ -141,7 +145,7 @@ def test_other_nuggets_of_later_answers_join_the_bank(write_jsonl: WriteJsonl, t
 
 
 def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """By query and text: a bank may have ids with facets, or of its own; one text may be in two facets."""
+    """Joined by query and text: a bank may have any ids, and the same text in two facets."""
     items = [
         {"query_id": "q", "facet_id": facet, "nugget_id": f"q/{facet}/{n}", "nugget_text": f" nugget {n} "}
         for facet, n in (("f", 0), ("g", 1), ("h", 0))
@@ -150,27 +154,27 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     line = assignment("r", "q", "SPNN")
     line["nuggets"][2]["text"] = "nugget 0"
     sources = AssignmentSources([write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank=bank)
-    told = " ".join(import_assignments(sources).lines())
+    summary = " ".join(import_assignments(sources).lines())
     (query,) = read_passages(sources.output)
     (grades,) = query.passages[0].rubric_grades or []
 
     assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
         ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
     ]  # fmt: skip
-    assert "1 nugget is not in the bank" in told
+    assert "1 nugget has no match in the bank" in summary
     export_assignments(sources.output, bank, tmp_path / "again.jsonl")
     again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
     assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
     other = AssignmentSources(
         [write_jsonl("b.jsonl", [assignment("r", "else", "S")])], tmp_path / "x.jsonl", bank=bank
     )
-    with pytest.raises(SelectionError, match="None of the nuggets is in"):
+    with pytest.raises(SelectionError, match="No nugget is in"):
         import_assignments(other)
     assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
-    """Its bank has facets: what is exported for a person comes back with the ids that the bank has."""
+    """The bank has facets: exported nuggets get their ids in the bank when they are imported again."""
     bank, passages = demo_data / "nuggets.jsonl", tmp_path / "p.jsonl"
     lines = [
         {
@@ -182,20 +186,20 @@ def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     main(["import", "--assignments", str(source), "--bank", str(bank), "-o", str(passages)])
-    found = {
+    imported = {
         key
         for query in read_passages(passages)
         for grades in query.passages[0].rubric_grades or []
         for key in grades.entry_ratings()
     }
-    assert found == {key for query in read_bank(bank) for key in query.entries}
+    assert imported == {key for query in read_bank(bank) for key in query.entries}
 
 
 @pytest.mark.parametrize(
     ("lines", "error"),
     [
         ([assignment("r", "q", "S"), assignment("r", "q", "S")], "line 2: .* answers the query 'q' twice"),
-        ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* holds another text"),
+        ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* has another text"),
         ([{"qid": "q"}], "line 1, answer_text: is missing"),
         ([], "holds no assignments"),
     ],
@@ -212,7 +216,7 @@ def test_assignments_that_do_not_fit(
 
 
 def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
-    """301 real answers: what goes in comes out, strange labels and repeated nuggets included."""
+    """301 real answers survive, with unknown labels and repeated nuggets."""
     source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
     graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
     summary = import_assignments(AssignmentSources([source], graded, bank_output=bank))
@@ -220,10 +224,10 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
     before, after = read_json(source), read_json(out)
 
     lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
-    assert all(length == words for length, words in lengths), "L is counted anew"
-    given_lengths = [line.pop("response_length") for line in before]
-    other = sum(given != words for given, (_, words) in zip(given_lengths, lengths, strict=True))
-    assert summary.dropped.counts == {"response lengths other than the words": other}
+    assert all(length == count for length, count in lengths), "the length is computed again"
+    old_lengths = [line.pop("response_length") for line in before]
+    differing = sum(old != count for old, (_, count) in zip(old_lengths, lengths, strict=True))
+    assert summary.dropped.counts == {"response lengths that differ from the word count": differing}
     assert after == before
     assert [list(line) for line in after] == [list(line) for line in before]
 
@@ -233,21 +237,23 @@ def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path
 
     parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
     graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
-    told = export_assignments(graded, bank, tmp_path / "a.jsonl")
+    summary = export_assignments(graded, bank, tmp_path / "a.jsonl")
     (line,) = read_json(tmp_path / "a.jsonl")
 
     assert line["answer_text"] == "One. Two."
     assert [nugget["assignment"] for nugget in line["nuggets"]] == ["partial_support", "support"]
-    assert "The grader is not written" in " ".join(told)
+    assert "The format has no field for the grader" in " ".join(summary)
 
 
-def test_export_of_one_grader_alone(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     from tests.phases.nugget_material import answer, bank_line
 
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
-    with pytest.raises(SelectionError, match=r"one grader; the filter leaves: .*human:ann"):
+    with pytest.raises(SelectionError, match=r"2 graders .* choose one of: .*human:ann"):
         export_assignments(graded, bank, tmp_path / "a.jsonl")
+    with pytest.raises(SelectionError, match="no nugget assignments that match"):
+        export_assignments(graded, bank, tmp_path / "a.jsonl", GradeFilter(model="x"))
     main(
         ["export", "assignments", str(graded), "--bank", str(bank), "--model", "human:ann",
          "-o", str(tmp_path / "a.jsonl")]
@@ -261,10 +267,10 @@ ROW = {
 }  # fmt: skip
 
 
-def test_judge_rows_are_joined_by_their_texts(
+def test_labels_of_umbrela_are_joined_by_their_texts(
     tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
 ) -> None:
-    """White space aside; what UMBRELA could not read is no 0; rows about other texts are told."""
+    """Whitespace is ignored; an unparsed label is ungraded, not 0; rows without a match are counted."""
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is  it from\n")
     failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "judgment": 0, "result_status": 0}
@@ -278,14 +284,14 @@ def test_judge_rows_are_joined_by_their_texts(
     assert unread.entry_ratings() == {}
     assert (summary.graded, summary.ungraded, summary.unknown) == (1, 1, [3])
     strange = write_jsonl("strange.jsonl", [ROW | {"query": "else"}])
-    with pytest.raises(SelectionError, match="No row has the query text"):
+    with pytest.raises(SelectionError, match="No label matches a passage"):
         import_judge_rows([strange], tiny_passages, queries, tmp_path / "x.jsonl")
     wrong = write_jsonl("wrong.jsonl", [ROW | {"judgment": 7}])
-    with pytest.raises(DataError, match="line 1, judgment: 7 is no label"):
+    with pytest.raises(DataError, match="line 1, judgment: '7' is not a label"):
         import_judge_rows([wrong], tiny_passages, queries, tmp_path / "x.jsonl")
 
 
-def test_a_judge_row_without_a_label_is_ungraded(
+def test_a_row_of_umbrela_without_a_label_is_ungraded(
     tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
 ) -> None:
     queries = tmp_path / "queries.tsv"
@@ -295,7 +301,7 @@ def test_a_judge_row_without_a_label_is_ungraded(
     assert (summary.graded, summary.ungraded) == (0, 1)
 
 
-def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+def test_labels_of_umbrela_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
     row = ROW | {"passage": "Text of p3."}
@@ -305,14 +311,14 @@ def test_judge_rows_both_ways(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_
         ["import", "--umbrela", str(rows), "--passages", str(tiny_passages), "--queries", str(queries),
          "-o", str(graded)]
     )  # fmt: skip
-    told = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
+    summary = export_judge_rows(graded, queries, tmp_path / "again.jsonl")
 
     assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
-    assert "passage ids (1)" in " ".join(told)
+    assert "passage ids (1)" in " ".join(summary)
 
 
-def test_yes_and_no_are_no_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Rows without labels would be read back as replies that no label was read from."""
+def test_yes_and_no_are_not_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Rows without labels would be imported again as ungraded."""
     grade = {
         "correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {},
         "prompt_info": {"prompt_class": "FagB"}, "prompt_type": "direct_grading", "relevance_label": 1,
@@ -320,7 +326,7 @@ def test_yes_and_no_are_no_labels_of_umbrela(write_jsonl: WriteJsonl, tmp_path: 
     graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", grades=[grade])]]])
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n")
-    with pytest.raises(SelectionError, match="are yes or no, not 0 to 3"):
+    with pytest.raises(SelectionError, match="are yes or no, but UMBRELA needs ratings from 0 to 3"):
         export_judge_rows(graded, queries, tmp_path / "rows.jsonl", GradeFilter(prompt_class="FagB"))
     assert not (tmp_path / "rows.jsonl").exists()
 
@@ -336,20 +342,24 @@ def test_parts_of_an_answer_are_in_the_order_of_their_ranks(write_jsonl: WriteJs
     assert [row["text"] for row in read_json(tmp_path / "a.jsonl")] == ["First. Second. Last."]
 
 
-def test_what_judge_rows_lose_is_told(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """The prompt of a label has no place in grades; that of a reply that could not be read is kept."""
+def test_dropped_fields_of_umbrela_are_counted(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """The prompt of a label is dropped; the prompt of an unparsed reply is kept."""
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
     failed = ROW | {"query": "who wrote it", "passage": "Text of p1.", "result_status": 0}
     rows = write_jsonl("rows.jsonl", [ROW | {"reasoning": "since", "cost": 1}, failed])
     summary = import_judge_rows([rows], tiny_passages, queries, tmp_path / "o.jsonl")
 
-    assert summary.dropped.counts == {"prompts": 1, "reasonings": 1, "values of 'cost'": 1}
+    assert summary.dropped.counts == {"prompts": 1, "reasonings": 1, "field 'cost'": 1}
     assert "prompts (1)" in " ".join(summary.lines())
 
 
-def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Runs share passages: a label that repeats is one grade, another one is told, no reply beats a label."""
+def test_several_labels_of_umbrela_for_the_same_texts(
+    tiny_passages: Path, write_jsonl: WriteJsonl, tmp_path: Path
+) -> None:
+    """Duplicates are one grade, contradictions are counted, and a failed row never replaces a label."""
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\twho wrote it\n007\twhere is it from\n")
     failed, other = ROW | {"judgment": 0, "result_status": 0}, ROW | {"model": "else", "judgment": 0}
@@ -360,9 +370,9 @@ def test_judge_rows_of_the_same_texts(tiny_passages: Path, write_jsonl: WriteJso
     grades = passages["p3"].direct_grades or []
     assert [(grade.model, grade.self_ratings) for grade in grades] == [("gpt-4o", 1), ("else", 0)]
     assert (summary.rows, summary.graded, summary.ungraded) == (6, 2, 0)
-    told = " ".join(summary.lines())
-    assert "3 judgments repeat another one" in told
-    assert "1 judgment contradicts an earlier one of the same judge: the last one is used (line 4)" in told
+    lines = " ".join(summary.lines())
+    assert "3 labels are duplicates and used once." in lines
+    assert "1 label contradicts an earlier label of the same model; the last label is used (line 4)." in lines
 
 
 CANDIDATES: dict[str, Any] = {
@@ -376,7 +386,7 @@ CANDIDATES: dict[str, Any] = {
 
 def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     source = write_jsonl("retrieve.jsonl", [CANDIDATES])
-    told = import_candidates([source], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
+    summary = import_candidates([source], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
     (query,) = read_passages(tmp_path / "p.jsonl")
 
     assert [(p.passage_id, p.text) for p in query.passages] == [("d#2", "Two."), ("d#1", "One.")]
@@ -385,14 +395,14 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
         [("retrieve", 2, 9.0)],
     ]
     assert [[j.relevance for j in p.judgments] for p in query.passages] == [[2], []]
-    assert "values of 'title' (1)" in " ".join(told)
+    assert "field 'title' (1)" in " ".join(summary)
     export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "retrieve", tmp_path / "again.jsonl")
     (again,) = read_json(tmp_path / "again.jsonl")
     assert again["query"] == {"qid": "007", "text": "a query"}
     assert again["candidates"][0] == {
         "docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"segment": "Two."},
     }  # fmt: skip
-    with pytest.raises(SelectionError, match="no system 'x'; it has: retrieve"):
+    with pytest.raises(SelectionError, match="no system 'x'; its systems are: retrieve"):
         export_candidates(tmp_path / "p.jsonl", tmp_path / "q.json", "x", tmp_path / "again.jsonl")
     (tmp_path / "other.json").write_text('{"q9": "else"}')
     with pytest.raises(SelectionError, match="has no text for the query '007'"):
@@ -412,14 +422,14 @@ def test_candidates_are_written_best_first_with_their_highest_judgment(
         data = {"judgments": judgments, "rankings": [ranking]}
         passages.append(passage(name, paragraph_data=data))
     (tmp_path / "q.json").write_text('{"q": "a query"}')
-    told = export_candidates(
+    summary = export_candidates(
         write_jsonl("p.jsonl", [["q", passages]]), tmp_path / "q.json", "s", tmp_path / "c.jsonl"
     )
     (line,) = read_json(tmp_path / "c.jsonl")
     assert [(c["docid"], c["judgment"]) for c in line["candidates"]] == [
         ("first", 3), ("second", 3), ("last", 3),
     ]  # fmt: skip
-    assert "further judgments (6)" in told[1]
+    assert "judgments other than the highest (6)" in summary[1]
 
 
 @pytest.mark.parametrize(
@@ -427,7 +437,7 @@ def test_candidates_are_written_best_first_with_their_highest_judgment(
     [
         ({"docid": "d#2", "doc": {"segment": "Two."}}, "occurs twice"),
         ({"docid": "d#2", "doc": {"segment": "Else."}}, "another text"),
-        ({"docid": "d#3", "doc": {}}, "doc has none of the keys"),
+        ({"docid": "d#3", "doc": {}}, "doc needs one of the keys"),
         ({"doc": {"segment": "Two."}}, "docid: is missing"),
     ],
 )
@@ -439,35 +449,35 @@ def test_candidates_that_do_not_fit(
         import_candidates([write_jsonl("r.jsonl", [line])], tmp_path / "p.jsonl")
 
 
-def test_a_query_in_two_pieces_has_no_ranking(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    """Both pieces would begin at rank 1."""
-    pieces = [
+def test_a_query_on_two_lines_is_refused(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    """Both lines would begin at rank 1."""
+    lines = [
         {"query": {"qid": "q", "text": "?"}, "candidates": [{"docid": name, "doc": {"segment": "Words."}}]}
         for name in ("d1", "d2")
     ]
     with pytest.raises(DataError, match="line 2, query: the query 'q' is also on line 1"):
-        import_candidates([write_jsonl("r.jsonl", pieces)], tmp_path / "p.jsonl")
+        import_candidates([write_jsonl("r.jsonl", lines)], tmp_path / "p.jsonl")
     assert not (tmp_path / "p.jsonl").exists()
 
 
 @pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
 def test_answers_both_ways(form: AnswerFormat, demo_data: Path, tmp_path: Path) -> None:
-    """The demo's generative systems: elements and citations survive in every shape that has them."""
+    """The demo's answers: parts and citations survive in every format that has them."""
     sources = [demo_data / "answers" / name for name in ("gen-long.jsonl", "gen-short.jsonl")]
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     import_passages(ImportSources(answers=sources, unit="sentence"), passages)
-    told = export_answers(passages, out, form=form, queries=demo_data / "queries.jsonl")
+    summary = export_answers(passages, out, form=form, queries=demo_data / "queries.jsonl")
     before = {(a.system, a.query_id): a.parts for source in sources for a in read_answers(source)}
 
     assert {(a.system, a.query_id): a.parts for a in read_answers(out)} == before
-    assert told[0] == "Wrote 16 answers (systems: 2)."
+    assert summary[0] == "Wrote 16 answers (systems: 2)."
 
 
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     source = demo_data / "answers" / "gen-short.jsonl"
     import_passages(ImportSources(answers=[source], unit="whole"), passages)
-    told = export_answers(passages, out, form="plain", systems=["gen-short"])
+    summary = export_answers(passages, out, form="plain", systems=["gen-short"])
 
     (first, *_) = read_answers(source)
     assert read_json(out)[0] == {
@@ -475,8 +485,8 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
         "system": "gen-short",
         "text": " ".join(part.text for part in first.parts),
     }
-    assert "cited documents" in told[1]
-    with pytest.raises(SelectionError, match="no answer of 'x'"):
+    assert "citations" in summary[1]
+    with pytest.raises(SelectionError, match="no answers of the system 'x'"):
         export_answers(passages, out, form="plain", systems=["x"])
 
 
@@ -488,10 +498,10 @@ def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
 def test_an_empty_answer_comes_back_empty(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     source = write_jsonl("a.jsonl", [{"run_id": "r", "topic_id": "q", "references": [], "answer": []}])
     import_passages(ImportSources(answers=[source], unit="whole"), tmp_path / "p.jsonl")
-    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
-    assert "No text of 1 query, left empty: name a file that has it with --queries." in told
-    told = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
-    assert not any("No text" in line for line in told), "RAGTIME has no place for it"
+    summary = export_answers(tmp_path / "p.jsonl", tmp_path / "a2.jsonl", form="rag24")
+    assert "1 query has an empty text; name a file of query texts with --queries." in summary
+    summary = export_answers(tmp_path / "p.jsonl", tmp_path / "a3.jsonl", form="ragtime")
+    assert not any("empty text" in line for line in summary), "RAGTIME has no field for it"
     assert read_json(tmp_path / "a2.jsonl")[0]["answer"] == []
 
 
@@ -530,7 +540,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
 def test_any_assignments_survive_both_ways(
     tmp_path_factory: pytest.TempPathFactory, answers: dict[tuple[str, str], tuple[str, list[str]]]
 ) -> None:
-    """Nuggets that an answer lacks, but another answer to the query has, come back without a label."""
+    """A nugget that only another answer to the query has is written without a label."""
     folder = tmp_path_factory.mktemp("both")
     lines: Lines = [
         {
@@ -554,15 +564,15 @@ def test_any_assignments_survive_both_ways(
 
     assert after.keys() == answers.keys()
     for line in lines:
-        found = after[line["run_id"], line["qid"]]
-        given_nuggets = found.pop("nuggets")
+        exported = after[line["run_id"], line["qid"]]
+        exported_nuggets = exported.pop("nuggets")
         nuggets = line.pop("nuggets")
-        assert found == line
-        assert given_nuggets[: len(nuggets)] == nuggets
-        assert all(nugget["assignment"] == "" for nugget in given_nuggets[len(nuggets) :])
+        assert exported == line
+        assert exported_nuggets[: len(nuggets)] == nuggets
+        assert all(nugget["assignment"] == "" for nugget in exported_nuggets[len(nuggets) :])
 
 
-def test_two_passages_of_one_text_are_both_labelled(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+def test_two_passages_with_the_same_text_get_the_label(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     passages = write_jsonl("p.jsonl", [["q", [passage("p1", text="Same."), passage("p2", text="Same.")]]])
     queries = tmp_path / "q.tsv"
     queries.write_text("q\ttext\n")
@@ -574,5 +584,5 @@ def test_two_passages_of_one_text_are_both_labelled(write_jsonl: WriteJsonl, tmp
     assert [_label(p) for p in query.passages] == [2, 2]
 
 
-def _label(found: Passage) -> int | None:
-    return (found.direct_grades or [])[0].self_ratings
+def _label(graded: Passage) -> int | None:
+    return (graded.direct_grades or [])[0].self_ratings
