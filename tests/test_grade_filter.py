@@ -87,14 +87,14 @@ def test_nothing_matches_lists_what_the_file_holds() -> None:
     with pytest.raises(SelectionError) as caught:
         selector.check("graded.jsonl")
     assert str(caught.value) == (
-        "No grades in graded.jsonl match the filter; it holds: --model 'm' --prompt-class 'P' (2 passages)."
+        "No grades in graded.jsonl match the filter. It holds: --model 'm' --prompt-class 'P' (2 passages)."
     )
 
 
 def test_several_match_lists_them() -> None:
     selector, _ = selected(GradeFilter(), passage(grades({"a": 1}), grades({"a": 1}, model="n")))
     with pytest.raises(
-        SelectionError, match=r"matches 2 sets of grades in f; choose one of: --model 'm' .*--model 'n'"
+        SelectionError, match=r"matches 2 sets of grades in f\. Choose one of: --model 'm' .*--model 'n'"
     ):
         selector.check("f")
 

@@ -64,7 +64,7 @@ def test_aliases_and_taken_names() -> None:
     registry.add("long-name", 1, aliases=("short",))
     assert registry.get("short") == 1
     assert list(registry) == ["long-name"]
-    with pytest.raises(ValueError, match="registered twice"):
+    with pytest.raises(ValueError, match="already registered"):
         registry.add("short", 2)
 
 
