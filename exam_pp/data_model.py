@@ -57,7 +57,7 @@ class Judgment(Record):
 
 
 class RankingEntry(Record):
-    """Rank and score of a passage in the ranking of a system; for a generated answer, the order of its parts."""
+    """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts."""
 
     method: Id
     passage_id: Id = Field(alias="paragraphId")
@@ -133,7 +133,7 @@ class RubricRules:
         return {*self.correct, *self.wrong, *self.entry_ratings()}
 
     def distributions(self) -> dict[str, Sequence[float]]:
-        """Return entry id to the probabilities of the grades 0, 1, 2 ...; entries without them are omitted."""
+        """Return entry id to the probabilities of the grades 0, 1, 2 ..., for the entries that have them."""
         return {r.entry_id: r.probabilities for r in self.self_ratings or () if r.probabilities is not None}
 
     def nugget_labels(self) -> list[tuple[str, str]] | None:

@@ -36,8 +36,8 @@ class BankEdit(Record):
     """One change of a bank.
 
     Every ``op`` except ``add`` needs the id of the entry (``entry_id``, in files ``id``). ``add`` and
-    ``reword`` need a ``text``. ``weight`` (a number of at least 0), ``importance`` (``vital`` or ``okay``) and
-    ``add_gold_answer`` (a text) need a ``value``. ``facet_id`` and ``kind`` are the facet and the kind of an
+    ``reword`` need a ``text``. ``weight``, ``importance`` and ``add_gold_answer`` need a ``value``: a number of
+    at least 0, ``vital`` or ``okay``, and a text. ``facet_id`` and ``kind`` are the facet and the kind of an
     added entry, if the bank has several.
     """
 
@@ -53,9 +53,9 @@ class BankEdit(Record):
     @model_validator(mode="after")
     def _check_fields_of_op(self) -> BankEdit:
         if self.op != "add" and self.entry_id is None:
-            raise ValueError(f"op {self.op!r} needs an \"id\"")
+            raise ValueError(f'op {self.op!r} needs an "id"')
         if self.op in ("add", "reword") and not (self.text or "").strip():
-            raise ValueError(f"op {self.op!r} needs a \"text\" that is not empty")
+            raise ValueError(f'op {self.op!r} needs a "text" that is not empty')
         if self.op == "weight" and not (isinstance(self.value, float) and 0 <= self.value < float("inf")):
             raise ValueError("op 'weight' needs a \"value\" that is a number of at least 0")
         if self.op == "importance" and self.value not in ("vital", "okay"):

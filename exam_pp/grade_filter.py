@@ -232,7 +232,7 @@ def _listing(keys: Counter[GradeKey]) -> str:
 
 
 def grader_names(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
-    """Return a function that names a grader by prompt class, model or both, whichever differs among ``keys``."""
+    """Return a function that names a grader by prompt class, model or both, as needed to distinguish them."""
     if len({key.model for key in keys}) == 1:
         return lambda key: key.prompt_class
     if len({key.prompt_class for key in keys}) == 1:

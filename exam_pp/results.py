@@ -179,7 +179,7 @@ class LeaderboardRow(NamedTuple):
 
 
 class Leaderboard(Rows[LeaderboardRow]):
-    """A table with a row for each metric and system, best system first, and the upper bound ``_overall_`` last.
+    """A row for each metric and system, best system first; the upper bound ``_overall_`` comes last.
 
     Attributes:
         notes: Sentences about the data that affect how the numbers are read.

@@ -115,7 +115,7 @@ def normalised_text(text: str) -> str:
 
 @dataclass
 class QueryBank:
-    """All entries of one query, of all facets, in file order. Of entries with the same id the first is kept."""
+    """All entries of one query, of all facets, in file order; of duplicate ids the first is kept."""
 
     query_id: str
     query_text: str = ""

@@ -33,5 +33,5 @@ def command(
     found = compare_leaderboards(leaderboards, official)
     inputs = [*leaderboards, official]
     if plot is not None:
-        emit_figure(compared_figure(found.boards, found.order, found.errors), plot, inputs)
+        emit_figure(compared_figure(found.leaderboards, found.order, found.standard_errors), plot, inputs)
     emit_report(compared_report(found, decimals=6 if form == "tsv" else 3), form, output, inputs)

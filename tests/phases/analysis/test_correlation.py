@@ -10,8 +10,8 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import published_cover
 from exam_pp.metrics.uncertainty import score_matrices
 from exam_pp.phases.analysis.correlation import (
+    coefficient_intervals,
     correlation,
-    figure_intervals,
     query_correlation,
     read_official,
     scores_by_measure,
@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
-from exam_pp.reports.analysis.notes import one_sided
+from exam_pp.reports.analysis.notes import unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.tables import rows_of
@@ -94,7 +94,7 @@ def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> 
     ]
 
     assert notes == [f"Only in {path}: extra.", f"Only in {official}: absent, c."]
-    assert one_sided(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
+    assert unmatched_notes(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
 
 
 def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_tied_means_of_resampled_queries_are_tied() -> None:
         for each in (values, noisy)
     ]
     ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
-    exact, ours = (figure_intervals(matrix, ranks, samples=100) for matrix in matrices)
+    exact, ours = (coefficient_intervals(matrix, ranks, samples=100) for matrix in matrices)
 
     assert ours == exact
     assert exact[1] == pytest.approx((2 / 6**0.5, 2 / 6**0.5))  # τ-b with one tie

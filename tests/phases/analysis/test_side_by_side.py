@@ -44,7 +44,7 @@ def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_pat
     assert [list(row) for row in table.rows] == [
         ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
     ]  # fmt: skip
-    assert found.errors == {
+    assert found.standard_errors == {
         "means: RR": {},
         "single: RR": {"one": pytest.approx(0.1), "two": pytest.approx(0.1)},
     }
@@ -57,13 +57,13 @@ def test_without_ranks_the_first_board_gives_the_order(boards: list[Path], tmp_p
     found = compare_leaderboards([boards[0], other])
 
     assert found.order == ["one", "two", "three", "zero"]
-    assert list(found.boards) == ["RR", "AP"]
+    assert list(found.leaderboards) == ["RR", "AP"]
 
 
 def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None:
     found = compare_leaderboards(boards[:1], boards[1])
 
-    assert list(found.boards) == ["means: RR", "single: RR"]
+    assert list(found.leaderboards) == ["means: RR", "single: RR"]
     assert found.ranks == {"two": 1.0, "one": 2.0}
 
 
@@ -73,7 +73,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         file.parent.mkdir()
         file.write_text(f"system\tRR\na\t{scores[0]}\nb\t{scores[1]}\n")
 
-    assert compare_leaderboards([*files, files[0]]).boards == {
+    assert compare_leaderboards([*files, files[0]]).leaderboards == {
         f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
     }  # fmt: skip
 
@@ -113,7 +113,7 @@ def test_figure(boards: list[Path]) -> None:
     pytest.importorskip("matplotlib")
     found = compare_leaderboards(boards)
 
-    assert png(compared_figure(found.boards, found.order, found.errors)).startswith(b"\x89PNG")
+    assert png(compared_figure(found.leaderboards, found.order, found.standard_errors)).startswith(b"\x89PNG")
 
 
 def test_published_board_of_dl20(shared_data: Path) -> None:

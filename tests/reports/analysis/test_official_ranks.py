@@ -77,7 +77,7 @@ def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> No
 
     assert found.official.ranks == {"a": 1, "b": 2, "elsewhere": 3}
     assert [note.replace(str(official), "official") for note in rank_notes(found)] == [
-        "official holds scores: its systems are ranked by nDCG@10.",
+        "official has scores, so its systems are ranked by nDCG@10.",
         "Only in the leaderboard: c, new.",
         "Only in official: elsewhere.",
     ]
@@ -105,7 +105,7 @@ def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
 def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text('{"x": 1, "y": 2}')
-    with pytest.raises(SelectionError, match="ranks none of the systems"):
+    with pytest.raises(SelectionError, match="has no rank for any evaluated system"):
         ranked(board("RR"), official)
 
 
@@ -127,4 +127,6 @@ def test_systems_without_official_rank_are_placed_approximately() -> None:
     assert [(row[0], row[-1]) for row in table.rows] == [
         ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
     ]  # fmt: skip
-    assert note.text == "With the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
+    assert note.text == (
+        "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
+    )
