@@ -36,9 +36,9 @@ class BankEdit(Record):
     """One change of a bank.
 
     Every ``op`` except ``add`` needs the id of the entry (``entry_id``, in files ``id``). ``add`` and
-    ``reword`` need a ``text``. ``weight``, ``importance`` and ``add_gold_answer`` need a ``value``: a number of
-    at least 0, ``vital`` or ``okay``, and a text. ``facet_id`` and ``kind`` are the facet and the kind of an
-    added entry, if the bank has several.
+    ``reword`` need a ``text``. The ``value`` of ``weight`` is a number of at least 0, that of ``importance``
+    is ``vital`` or ``okay``, and that of ``add_gold_answer`` is a text. ``facet_id`` and ``kind`` are the
+    facet and the kind of an added entry, if the bank has several.
     """
 
     op: BankOp
