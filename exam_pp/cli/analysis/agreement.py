@@ -85,14 +85,14 @@ def command(
     from exam_pp.reports.analysis.agreement import agreement_report
 
     if label_rule is not None and min_answers:
-        raise click.UsageError("--label-rule and --min-answers exclude each other.")
+        raise click.UsageError("--label-rule and --min-answers cannot be combined.")
     if min_grades and (label_rule is not None or same_scale):
         option = "--label-rule" if label_rule is not None else "--same-scale"
-        raise click.UsageError(f"--min-grade and {option} exclude each other.")
+        raise click.UsageError(f"--min-grade and {option} cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     if same_scale and (rule or min_answers):
         option = "--label-rule" if rule else "--min-answers"
-        raise click.UsageError(f"--same-scale and {option} exclude each other.")
+        raise click.UsageError(f"--same-scale and {option} cannot be combined.")
     if is_passages(graded):
         filter_ = grade_filter(**criteria)
         passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=filter_)

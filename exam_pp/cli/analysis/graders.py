@@ -62,7 +62,7 @@ def command(
     from exam_pp.reports.analysis.agreement import graders_figure, graders_report
 
     if label_rule is not None and per_entry:
-        raise click.UsageError("--per-entry and --label-rule exclude each other.")
+        raise click.UsageError("--per-entry and --label-rule cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     result = graders(
         graded, bank=bank, grade_filter=grade_filter(**criteria), labelling=rule, per_entry=per_entry
