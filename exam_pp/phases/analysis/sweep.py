@@ -87,7 +87,7 @@ def sweep(
     """Correlate all leaderboards that can be made from the grades of a file with official ranks.
 
     Leaderboards are made for every model and prompt class that matches the filter, and every threshold:
-    Rubric-Qrels (label ``max``) if ``runs`` are given, Rubric-Cover and its normalised form if the file has
+    Rubric-Qrels (label ``max``) with ``runs``, Rubric-Cover and its normalised form if the file has
     rankings.
 
     Args:
