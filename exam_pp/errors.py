@@ -19,10 +19,9 @@ from __future__ import annotations
 
 
 class ExamError(Exception):
-    """A problem that the user can solve. ``str(error)`` is a message of one or two sentences.
+    """Base class of exceptions for problems that the user can solve.
 
-    Every exception that exam_pp raises on purpose is a subclass, except for errors in Python arguments
-    (ValueError, KeyError).
+    ``str(error)`` is a message of one or two sentences.
     """
 
     exit_code = 1

@@ -45,14 +45,14 @@ class GradingDifference:
 
     ``transitions`` counts pairs of passage and entry by rating before and after; None is ungraded.
     ``entries`` is (query id, entry id) to the numbers of ratings that went up and down. ``passages`` is the
-    number of passages that are graded on both sides, ``one_sided`` of those graded on one side only.
+    number of passages that are graded on both sides, ``unmatched`` of those graded on one side only.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
     entries: dict[tuple[str, str], tuple[int, int]]
     labels: list[LabelChange]
     passages: int
-    one_sided: int = 0
+    unmatched: int = 0
 
 
 class SystemChange(NamedTuple):

@@ -30,7 +30,7 @@ def correlation_report(result: Correlations, *, decimals: int = 4) -> Report:
                 row.append(formatted_interval(item.intervals[index], decimals))
         rows.append(row)
     notes = measure_notes(result.official)
-    notes += [f"{theirs} is matched with {ours}." for theirs, ours in result.matched.items()]
+    notes += [f"{official_name} is matched with {name}." for official_name, name in result.matched.items()]
     if any(item.correlation.spearman is None for item in result.measures):
         notes.append("A correlation is undefined (empty) if all systems are tied on one side.")
     if result.resampled:

@@ -26,8 +26,8 @@ def diff_report(result: GradingDifference, systems: SystemChanges | None, texts:
         f"{'differs' if total - same == 1 else 'differ'}, and "
         f"{counted(len(result.labels), 'label differs', 'labels differ')}."
     )
-    if result.one_sided:
-        passages = counted(result.one_sided, "passage is", "passages are")
+    if result.unmatched:
+        passages = counted(result.unmatched, "passage is", "passages are")
         summary += f" {passages} graded in only one file; all their grades and labels count as different."
     changes = Counter((change.before, change.after) for change in result.labels)
     blocks: list[Block] = [
