@@ -1,4 +1,6 @@
-"""Exceptions for problems that the user can solve::
+"""Errors that users can solve.
+
+Their class hierarchy::
 
     ExamError                  base class; exit code 1, one or two sentences: what is wrong, where, what to do
     ├── UnknownNameError       a prompt, model, report ... of that name does not exist ("did you mean ...?")

@@ -80,10 +80,14 @@ class GradeFilter:
     rated_only: bool = False
 
     def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
-        """Return this filter with ``rated_only``, as reviewers of ratings need it.
+        """The filter for reviewing ratings, which does not accept grades of prompts without a scale.
 
-        If the bank has entries of a single kind (``kinds``), only grades of that kind are accepted, unless
-        ``kind`` or ``prompt_class`` is set.
+        Args:
+            kinds: Kinds of the bank's entries. A single kind selects the grades of this kind, unless the
+                filter has a kind or prompt class.
+
+        Returns:
+            The new filter.
         """
         kind = self.kind
         if kind is None and self.prompt_class is None and len(kinds) == 1:
@@ -91,7 +95,14 @@ class GradeFilter:
         return replace(self, kind=kind, rated_only=True)
 
     def accepts(self, grades: GradesView) -> bool:
-        """Whether the grades match all criteria; missing metadata matches."""
+        """Whether the grades match all criteria.
+
+        Args:
+            grades: A set of grades of a passage.
+
+        Returns:
+            False if a criterion contradicts the grades. Missing metadata matches.
+        """
         requested = self.prompt_class is not None or self.kind == "direct"
         if self.rated_only and not requested and not grades.is_rated:
             return False

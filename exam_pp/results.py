@@ -197,10 +197,13 @@ class Leaderboard(Rows[LeaderboardRow]):
         return list(dict.fromkeys(row.metric for row in self))
 
     def means(self, metric: str | None = None) -> dict[str, float]:
-        """Return system to mean, best system first, without the upper bound.
+        """Means of all systems, without the upper bound ``_overall_``.
 
         Args:
-            metric: One of :attr:`metrics`; by default the first.
+            metric: A metric of :attr:`metrics`. None: the first metric.
+
+        Returns:
+            System to mean, best system first.
 
         Raises:
             KeyError: The leaderboard does not have the metric.

@@ -151,7 +151,14 @@ class TestBank:
 
     @classmethod
     def from_lines(cls, lines: Iterable[BankLine]) -> TestBank:
-        """Make a bank of lines; the entries of lines with the same query id are concatenated."""
+        """Make a bank from bank lines.
+
+        Args:
+            lines: Bank lines. The entries of lines with the same query id are concatenated.
+
+        Returns:
+            The bank. :attr:`duplicates` lists the ids that occur more than once in a query.
+        """
         kept = list(lines)
         queries: dict[str, QueryBank] = {}
         duplicates: list[str] = []
@@ -163,7 +170,14 @@ class TestBank:
         return (self.queries[query_id] for query_id in self.queries)
 
     def entries(self, query_id: str) -> dict[str, Entry]:
-        """Return entry id to entry; empty for a query without entries."""
+        """The entries of a query.
+
+        Args:
+            query_id: Id of the query.
+
+        Returns:
+            Entry id to entry; empty if the bank does not have the query.
+        """
         query = self.queries.get(query_id)
         return query.entries if query else {}
 
@@ -172,7 +186,15 @@ class TestBank:
         """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}
 
-    def require_kind(self, kind: EntryKind, user: str) -> None:
-        """Raise SelectionError unless every entry is of ``kind``; ``user`` is the subject of the message."""
+    def require_kind(self, kind: EntryKind, why: str) -> None:
+        """Check that all entries are questions, or all are nuggets.
+
+        Args:
+            kind: The required kind.
+            why: What needs this kind, as the subject of the message.
+
+        Raises:
+            SelectionError: The bank holds entries of the other kind.
+        """
         if wrong := self.kinds - {kind}:
-            raise SelectionError(f"{user} needs a bank of {kind}s, but the bank holds {wrong.pop()}s.")
+            raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {wrong.pop()}s.")

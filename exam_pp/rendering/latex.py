@@ -1,4 +1,4 @@
-"""Rendering of reports as LaTeX fragments for ``\\input``, which need no LaTeX packages."""
+r"""LaTeX renderer of reports: fragments for ``\input`` that need no package."""
 
 from __future__ import annotations
 

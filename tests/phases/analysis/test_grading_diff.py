@@ -221,7 +221,6 @@ def test_prompts_are_known_by_all_their_names(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each side uses the aliases of its own prompt class."""
-
     grades = [
         rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
         rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
