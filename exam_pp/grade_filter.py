@@ -23,7 +23,7 @@ class GradeKey(NamedTuple):
     prompt_class: str
 
     @property
-    def is_human(self) -> bool:
+    def is_person(self) -> bool:
         """Whether a reviewer graded, who may have rated only some of the pairs."""
         return is_human(self.model)
 
@@ -103,8 +103,8 @@ class GradeFilter:
         Returns:
             False if a criterion contradicts the grades. Missing metadata matches.
         """
-        requested = self.prompt_class is not None or self.kind == "direct"
-        if self.rated_only and not requested and not grades.is_rated:
+        asked_for = self.prompt_class is not None or self.kind == "direct"
+        if self.rated_only and not asked_for and not grades.is_rated:
             return False
         if self.model is not None and grades.model not in (None, self.model):
             return False

@@ -196,5 +196,5 @@ class TestBank:
         Raises:
             SelectionError: The bank holds entries of the other kind.
         """
-        if wrong := self.kinds - {kind}:
-            raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {wrong.pop()}s.")
+        if other := self.kinds - {kind}:
+            raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {other.pop()}s.")

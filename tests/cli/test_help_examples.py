@@ -72,7 +72,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
     ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
     ``answers.jsonl.gz``        whole answers as passages
-    ``assigned.jsonl.gz``       these with nuggets assigned; ``assigned-2.jsonl.gz`` by another model
+    ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
+    ``assigned.jsonl.gz``       these with nuggets assigned
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
@@ -119,8 +120,8 @@ grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --mo
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
-grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
+grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 """

@@ -52,7 +52,7 @@ class WholeFile:
     def incomplete(self) -> Iterator[str]:
         """Which models graded some of the queries alone."""
         for key, queries in sorted(self.graded.items()):
-            if not key.is_human and (words := self._some(queries)):
+            if not key.is_person and (words := self._some(queries)):
                 yield f"no grades by {key} for {words}"
 
     def partly_ranked(self) -> Iterator[str]:

@@ -220,7 +220,7 @@ def test_the_bank_counts_for_both_sides_without_bank_after(
 def test_prompts_are_known_by_all_their_names(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each side uses the aliases of its own prompt class."""
+    """Each side takes the names of its own prompt, not those of the other side's."""
     grades = [
         rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
         rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
