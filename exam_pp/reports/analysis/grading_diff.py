@@ -58,7 +58,7 @@ def _moved(entries: Mapping[tuple[str, str], tuple[int, int]], texts: Mapping[st
     rows: list[list[Cell]] = [
         [query_id, texts.get(entry, entry), up, down] for (query_id, entry), (up, down) in most
     ]
-    title = f"Entries that moved most (of {len(entries)} that moved)"
+    title = f"Entries that change most (of {len(entries)} that change)"
     return Table(["query", "entry", "up", "down"], rows, title=title)
 
 

@@ -132,7 +132,7 @@ def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
         diff(before, Grading(tiny_passages))
 
 
-def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
+def test_entries_that_change_most_come_first(write_jsonl: WriteJsonl) -> None:
     """q1/b changed for two passages, q1/a for one; q0/a was ungraded before, which is not a change."""
 
     def side(name: str, *ratings: dict[str, int]) -> Grading:
@@ -144,7 +144,7 @@ def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
     difference = diff(*sides)
     (title, table) = list(tables_of(diff_report(*sides, difference)).items())[1]
 
-    assert title == "Entries that moved most (of 2 that moved)"
+    assert title == "Entries that change most (of 2 that change)"
     assert [list(row) for row in table.rows] == [["q1", "q1/b", 1, 1], ["q1", "q1/a", 1, 0]]
 
 
