@@ -72,7 +72,7 @@ class SystemChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemChanges:
-    """Changes of the systems that are ranked in both files, best system after the change first.
+    """Changes of the systems that are ranked in both files, sorted by rank after the change.
 
     ``metrics`` are the names of the metric before and after, ``queries`` is the number of common queries.
     ``swapped`` are the pairs of systems whose order changes; ``significant`` are those of them that differ

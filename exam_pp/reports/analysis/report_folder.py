@@ -96,7 +96,7 @@ class _Folder:
 
 
 def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
-    """Write leaderboards, correlations, agreement and figures to a folder; returns the index page.
+    """Write leaderboards, correlations, agreement and figures; returns the path of the index page.
 
     Sections whose inputs are missing are left out: Rubric-Qrels and manual judgments need runs, agreement
     needs judgments, correlations need official ranks (a file, or the ranks by the first measure on judgments
