@@ -1,12 +1,12 @@
-"""The graded-passages file as Python objects: queries, passages, judgments, rankings, grades.
+"""Data model of passages files and graded files: queries, passages, judgments, rankings, grades.
 
-One line of the file is ``[query_id, [passage, ...]]`` (:class:`QueryPassages`). Attribute names are
-readable; the file's own names are the aliases, and unknown keys are kept, so that reading and writing
-a line gives the same JSON (absent and null stay what they were). Source: the data model of the
+One line of the file is ``[query_id, [passage, ...]]`` (:class:`QueryPassages`). Attributes have readable
+names, and the keys of the file are their aliases. Unknown keys are kept, so that reading and writing a line
+gives the same JSON; a missing key stays missing and null stays null. Source: the data model of the
 Rubric-Grading Workbench (Dietz, SIGIR 2024, section 4.2, figure 4).
 
-Lists that a file left out read as empty but are only written once they are *assigned*
-(``passage.rubric_grades = [...]``), never by appending to the default.
+A list that is missing in the file reads as empty. It is written only after an *assignment*
+(``passage.rubric_grades = [...]``); appending to the default list does not change the file.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
-"""Ids are strings; a number in a file is read as the string of its digits."""
+"""An id is a string; a number in a file is read as the string of its digits."""
 
 PromptKind = Literal["question", "nugget", "direct_grading"]
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
 
 DIRECT_ID = "direct"
-"""The one entry id under which a direct grade takes part in everything that looks at entries."""
+"""The entry id of direct grades in tables and metrics of entries."""
 
 NO_PASSAGE = "(no passage)"
-"""The passage id of grades that were given without one."""
+"""The passage id of closed-book grades, which have no passage."""
 
 LEGACY_PROMPT_CLASS = "QuestionPromptWithChoices"
-"""The prompt class of grades that carry no ``prompt_info``."""
+"""The prompt class of grades without ``prompt_info``."""
 
 HUMAN = "human:"
-"""What the "model" of a person's ratings starts with; the person's name follows."""
+"""Prefix of the model name of human ratings: ``human:NAME``."""
 
 
 def is_human(model: str | None) -> bool:
-    """Whether the "model" of a set of grades is a person."""
+    """Whether a model name stands for a person (``human:NAME``)."""
     return model is not None and model.startswith(HUMAN)
 
 
 class Record(BaseModel):
-    """Base of everything in a file: unknown keys are kept, Python names and aliases both work."""
+    """Base class of all records in files: keeps unknown keys, accepts Python names and file keys."""
 
     model_config = ConfigDict(extra="allow", populate_by_name=True, ser_json_inf_nan="constants")
 
 
 class Judgment(Record):
-    """A manual relevance judgment of a passage."""
+    """A relevance judgment that a person gave a passage for a query."""
 
     passage_id: Id = Field(alias="paragraphId")
     query_id: Id = Field(alias="query")
@@ -57,7 +57,7 @@ class Judgment(Record):
 
 
 class RankingEntry(Record):
-    """Where a system ranked a passage; for a generated answer, the order of its parts."""
+    """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts."""
 
     method: Id
     passage_id: Id = Field(alias="paragraphId")
@@ -74,8 +74,8 @@ class PassageData(Record):
     rankings: list[RankingEntry] = []
 
 
-# The file has two decoders: the pydantic models of this module, and the structs with fewer fields of
-# `exam_pp.store.passages.structs`. Classes named `...Rules` hold what both derive from their fields.
+# The file has two decoders: the pydantic models of this module, and the structs with fewer fields in
+# `exam_pp.store.passages.structs`. The classes `...Rules` hold the derived values that both share.
 
 
 class RatingRules:
@@ -100,7 +100,7 @@ class RatingRules:
 
 
 class RubricRules:
-    """Derived values of the grades that one model with one prompt gave a passage, for many bank entries."""
+    """Derived values of the grades of one passage by one model with one prompt, for many bank entries."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -112,39 +112,39 @@ class RubricRules:
 
     @property
     def kind(self) -> str | None:
-        """``question``, ``nugget`` or ``direct``; None where the file does not say."""
+        """``question``, ``nugget`` or ``direct``; None if the file has neither a prompt type nor ratings."""
         if self.prompt_type is not None:
             return "direct" if self.prompt_type == "direct_grading" else self.prompt_type
         return self.self_ratings[0].kind if self.self_ratings else None
 
     @property
     def is_rated(self) -> bool:
-        """Whether the prompt gave ratings (else entries are only correct or wrong)."""
+        """Whether the prompt gave ratings; without ratings, entries are only correct or wrong."""
         return self.self_ratings is not None
 
     def entry_ratings(self) -> dict[str, int]:
-        """Entry id to rating; without self-ratings, 1 for correct and 0 for wrong entries."""
+        """Return entry id to rating; without ratings, 1 for correct and 0 for wrong entries."""
         if self.self_ratings is not None:
             return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
         return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
     def graded_ids(self) -> set[str]:
-        """The entries that were answered: they have a rating, or are correct or wrong."""
+        """Return the ids of the graded entries: those with a rating, and those marked correct or wrong."""
         return {*self.correct, *self.wrong, *self.entry_ratings()}
 
     def distributions(self) -> dict[str, Sequence[float]]:
-        """Entry id to the probabilities of the grades 0, 1, 2 ..., of the entries that have them."""
+        """Return entry id to the probabilities of the grades 0, 1, 2 ..., for the entries that have them."""
         return {r.entry_id: r.probabilities for r in self.self_ratings or () if r.probabilities is not None}
 
     def nugget_labels(self) -> list[tuple[str, str]] | None:
-        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
+        """Return pairs of nugget id and assignment in file order; None if no nuggets were assigned."""
         if self.assignments is None:
             return None
         return [(item.nugget_id, item.assignment) for item in self.assignments]
 
 
 class DirectRules:
-    """Derived values of a relevance label that a model gave the passage as a whole."""
+    """Derived values of a direct grade."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -160,32 +160,32 @@ class DirectRules:
 
     @property
     def is_rated(self) -> bool:
-        """Whether the grade has a level beyond yes and no."""
+        """Whether the grade is on a scale, not only yes or no."""
         return self.self_ratings is not None
 
     def entry_ratings(self) -> dict[str, int]:
-        """The grade as the rating of the single entry ``"direct"``; nothing if it failed."""
+        """Return the grade as the rating of the entry ``"direct"``; empty if grading failed."""
         if self.self_ratings is not None:
             return {DIRECT_ID: self.self_ratings}
         return {} if self.error else {DIRECT_ID: int(self.correct)}
 
     def graded_ids(self) -> set[str]:
-        """``"direct"``, unless the grade failed."""
+        """Return ``{"direct"}``; empty if grading failed."""
         return set(self.entry_ratings())
 
     def distributions(self) -> dict[str, Sequence[float]]:
-        """The probabilities of the single entry ``"direct"``, if there are any."""
+        """Return the probabilities of the entry ``"direct"``; empty without a soft grade."""
         return {} if self.probabilities is None else {DIRECT_ID: self.probabilities}
 
     def nugget_labels(self) -> None:
-        """A direct grade assigns no nuggets."""
+        """Return None: a direct grade assigns no nuggets."""
 
 
 class SelfRating(RatingRules, Record):
     """The rating of one question or nugget.
 
-    The soft grade is ``probabilities`` (of the grades 0, 1, 2 ...), with their ``expected`` grade and the
-    ``margin`` between the best and the second best.
+    The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
+    ``margin``, the difference between the highest and the second highest probability.
     """
 
     question_id: Id | None = None
@@ -198,14 +198,14 @@ class SelfRating(RatingRules, Record):
 
 
 class NuggetAssignment(Record):
-    """Whether an answer holds a nugget: ``support``, ``partial_support`` or ``not_support``."""
+    """Whether an answer contains a nugget: ``support``, ``partial_support`` or ``not_support``."""
 
     nugget_id: Id
     assignment: str
 
 
 class _GradesOfOneModel(Record):
-    """What rubric grades and direct grades share: who graded, with which prompt."""
+    """Fields that rubric grades and direct grades share: the model, its options and the prompt."""
 
     model: str | None = Field(default=None, alias="llm")
     model_options: dict[str, Any] | None = Field(default=None, alias="llm_options")
@@ -217,13 +217,13 @@ class _GradesOfOneModel(Record):
 
     @property
     def prompt_class(self) -> str | None:
-        """The prompt's name; None where the file does not say (the filter then lets it pass)."""
+        """The name of the prompt; None if it is not recorded (every filter then accepts the grades)."""
         value = (self.prompt_info or {}).get("prompt_class")
         return None if value is None else str(value)
 
     @property
     def prompt_hash(self) -> str | None:
-        """Hash of the prompt's words, where recorded."""
+        """Hash of the prompt template; None if it is not recorded."""
         value = (self.prompt_info or {}).get("prompt_hash")
         return None if value is None else str(value)
 
@@ -231,8 +231,8 @@ class _GradesOfOneModel(Record):
 class RubricGrades(RubricRules, _GradesOfOneModel):
     """The grades that one model with one prompt gave a passage, for many bank entries.
 
-    ``assignments`` are the labels of nuggets where the passage is an answer; ratings of 2, 1 and 0 stand
-    beside them.
+    ``assignments`` are the nugget assignments of an answer; ``self_ratings`` then hold the same assignments
+    as ratings 2, 1 and 0.
     """
 
     correct: list[Id] = Field(alias="correctAnswered")
@@ -244,16 +244,24 @@ class RubricGrades(RubricRules, _GradesOfOneModel):
     assignments: list[NuggetAssignment] | None = None
 
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
-        """Why an entry was left ungraded, if it was."""
+        """The reason why an entry is ungraded.
+
+        Args:
+            entry_id: Id of the entry.
+
+        Returns:
+            The error with its ``failure_reason``, or None if the entry has no error.
+        """
         if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
             return dict(self.errors[entry_id])
         return None
 
 
 class DirectGrade(DirectRules, _GradesOfOneModel):
-    """A relevance label that a model gave the passage as a whole.
+    """A grade that a model gave a passage for the query itself, without bank entries.
 
-    The soft grade is as in :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability of yes.
+    The soft grade has the fields of :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability
+    of yes.
     """
 
     correct: bool = Field(alias="correctAnswered")
@@ -266,7 +274,7 @@ class DirectGrade(DirectRules, _GradesOfOneModel):
 
 
 class Passage(Record):
-    """A passage with everything that is known of it."""
+    """A passage with its text, judgments, rankings and grades."""
 
     passage_id: Id = Field(alias="paragraph_id")
     text: str
@@ -277,21 +285,25 @@ class Passage(Record):
 
     @property
     def judgments(self) -> list[Judgment]:
-        """Manual judgments; there may be several."""
+        """Judgments of the passage; several people may have judged it."""
         return self.data.judgments
 
     @property
     def rankings(self) -> list[RankingEntry]:
-        """The systems that returned this passage."""
+        """Ranks and scores of the passage, one for each system that returned it."""
         return self.data.rankings
 
     def grade_sets(self) -> Iterator[RubricGrades | DirectGrade]:
-        """All grades, rubric grades first, in file order."""
+        """Yield all sets of grades, rubric grades first, in file order."""
         yield from self.rubric_grades or ()
         yield from self.direct_grades or ()
 
     def add_grades(self, new: Sequence[RubricGrades | DirectGrade]) -> None:
-        """Append grades to those of their kind."""
+        """Append grades to the passage.
+
+        Args:
+            new: Sets of grades to append, each to :attr:`rubric_grades` or :attr:`direct_grades`.
+        """
         rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
         direct = [grades for grades in new if isinstance(grades, DirectGrade)]
         if rubric:
@@ -308,30 +320,31 @@ class QueryPassages:
     passages: list[Passage]
 
     def dump(self) -> bytes:
-        """The line as JSON without its line end; keys that were never set are left out."""
+        """Return the line as JSON without the line end; keys that were never set are omitted."""
         return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
 
 
-# What is not in the data model is written by the settings of the whole, not by those of its record.
+# pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the
+# adapter repeats the setting of `Record`.
 _LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(
     tuple[Id, list[Passage]], config=ConfigDict(ser_json_inf_nan="constants")
 )
 
-# In files only the file's own names count: an unknown key `data` or `model` is not our Python name.
+# Files are read by alias only, so an unknown key `data` or `model` is not taken for the Python attribute.
 
 
 def parse_line(line: bytes | str) -> QueryPassages:
-    """A line of JSON as an object; raises :class:`pydantic.ValidationError`."""
+    """Parse a line of JSON; raises :class:`pydantic.ValidationError`."""
     return QueryPassages(*_LINE.validate_json(line, by_alias=True, by_name=False))
 
 
 def parse_object(value: Any) -> QueryPassages:
-    """A decoded line as an object; raises :class:`pydantic.ValidationError`."""
+    """Convert a decoded line of JSON; raises :class:`pydantic.ValidationError`."""
     return QueryPassages(*_LINE.validate_python(value, by_alias=True, by_name=False))
 
 
-# What reading for numbers needs. `exam_pp.store` decodes these fields alone, which is several times
-# faster than building the full objects; both kinds of object satisfy the protocols.
+# The fields that metrics need. `exam_pp.store` decodes only these fields, which is several times faster
+# than building the full objects; both kinds of objects satisfy the protocols.
 
 
 class JudgmentView(Protocol):
@@ -339,11 +352,11 @@ class JudgmentView(Protocol):
 
     @property
     def relevance(self) -> int:
-        """The grade; below zero for spam."""
+        """The judged grade; negative for spam."""
 
     @property
     def query_id(self) -> str:
-        """The judged query, or a facet of it."""
+        """The judged query or facet."""
 
 
 class RankingView(Protocol):
@@ -355,23 +368,23 @@ class RankingView(Protocol):
 
     @property
     def query_id(self) -> str:
-        """The query, or a facet of it."""
+        """The query or facet."""
 
     @property
     def rank(self) -> int:
-        """Position, from 0 or 1."""
+        """Rank; the best rank is 0 or 1, as the file has it."""
 
     @property
     def score(self) -> float:
-        """Retrieval score, higher is better."""
+        """Retrieval score; higher is better."""
 
 
 class AssignmentView(Protocol):
-    """A label of a nugget."""
+    """Fields of a nugget assignment that metrics read."""
 
     @property
     def nugget_id(self) -> str:
-        """The nugget."""
+        """The nugget's id."""
 
     @property
     def assignment(self) -> str:
@@ -379,47 +392,47 @@ class AssignmentView(Protocol):
 
 
 class GradesView(Protocol):
-    """One model's grades of one passage."""
+    """Fields that metrics read of the grades of one passage by one model with one prompt."""
 
     @property
     def model(self) -> str | None:
-        """Who graded, where recorded."""
+        """The model or person who graded; None if it is not recorded."""
 
     @property
     def prompt_class(self) -> str | None:
-        """The prompt's name, where recorded."""
+        """The name of the prompt; None if it is not recorded."""
 
     @property
     def prompt_hash(self) -> str | None:
-        """Hash of the prompt's words, where recorded."""
+        """Hash of the prompt template; None if it is not recorded."""
 
     @property
     def model_options(self) -> dict[str, Any] | None:
-        """What else is recorded of the model: its revision, dtype, decoding ..."""
+        """Revision, dtype, decoding and other options of the model; None if they are not recorded."""
 
     @property
     def prompt_type(self) -> str | None:
-        """``question``, ``nugget`` or ``direct_grading``, where recorded."""
+        """``question``, ``nugget`` or ``direct_grading``; None if it is not recorded."""
 
     @property
     def is_rated(self) -> bool:
-        """Whether there are levels beyond correct and wrong."""
+        """Whether the grades are on a scale, not only correct or wrong."""
 
     def entry_ratings(self) -> dict[str, int]:
-        """Entry id to rating."""
+        """Return entry id to rating."""
 
     def graded_ids(self) -> set[str]:
-        """The entries that were answered."""
+        """Return the ids of the graded entries."""
 
     def distributions(self) -> dict[str, Sequence[float]]:
-        """Entry id to the probabilities of the grades 0, 1, 2 ..."""
+        """Return entry id to the probabilities of the grades 0, 1, 2 ..."""
 
     def nugget_labels(self) -> list[tuple[str, str]] | None:
-        """Nugget id and assignment, in file order; None for grades that assign no nuggets."""
+        """Return pairs of nugget id and assignment in file order; None if no nuggets were assigned."""
 
 
 class PassageView(Protocol):
-    """What metrics read of a passage."""
+    """Fields of a passage that metrics read."""
 
     @property
     def passage_id(self) -> str:
@@ -427,22 +440,22 @@ class PassageView(Protocol):
 
     @property
     def text(self) -> str:
-        """The passage's words."""
+        """The passage's text."""
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
-        """Manual judgments; there may be several."""
+        """Judgments of the passage; several people may have judged it."""
 
     @property
     def rankings(self) -> Sequence[RankingView]:
-        """The systems that returned the passage."""
+        """Ranks and scores of the passage, one for each system that returned it."""
 
     def grade_sets(self) -> Iterator[GradesView]:
-        """All grades, rubric grades first, in file order."""
+        """Yield all sets of grades, rubric grades first, in file order."""
 
 
 class QueryView(Protocol):
-    """A query and its passages."""
+    """Fields of a query that metrics read."""
 
     @property
     def query_id(self) -> str:

@@ -1,7 +1,8 @@
-"""What a reviewer changed, as data: the edits file (``edits.json``).
+"""The edits file (``edits.json``): ratings of a reviewer and changes of a test bank.
 
-A person who checks grades overrides ratings and improves the bank; the clinic proposes removals. Both
-write the same file, which is applied to a graded file and to a bank later, elsewhere, by anyone.
+The review page writes the ratings and bank changes of a reviewer, and `exam-pp bank clinic` proposes
+removals. `exam-pp apply-edits` applies the ratings to a graded file, `exam-pp bank apply` the changes to a
+bank.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BankOp = Literal["add", "reword", "remove", "weight", "importance", "add_gold_an
 
 
 class HumanRating(Record):
-    """A rating that a person gave a passage for a bank entry."""
+    """The rating that a reviewer gave a passage for a bank entry."""
 
     query_id: Id
     passage_id: Id
@@ -34,10 +35,10 @@ class HumanRating(Record):
 class BankEdit(Record):
     """One change of a bank.
 
-    Every ``op`` but ``add`` names the entry (``entry_id``, in files ``id``). ``add`` and ``reword`` have a
-    ``text``; ``weight`` (a number from 0), ``importance`` (``vital`` or ``okay``) and ``add_gold_answer`` (a
-    text) have a ``value``. ``facet_id`` and ``kind`` say where an added entry belongs, where the bank
-    leaves that open.
+    Every ``op`` except ``add`` needs the id of the entry (``entry_id``, in files ``id``). ``add`` and
+    ``reword`` need a ``text``. The ``value`` of ``weight`` is a number of at least 0, that of ``importance``
+    is ``vital`` or ``okay``, and that of ``add_gold_answer`` is a text. ``facet_id`` and ``kind`` are the
+    facet and the kind of an added entry, if the bank has several.
     """
 
     op: BankOp
@@ -50,24 +51,24 @@ class BankEdit(Record):
     kind: EntryKind | None = None
 
     @model_validator(mode="after")
-    def _has_what_the_op_needs(self) -> BankEdit:
+    def _check_fields_of_op(self) -> BankEdit:
         if self.op != "add" and self.entry_id is None:
-            raise ValueError(f"the op {self.op!r} needs an id")
+            raise ValueError(f'op {self.op!r} needs an "id"')
         if self.op in ("add", "reword") and not (self.text or "").strip():
-            raise ValueError(f"the op {self.op!r} needs a text")
+            raise ValueError(f'op {self.op!r} needs a "text" that is not empty')
         if self.op == "weight" and not (isinstance(self.value, float) and 0 <= self.value < float("inf")):
-            raise ValueError("the op 'weight' needs a value that is a number from 0")
+            raise ValueError("op 'weight' needs a \"value\" that is a number of at least 0")
         if self.op == "importance" and self.value not in ("vital", "okay"):
-            raise ValueError("the op 'importance' needs the value 'vital' or 'okay'")
+            raise ValueError("op 'importance' needs the \"value\" 'vital' or 'okay'")
         if self.op == "add_gold_answer" and not (isinstance(self.value, str) and self.value.strip()):
-            raise ValueError("the op 'add_gold_answer' needs a value that is a text")
+            raise ValueError("op 'add_gold_answer' needs a \"value\" that is a text and not empty")
         return self
 
 
 class Edits(Record):
-    """An edits file: ratings for a graded file, changes of a bank.
+    """An edits file: ratings for a graded file and changes of a bank.
 
-    The digests (:func:`canonical_sha256`) say which files were reviewed; None where that is not known.
+    The digests (:func:`canonical_sha256`) identify the reviewed files; None if they are unknown.
     """
 
     format: Literal["exam_pp.edits.v1"]
@@ -79,9 +80,9 @@ class Edits(Record):
 
 
 def canonical_sha256(lines: Iterable[Any]) -> str:
-    """SHA-256 of decoded JSON lines in one spelling: sorted keys, no spaces, UTF-8, each with a line end.
+    """Return the SHA-256 of decoded JSON lines in canonical form: sorted keys, no spaces, UTF-8, a line end.
 
-    So a file and its compressed, reformatted or re-keyed copies have the same digest.
+    A file has the same digest as a copy that is compressed, reformatted or has its keys in another order.
     """
     digest = hashlib.sha256()
     for line in lines:

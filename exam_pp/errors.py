@@ -1,44 +1,49 @@
-"""What can go wrong for a user, as one family::
+"""Errors that users can solve.
 
-    ExamError                 exit code 1, one sentence: what, where, what to do
-    ├── UnknownNameError      no prompt, model, report ... of that name ("did you mean ...?")
-    ├── MissingExtraError     an optional package is not installed
-    ├── DataError             a file says something we cannot use (file, line, field)
-    │   └── CorruptFileError  its compressed data is cut off or damaged
-    ├── OutputError           an output cannot be written, or is also an input
-    ├── SelectionError        a filter matches no grades, or several sets of them
-    ├── QueryError            SQL that cannot be run, or may not
-    ├── ModelError            a model cannot be loaded or does not fit the request
-    ├── TeamError             another process of a grading has gone
-    └── StoppedError          SIGTERM came (exit code 143)
+Their class hierarchy::
 
-Anything else that is raised is a bug and keeps its traceback.
+    ExamError                  base class; exit code 1, one or two sentences: what is wrong, where, what to do
+    ├── UnknownNameError       a prompt, model, report ... of that name does not exist ("did you mean ...?")
+    ├── MissingExtraError      an optional package is not installed
+    ├── DataError              a file has invalid content (file, line, field)
+    │   └── CorruptFileError   the compressed data of a file is truncated or damaged
+    ├── OutputError            an output cannot be written, or is also an input
+    ├── SelectionError         a filter matches no grades, or several sets of grades
+    ├── QueryError             a SQL statement is invalid or not allowed
+    ├── ModelError             a model cannot be loaded or does not support the request
+    ├── ProcessGroupError      another process of the process group has ended
+    └── StoppedError           SIGTERM was received (exit code 143)
+
+Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
 
 class ExamError(Exception):
-    """A problem that the user can solve; its text is one sentence for the terminal."""
+    """Base class of exceptions for problems that the user can solve.
+
+    ``str(error)`` is a message of one or two sentences.
+    """
 
     exit_code = 1
 
 
 class UnknownNameError(ExamError):
-    """A name that no registry entry has."""
+    """A name is not registered."""
 
 
 class MissingExtraError(ExamError):
-    """A feature needs an optional dependency."""
+    """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional package: pip install 'exam_pp[{extra}]'.")
 
 
 class DataError(ExamError):
-    """A file holds something that we cannot use.
+    """A file has invalid content.
 
-    ``str(error)`` starts with ``file, line N, field:`` as far as they are known; ``problem`` is the rest.
+    ``str(error)`` is ``file, line N, field: problem``; unknown parts are omitted.
     """
 
     def __init__(
@@ -51,30 +56,30 @@ class DataError(ExamError):
 
 
 class CorruptFileError(DataError):
-    """The compressed data of a file is cut off or damaged."""
+    """The compressed data of a file is truncated or damaged."""
 
 
 class OutputError(ExamError):
-    """An output path cannot be written."""
+    """An output cannot be written, or is also an input."""
 
 
 class SelectionError(ExamError):
-    """The grade filter matches nothing, or more than one set of grades."""
+    """A filter matches no grades, queries or systems, or several sets of grades."""
 
 
 class QueryError(ExamError):
-    """A SQL statement that cannot be run, or that may not be run."""
+    """A SQL statement is invalid or not allowed."""
 
 
 class ModelError(ExamError):
-    """A model cannot be loaded, or cannot do what is asked of it."""
+    """A model cannot be loaded or does not support the request."""
 
 
 class ProcessGroupError(ExamError):
-    """Another process of a grading by several has gone; nothing is lost."""
+    """Another process of the process group has ended; grades that were written are kept."""
 
 
 class StoppedError(ExamError):
-    """The scheduler asked to stop; the same command continues."""
+    """SIGTERM was received, usually from a batch scheduler; the same command resumes the work."""
 
     exit_code = 143

@@ -1,4 +1,4 @@
-"""Rows of named tuples as pandas data frames and Arrow tables."""
+"""Conversion of rows of named tuples to pandas data frames and Arrow arrays."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _PANDAS = {int: "int64", float: "float64", bool: "bool"}
 
 
 class Tabular(Sequence[R]):
-    """A sequence of named tuples of one type, ``row_type``, whose fields are the columns of a data frame.
+    """A sequence of named tuples of type ``row_type``, whose fields are the columns of a data frame.
 
-    A missing value is None in a row; in a data frame it is NaN, ``<NA>`` or null, by the column's type.
+    A missing value is None in a row. In a data frame it is NaN or ``<NA>``, in Arrow null.
     """
 
     row_type: ClassVar[type[tuple[Any, ...]]]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a data frame, one column a field.
+        """Convert the rows to a data frame with one column per field.
 
         Returns:
-            Columns of strings, ``int64`` (``Int64`` where values can be missing), ``float64`` or ``bool``.
+            Columns of strings, ``int64`` (``Int64`` if values can be missing), ``float64`` or ``bool``.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -40,15 +40,15 @@ class Tabular(Sequence[R]):
         except ImportError:
             raise MissingExtraError("to_pandas()", "pandas") from None
         columns = {}
-        for name, kind, optional, values in self._typed_columns():
-            dtype = "Int64" if optional and kind is int else _PANDAS.get(kind)
+        for name, type_, optional, values in self._typed_columns():
+            dtype = "Int64" if optional and type_ is int else _PANDAS.get(type_)
             columns[name] = pandas.Series(list(values), dtype=dtype)
         return pandas.DataFrame(columns)
 
     def to_arrow(self) -> nanoarrow.Array:
-        """The rows as an Arrow struct array, one field a column.
+        """Convert the rows to an Arrow struct array with one field per column.
 
-        Any Arrow library takes it without a copy: ``pyarrow.table(rows.to_arrow())``,
+        Every Arrow library reads it without a copy: ``pyarrow.table(rows.to_arrow())``,
         ``polars.from_arrow(...)``, ``duckdb.from_arrow(...)``.
 
         Returns:
@@ -57,24 +57,24 @@ class Tabular(Sequence[R]):
         import nanoarrow  # noqa: PLC0415 - slow to import
 
         fields, children = {}, []
-        for name, kind, _, values in self._typed_columns():
-            fields[name] = getattr(nanoarrow, _ARROW[kind])()
+        for name, type_, _, values in self._typed_columns():
+            fields[name] = getattr(nanoarrow, _ARROW[type_])()
             children.append(nanoarrow.c_array(values, fields[name]))
         schema = nanoarrow.struct(fields)
         return nanoarrow.Array(nanoarrow.c_array_from_buffers(schema, len(self), [None], children=children))
 
     def _typed_columns(self) -> Iterator[tuple[str, type, bool, Sequence[Any]]]:
-        """Name, type, whether values may be missing, and values of every column."""
+        """Yield the name, the type, whether values may be missing, and the values of every column."""
         hints = get_type_hints(self.row_type)
         columns: list[Sequence[Any]] = list(zip(*self, strict=True)) or [()] * len(hints)
         for (name, hint), values in zip(hints.items(), columns, strict=True):
-            kinds = get_args(hint) or (hint,)
-            (kind,) = (kind for kind in kinds if kind is not NoneType)
-            yield name, kind, NoneType in kinds, values
+            types = get_args(hint) or (hint,)
+            (type_,) = (item for item in types if item is not NoneType)
+            yield name, type_, NoneType in types, values
 
 
 class Rows(Tabular[R], Generic[R]):
-    """A :class:`Tabular` that holds its rows in a list."""
+    """A :class:`Tabular` that keeps its rows in a list."""
 
     def __init__(self, rows: Iterable[R] = ()) -> None:
         self._rows = list(rows)

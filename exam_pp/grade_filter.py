@@ -1,4 +1,4 @@
-"""Which grades of a passage to look at: by model, prompt class, kind and question set."""
+"""Selection of grades by model, prompt class, kind and question set."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ QuestionSet = Literal["tqa", "genq", "question-bank"]
 
 
 class GradeKey(NamedTuple):
-    """Who graded, with which prompt."""
+    """The model (or person) and the prompt class of a set of grades."""
 
     model: str
     prompt_class: str
 
     @property
     def is_person(self) -> bool:
-        """Whether a reviewer graded, who rates some pairs, not all."""
+        """Whether a reviewer graded, who may have rated only some of the pairs."""
         return is_human(self.model)
 
     @classmethod
-    def of(cls, grades: GradesView, asked: GradeFilter | None = None) -> GradeKey:
-        """The key under which these grades are listed and united; what they lack is what was asked for."""
-        model = grades.model or (asked and asked.model) or "(no model)"
+    def of(cls, grades: GradesView, criteria: GradeFilter | None = None) -> GradeKey:
+        """Return the key under which grades are listed and merged.
+
+        A model or prompt class that is not recorded is taken from ``criteria``.
+        """
+        model = grades.model or (criteria and criteria.model) or "(no model)"
         prompt_class = grades.prompt_class
-        if asked and asked.prompt_class and prompt_class in (None, *asked.also_called):
-            prompt_class = asked.prompt_class
+        if criteria and criteria.prompt_class and prompt_class in (None, *criteria.also_called):
+            prompt_class = criteria.prompt_class
         return cls(model, prompt_class or LEGACY_PROMPT_CLASS)
 
     def __str__(self) -> str:
@@ -41,7 +44,7 @@ class GradeKey(NamedTuple):
 
 
 def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:
-    """Which kind of bank the ids come from (rule of the published implementation)."""
+    """Infer the question set from the first entry id, as the published implementation does."""
     first = next(iter(entry_ids), "")
     if first.startswith("NDQ_"):
         return "tqa"
@@ -50,14 +53,21 @@ def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:
 
 @dataclass(frozen=True)
 class GradeFilter:
-    """Criteria for grades; None accepts everything.
+    """Criteria for grades; a criterion that is None accepts all grades.
 
-    A grade passes unless a set criterion contradicts it: missing metadata matches.
-    ``prompt_hash`` tells versions of a prompt's words apart. ``choice="unite"`` merges entries of equal
-    model and prompt class, the later rating of an entry winning; ``"first"`` takes the first matching
-    entry, as the published implementation does. ``also_called`` are other names of the prompt class.
-    With ``rated_only`` grades of prompts without a scale pass only where the prompt class names them, or
-    direct grades are asked for (see :meth:`for_ratings`).
+    Grades whose metadata is missing in the file match every criterion on it.
+
+    Attributes:
+        model: Name of the model, or ``human:NAME``.
+        prompt_class: Name of the prompt.
+        kind: Kind of the graded entries; ``direct`` for grades of the passage itself.
+        question_set: Origin of the entry ids, see :func:`question_set_of`.
+        prompt_hash: Hash of the prompt template; selects one of several versions of the prompt.
+        choice: ``"unite"`` merges all matching sets of grades of a passage, and the last rating of an entry
+            counts; ``"first"`` takes the first matching set, as the published implementation does.
+        also_called: Other names of the prompt class in files.
+        rated_only: Reject grades without ratings (correct or wrong only), unless ``prompt_class`` or
+            ``kind="direct"`` selects them.
     """
 
     model: str | None = None
@@ -70,9 +80,14 @@ class GradeFilter:
     rated_only: bool = False
 
     def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
-        """The filter for people who check ratings: prompts without a scale explain them, and are left out.
+        """The filter for reviewing ratings, which does not accept grades of prompts without a scale.
 
-        A bank with entries of one kind (``kinds``) selects the grades of that kind.
+        Args:
+            kinds: Kinds of the bank's entries. A single kind selects the grades of this kind, unless the
+                filter has a kind or prompt class.
+
+        Returns:
+            The new filter.
         """
         kind = self.kind
         if kind is None and self.prompt_class is None and len(kinds) == 1:
@@ -80,7 +95,14 @@ class GradeFilter:
         return replace(self, kind=kind, rated_only=True)
 
     def accepts(self, grades: GradesView) -> bool:
-        """Whether no set criterion contradicts these grades."""
+        """Whether the grades match all criteria.
+
+        Args:
+            grades: A set of grades of a passage.
+
+        Returns:
+            False if a criterion contradicts the grades. Missing metadata matches.
+        """
         asked_for = self.prompt_class is not None or self.kind == "direct"
         if self.rated_only and not asked_for and not grades.is_rated:
             return False
@@ -91,18 +113,18 @@ class GradeFilter:
             return False
         if self.prompt_hash is not None and grades.prompt_hash not in (None, self.prompt_hash):
             return False
-        if self.kind is not None and not self._kind_fits(grades):
+        if self.kind is not None and not self._matches_kind(grades):
             return False
         return self.question_set is None or question_set_of(grades.entry_ratings()) == self.question_set
 
-    def _kind_fits(self, grades: GradesView) -> bool:
+    def _matches_kind(self, grades: GradesView) -> bool:
         kind = "direct" if DIRECT_ID in grades.entry_ratings() else grades.prompt_type
         return kind in (None, self.kind, f"{self.kind}_grading")
 
 
 @dataclass(slots=True)
-class _Alike:
-    """Grades that look alike to a filter: whether they pass, and how many there were."""
+class _GradeGroup:
+    """Grades with equal metadata: whether the filter accepts them, and the number of passages with them."""
 
     key: GradeKey
     accepted: bool
@@ -113,106 +135,106 @@ class _Alike:
 
 @dataclass
 class GradeSelector:
-    """Applies a filter passage by passage and notices when it selects nothing, or too much.
+    """Apply a filter passage by passage, and count the grades that it accepts and rejects.
 
-    Use :meth:`ratings` for every passage of the file and :meth:`check` at the end.
+    Call :meth:`ratings` for every passage of the file and :meth:`check` at the end.
     """
 
     filter: GradeFilter
-    _found: dict[tuple[object, ...], _Alike] = field(default_factory=dict, init=False, repr=False)
+    _groups: dict[tuple[object, ...], _GradeGroup] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._looks_at_entries = self.filter.kind is not None or self.filter.question_set is not None
+        self._depends_on_entries = self.filter.kind is not None or self.filter.question_set is not None
 
     def select(self, passage: PassageView) -> list[GradesView]:
-        """The passage's grade sets that pass, in file order."""
-        chosen: list[GradesView] = []
-        found = self._found
+        """Return the passage's sets of grades that match the filter, in file order."""
+        selected: list[GradesView] = []
+        groups = self._groups
         for grades in passage.grade_sets():
-            look: tuple[object, ...] = (
+            metadata: tuple[object, ...] = (
                 grades.model,
                 grades.prompt_class,
                 grades.prompt_hash,
                 grades.is_rated,
             )
-            if self._looks_at_entries:
-                look = (*look, self.filter.accepts(grades))
-            alike = found.get(look)
-            if alike is None:  # decided once for all that look alike to the filter
+            if self._depends_on_entries:
+                metadata = (*metadata, self.filter.accepts(grades))
+            group = groups.get(metadata)
+            if group is None:  # the filter is applied once per group, for speed
                 key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)
-                alike = found[look] = _Alike(key, accepted, grades.is_rated, grades.prompt_hash)
-            alike.count += 1
-            if alike.accepted:
-                chosen.append(grades)
-        return chosen[:1] if self.filter.choice == "first" else chosen
+                group = groups[metadata] = _GradeGroup(key, accepted, grades.is_rated, grades.prompt_hash)
+            group.count += 1
+            if group.accepted:
+                selected.append(grades)
+        return selected[:1] if self.filter.choice == "first" else selected
 
     @property
     def seen(self) -> Counter[GradeKey]:
-        """How many passages have grades of each key."""
-        return self._counted(self._found.values())
+        """Number of passages with grades of each key."""
+        return self._counted(self._groups.values())
 
     @property
     def selected(self) -> Counter[GradeKey]:
-        """As :attr:`seen`, of the grades that passed."""
+        """Number of passages with grades of each key that match the filter."""
         return self._counted(self._accepted())
 
     @property
     def rated(self) -> bool:
-        """Whether selected grades have levels beyond correct and wrong."""
-        return any(alike.is_rated for alike in self._accepted())
+        """Whether any selected grades are on a scale, not only correct or wrong."""
+        return any(group.is_rated for group in self._accepted())
 
     @property
     def hashes(self) -> set[str]:
-        """The hashes of the prompts' words of the selected grades."""
-        return {alike.prompt_hash for alike in self._accepted() if alike.prompt_hash is not None}
+        """The hashes of the prompt templates of the selected grades."""
+        return {group.prompt_hash for group in self._accepted() if group.prompt_hash is not None}
 
-    def _accepted(self) -> Iterator[_Alike]:
-        return (alike for alike in self._found.values() if alike.accepted)
+    def _accepted(self) -> Iterator[_GradeGroup]:
+        return (group for group in self._groups.values() if group.accepted)
 
-    def _counted(self, kinds: Iterable[_Alike]) -> Counter[GradeKey]:
+    def _counted(self, groups: Iterable[_GradeGroup]) -> Counter[GradeKey]:
         counts: Counter[GradeKey] = Counter()
-        for alike in kinds:
-            counts[alike.key] += alike.count
+        for group in groups:
+            counts[group.key] += group.count
         return counts
 
     def ratings(self, passage: PassageView) -> dict[str, int]:
-        """Entry id to rating of the selected grades, united."""
-        united: dict[str, int] = {}
+        """Return entry id to rating of the selected grades; the last rating of an entry counts."""
+        ratings: dict[str, int] = {}
         for grades in self.select(passage):
-            united.update(grades.entry_ratings())
-        return united
+            ratings.update(grades.entry_ratings())
+        return ratings
 
     def check(self, file: str) -> None:
-        """Raise :class:`SelectionError` if nothing, or more than one kind of grade, was selected."""
+        """Raise SelectionError unless the selected grades have exactly one model and one prompt."""
         self._check(file, len(self.selected))
 
     def check_prompt_class(self, file: str) -> None:
-        """As :meth:`check`, but grades of several models are fine, as long as they had one prompt."""
+        """Raise SelectionError unless the selected grades have exactly one prompt; models may differ."""
         self._check(file, len({key.prompt_class for key in self.selected}))
 
     def check_any(self, file: str) -> None:
-        """Raise :class:`SelectionError` if nothing was selected."""
+        """Raise SelectionError if no grades are selected."""
         if not self.seen:
             raise SelectionError(f"{file} holds no grades; run `exam-pp grade` first.")
         if not self.selected:
-            raise SelectionError(f"No grades in {file} match the filter; it holds: {_listing(self.seen)}.")
+            raise SelectionError(f"No grades in {file} match the filter. It holds: {_listing(self.seen)}.")
 
     def _check(self, file: str, sets: int) -> None:
         self.check_any(file)
         if sets > 1:
             raise SelectionError(
-                f"The filter matches {len(self.selected)} sets of grades in {file}; choose one of: "
+                f"The filter matches {len(self.selected)} sets of grades in {file}. Choose one of: "
                 f"{_listing(self.selected)}."
             )
         if len(self.hashes) > 1 and self.filter.choice == "unite":
             raise SelectionError(
-                f"The grades in {file} were made with {len(self.hashes)} versions of the prompt's words; "
-                f"choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."
+                f"The grades in {file} were made with {len(self.hashes)} versions of the prompt. "
+                f"Choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."
             )
 
     @property
     def key(self) -> GradeKey:
-        """The one selected pair, after :meth:`check`."""
+        """The key of the selected grades; call :meth:`check` first."""
         return next(iter(self.selected))
 
 
@@ -221,7 +243,7 @@ def _listing(keys: Counter[GradeKey]) -> str:
 
 
 def grader_names(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
-    """What tells the graders apart: the prompt class, the model, or both."""
+    """Return a function that names a grader by prompt class, model or both, as needed to distinguish them."""
     if len({key.model for key in keys}) == 1:
         return lambda key: key.prompt_class
     if len({key.prompt_class for key in keys}) == 1:

@@ -1,4 +1,4 @@
-"""Where an extracted answer stands in its passage."""
+"""Positions of an extracted answer in its passage."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable, Sequence
 
 Span = tuple[int, int]
-"""Start and end of a stretch of text, in characters (code points)."""
+"""Start and end of a range of text, in characters (code points)."""
 
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
-# Thai, Lao, Khmer, kana, CJK: scripts without spaces, in which an answer may start inside a run of letters.
+# Thai, Lao, Khmer, kana, CJK: scripts without spaces between words, so an answer may start after a letter.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _LONGEST = 2000
-"""Characters of an answer that are looked for: a longer one repeats its passage."""
+"""Longer answers are truncated to this number of characters; they repeat the passage."""
 
 
 def answer_spans(text: str, answer: str) -> list[Span]:
-    """Every place where the words of an answer stand in a row, whatever case, spaces and punctuation.
+    """Return the spans of an answer in a text, ignoring case, white space and punctuation.
 
-    Where the whole answer stands nowhere, the places of its single sentences. Empty for an answer that is
-    in the model's own words.
+    If the text does not contain the whole answer, the spans of its sentences are returned. The list is empty
+    if the text contains no sentence of the answer.
     """
     answer = answer[:_LONGEST]
     return _places(text, answer) or merged(
@@ -29,18 +29,18 @@ def answer_spans(text: str, answer: str) -> list[Span]:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that touch or overlap as one."""
-    found: list[Span] = []
+    """Sort spans and merge those that touch or overlap."""
+    result: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            result.append((start, end))
+    return result
 
 
 def pieces(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """The text cut at the spans: every piece, and whether it is inside one."""
+    """Split a text at the spans; returns every piece and whether it is inside a span."""
     cut: list[tuple[str, bool]] = []
     position = 0
     for start, end in merged(spans):
@@ -49,11 +49,11 @@ def pieces(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
     return [(piece, inside) for piece, inside in [*cut, (text[position:], False)] if piece]
 
 
-def _places(text: str, words: str) -> list[Span]:
-    tokens = _WORD.findall(words)
+def _places(text: str, phrase: str) -> list[Span]:
+    tokens = _WORD.findall(phrase)
     if not tokens:
         return []
     pattern = r"[\W_]+".join(map(re.escape, tokens))
-    if not _UNSPACED.search(words):
+    if not _UNSPACED.search(phrase):
         pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
     return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

@@ -1,4 +1,4 @@
-"""What is asked of a model, and what comes back."""
+"""Requests to language models and their completions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 Role = Literal["system", "user", "assistant"]
 
 DEFAULT_MAX_NEW_TOKENS = 511
-"""The published ``max_length=512`` counts the decoder's start token."""
+"""Default number of new tokens: the published ``max_length=512`` without the decoder's start token."""
 
 THOUGHT_MARKS = (
     ("<think>", "</think>"),
@@ -20,15 +20,15 @@ THOUGHT_MARKS = (
     ("[THINK]", "[/THINK]"),  # Magistral
     ("<|channel>", "<channel|>"),  # Gemma 4
 )
-"""What models put around the thoughts before a reply; in some vocabularies these are special tokens."""
+"""Start and end marks of the thoughts before a reply; in some vocabularies they are special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A piece of a prompt.
 
-    ``slot`` is the template's placeholder that this text fills (``"question"``, ``"context"`` ...),
-    or None for the prompt's own words. Only a part with ``may_be_cut`` is ever shortened.
+    ``slot`` is the placeholder of the template that the text fills (``"question"``, ``"context"`` ...); None
+    for the template's own text. Only parts with ``may_be_cut`` are truncated to fit the model.
     """
 
     text: str
@@ -39,11 +39,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. The prompt is the parts' texts, one after the other.
+    """A request to a model. The prompt is the concatenated text of the parts.
 
-    ``labels`` are the strings of the answer scale whose probabilities are wanted (soft grades), in
-    ascending order of grade; empty for free text. A reply of ``one_line`` ends with its first line where a
-    model would otherwise go on with a text of its own. ``pairs`` is how many grades the reply is to give.
+    ``labels`` are the labels of the scale whose probabilities are requested (soft grades), in ascending order
+    of grade; empty for free text. With ``one_line``, generation of base models stops after the first line.
+    ``pairs`` is the number of grades that the reply contains.
     """
 
     parts: tuple[Part, ...]
@@ -54,16 +54,16 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The whole prompt; what different roles say is separated by a blank line."""
+        """The whole prompt, with a blank line between the texts of different roles."""
         turns = groupby(self.parts, key=lambda part: part.role)
         return "\n\n".join("".join(part.text for part in turn) for _, turn in turns)
 
     def slot(self, name: str) -> str | None:
-        """The text that fills a placeholder, if the prompt has it."""
+        """Return the text that fills a placeholder; None if the prompt does not have the placeholder."""
         return next((part.text for part in self.parts if part.slot == name), None)
 
     def key(self) -> str:
-        """A hash of everything about the request that decides the reply, for a given model."""
+        """Return a hash of the parts of the request that determine the reply of a model."""
         digest = hashlib.sha256()
         for part in self.parts:
             data = part.text.encode("utf-8", "surrogatepass")
@@ -75,11 +75,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's reply, or the reason why there is none (``error``; the text is then empty).
+    """A model's reply, or the reason why it is missing (``error``; the text is then empty).
 
-    ``label_logprobs`` are the joint log-probabilities of ``Request.labels`` (each with its end of
-    sequence), where the backend can give them. ``tokens_cut`` counts tokens of the passage that did
-    not fit the model.
+    ``label_logprobs`` are the joint log-probabilities of ``Request.labels``, each with its end of sequence;
+    empty if the backend does not compute them. ``tokens_cut`` is the number of tokens of the passage that
+    were truncated.
     """
 
     text: str = ""

@@ -1,4 +1,4 @@
-"""Collections for files larger than memory: values in a temporary file, or made anew for every pass."""
+"""Collections for data larger than memory: values in a temporary file, or recomputed in every iteration."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from exam_pp.errors import OutputError
 V = TypeVar("V")
 
 _IN_MEMORY = 8 * 2**20
-"""So many packed bytes stay in memory; more go to a temporary file."""
+"""Packed bytes that are kept in memory; beyond that, values are in a temporary file."""
 
 
 class PackedMapping(MutableMapping[str, V]):
-    """A mapping that keeps its values as bytes, the larger part in a temporary file.
+    """A mapping that keeps its values as bytes, in a temporary file if they are large.
 
-    What is taken out is a copy: a change is kept by putting the value again. Raises :class:`OutputError`
-    where the folder for temporary files is full.
+    ``mapping[key]`` returns a copy of the value; assign the copy again to keep a change. Raises OutputError
+    if the folder for temporary files is full.
     """
 
     def __init__(self, pack: Callable[[V], bytes], unpack: Callable[[bytes], V]) -> None:
@@ -36,7 +36,7 @@ class PackedMapping(MutableMapping[str, V]):
             self._file.seek(self._end)
             self._file.write(data)
         except OSError as error:
-            raise OutputError(f"The temporary file cannot be written: {error.strerror}.") from error
+            raise OutputError(f"A temporary file cannot be written: {error.strerror}.") from error
         self._places[key] = (self._end, len(data))
         self._end += len(data)
 
@@ -60,7 +60,7 @@ class PackedMapping(MutableMapping[str, V]):
 
 @dataclass(frozen=True)
 class Chosen(Generic[V]):
-    """Some values of a mapping, taken out one by one, as often as they are asked for."""
+    """The values of selected keys of a mapping, looked up in every iteration."""
 
     values: Mapping[str, V]
     keys: Sequence[str]
@@ -73,9 +73,9 @@ class Chosen(Generic[V]):
 
 
 class Remade(Sequence[V]):
-    """Values that are made anew whenever somebody goes through them, and never kept.
+    """A sequence that recomputes its values in every iteration and does not store them.
 
-    What is large is to be gone through in order: its length, or an item, takes as long as all of it.
+    Iterate over it in order: ``len`` and indexing compute all values.
     """
 
     def __init__(self, make: Callable[[], Iterable[V]]) -> None:
@@ -97,7 +97,7 @@ class Remade(Sequence[V]):
         return list(self)[index]
 
     def __eq__(self, other: object) -> bool:
-        """As lists are equal."""
+        """Compare the values, as lists do."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as of lists

@@ -1,4 +1,4 @@
-"""Named things: prompts, backends, reports. Unknown names get a suggestion."""
+"""Registries of prompts, backends, output formats and file formats by name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names to values of one kind.
+    """A mapping of names to values of one kind, such as prompts or backends.
 
-    Values may be registered at once (:meth:`add`) or as a function that is called on the first
-    :meth:`get` (:meth:`add_lazy`), so that naming a thing never imports what it needs. Installed
-    packages add entries through the entry-point group ``exam_pp.<group>``, read when a name is not
-    found or all names are listed. The modules of ``package``, which register values when they are
-    imported, are imported before the first look-up.
+    A value is registered directly (:meth:`add`) or as a function that the first :meth:`get` calls
+    (:meth:`add_lazy`), so that listing names does not import heavy packages. Other installed packages
+    register values through the entry-point group ``exam_pp.<group>``. Entry points are read when a name is
+    unknown or all names are listed. The modules of ``package`` register values when they are imported; they
+    are imported at the first look-up.
     """
 
     def __init__(self, kind: str, group: str, package: str | None = None) -> None:
@@ -34,19 +34,49 @@ class Registry(Generic[T]):
         self._plugins_read = False
 
     def add(self, name: str, value: T, *, aliases: tuple[str, ...] = ()) -> T:
-        """Register ``value``; a name that is taken is an error of the programmer."""
+        """Register a value.
+
+        Args:
+            name: Its name.
+            value: The value.
+            aliases: Other names of the value.
+
+        Returns:
+            The value.
+
+        Raises:
+            ValueError: A name is already registered.
+        """
         self._claim(name, *aliases)
         self._values[name] = value
         self._aliases.update(dict.fromkeys(aliases, name))
         return value
 
     def add_lazy(self, name: str, make: Callable[[], T]) -> None:
-        """Register a value that ``make`` builds when it is first asked for."""
+        """Register a value that is made at its first use.
+
+        Args:
+            name: Its name.
+            make: Function that makes the value.
+
+        Raises:
+            ValueError: The name is already registered.
+        """
         self._claim(name)
         self._lazy[name] = make
 
     def get(self, name: str) -> T:
-        """The value called ``name`` (or an alias of it); raises :class:`UnknownNameError`."""
+        """The value of a name.
+
+        Args:
+            name: The name of the value, or an alias.
+
+        Returns:
+            The value.
+
+        Raises:
+            UnknownNameError: The name is not registered.
+        """
         if name not in self:
             raise UnknownNameError(self._unknown(name))
         key = self._aliases.get(name, name)
@@ -56,21 +86,35 @@ class Registry(Generic[T]):
         return self._values[key]
 
     def find(self, name: str | None) -> T | None:
-        """As :meth:`get`, but None for a name that is not registered."""
+        """The value of a name, or None.
+
+        Args:
+            name: The name of the value, or an alias. None is not a name.
+
+        Returns:
+            The value, or None if the name is not registered.
+        """
         return self.get(name) if name is not None and name in self else None
 
     def names(self) -> list[str]:
-        """All names, sorted, without aliases."""
+        """Return all names, sorted, without aliases."""
         self._import_package()
         self._read_plugins()
         return sorted({*self._values, *self._lazy})
 
     def aliases(self, name: str) -> tuple[str, ...]:
-        """The other names of the value called ``name``, in the order in which they were given."""
+        """The other names of a value.
+
+        Args:
+            name: The name of the value.
+
+        Returns:
+            Its aliases, in order of registration.
+        """
         return tuple(alias for alias, of in self._aliases.items() if of == name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether we, or an installed package, have the name."""
+        """Whether exam_pp or an installed package has registered the name."""
         self._import_package()
         if not self._is_taken(name):
             self._read_plugins()
@@ -85,7 +129,7 @@ class Registry(Generic[T]):
     def _claim(self, *names: str) -> None:
         for name in names:
             if self._is_taken(name):
-                raise ValueError(f"the {self.kind} {name!r} is registered twice")
+                raise ValueError(f"{self.kind} {name!r} is already registered")
 
     def _unknown(self, name: str) -> str:
         close = get_close_matches(name, [*self.names(), *self._aliases], n=1)
@@ -109,5 +153,5 @@ class Registry(Generic[T]):
     def _load(self, entry: object) -> T:
         try:
             return entry.load()  # type: ignore[attr-defined, no-any-return]
-        except Exception as error:  # a broken plug-in must not look like a bug of ours
-            raise ExamError(f"The plug-in for {self.kind} {entry} cannot be loaded: {error}") from error
+        except Exception as error:  # report a broken plug-in as such, not as a bug of exam_pp
+            raise ExamError(f"The {self.kind} plug-in {entry} cannot be loaded: {error}") from error

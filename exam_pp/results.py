@@ -1,4 +1,4 @@
-"""The flat rows in which every number travels."""
+"""Row types of results: scores, qrels, run lines, grades, label agreement and leaderboards."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple, overload
 from exam_pp.frames import Rows, Tabular
 
 ALL_QUERIES = "all"
-"""The query id of a mean over queries, as trec_eval prints it."""
+"""Query id of means over queries, as in the output of trec_eval."""
 
 OVERALL_SYSTEM = "_overall_"
-"""The system that returns every graded passage: the upper bound of Rubric-Cover."""
+"""Name of the artificial system that returns every graded passage: the upper bound of Rubric-Cover."""
 
 
 class Score(NamedTuple):
-    """One number: what ``metric`` says of a system's response to a query."""
+    """The value of a metric for one system on one query, or its mean (query id ``all``)."""
 
     system: str
     query_id: str
@@ -25,7 +25,7 @@ class Score(NamedTuple):
 
 
 class Scores(Tabular[Score]):
-    """Many scores as columns, 20 bytes each; names are held once."""
+    """A table of scores that is stored by column: 20 bytes per score, and every name once."""
 
     row_type = Score
 
@@ -67,7 +67,7 @@ class Scores(Tabular[Score]):
         return len(self._values)
 
     def __eq__(self, other: object) -> bool:
-        """As lists are equal."""
+        """Compare the rows, as lists do."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as of lists
@@ -91,7 +91,7 @@ class SubtopicQrel(NamedTuple):
 
 
 class RunLine(NamedTuple):
-    """One line of a run file; ``system`` is the file stem or the tag."""
+    """One line of a run file; ``system`` is the stem of the file name or the tag."""
 
     query_id: str
     passage_id: str
@@ -104,7 +104,7 @@ class Grade(NamedTuple):
     """The rating that a model with a prompt gave a passage for one bank entry.
 
     ``entry_id`` is ``direct`` for a direct grade. ``rating`` is 1 (correct) or 0 (wrong) for prompts without
-    a scale. ``expected`` is the mean of the soft grade; None where the model gave no probabilities.
+    a scale. ``expected`` is the expected rating (soft grade); None if the file has no probabilities.
     """
 
     query_id: str
@@ -117,16 +117,22 @@ class Grade(NamedTuple):
 
 
 class Grades(Rows[Grade]):
-    """A table of grades; pairs that stayed ungraded have no row."""
+    """A table of grades; ungraded pairs have no row."""
 
     row_type = Grade
 
 
 class LabelAgreement(NamedTuple):
-    """Agreement of two sets of labels on the passages that both have; None where undefined.
+    """Agreement of two sets of labels on their common passages.
 
-    Cohen's κ, κ with linear and with quadratic weights, and Krippendorff's α of ordinal labels: 1 is perfect
-    agreement, 0 that of chance.
+    A coefficient of 1 is perfect agreement, 0 is chance agreement, None is undefined.
+
+    Attributes:
+        passages: Number of common passages.
+        kappa: Cohen's κ.
+        linear_kappa: Cohen's κ with linear weights.
+        quadratic_kappa: Cohen's κ with quadratic weights.
+        ordinal_alpha: Krippendorff's α for ordinal labels.
     """
 
     passages: int
@@ -137,12 +143,24 @@ class LabelAgreement(NamedTuple):
 
 
 class LeaderboardRow(NamedTuple):
-    """What one metric says of a system.
+    """The mean of one metric for one system, with its uncertainty.
 
-    ``stderr`` is the standard error of the mean over queries. ``low`` and ``high`` bound the mean,
-    ``rank_low`` and ``rank_high`` the rank (1 is best). Systems that share a letter of ``letters`` do not
-    differ significantly. ``worst_case`` and ``best_case`` bound the mean if everything ungraded had a grade;
-    ``order_open`` tells whether that could move the system past another. None: not asked for, or undefined.
+    An attribute is None if it was not requested or is undefined.
+
+    Attributes:
+        system: Name of the system.
+        metric: Name of the metric.
+        mean: Mean over queries.
+        stderr: Standard error of the mean.
+        queries: Number of queries.
+        low: Lower end of the confidence interval of the mean.
+        high: Upper end of the confidence interval of the mean.
+        rank_low: Best rank in the confidence interval; 1 is the best system.
+        rank_high: Worst rank in the confidence interval.
+        letters: Significance letters; systems that share a letter do not differ significantly.
+        worst_case: Lowest possible mean if all ungraded pairs had a grade.
+        best_case: Highest possible mean if all ungraded pairs had a grade.
+        order_open: Whether grades for the ungraded pairs could move the system past another system.
     """
 
     system: str
@@ -163,7 +181,8 @@ class LeaderboardRow(NamedTuple):
 class Leaderboard(Rows[LeaderboardRow]):
     """A row for each metric and system, best system first; the upper bound ``_overall_`` comes last.
 
-    ``notes`` are sentences that a reader of the numbers has to know.
+    Attributes:
+        notes: Sentences about the data that affect how the numbers are read.
     """
 
     row_type = LeaderboardRow
@@ -178,13 +197,16 @@ class Leaderboard(Rows[LeaderboardRow]):
         return list(dict.fromkeys(row.metric for row in self))
 
     def means(self, metric: str | None = None) -> dict[str, float]:
-        """System to mean, best first, without the upper bound.
+        """Means of all systems, without the upper bound ``_overall_``.
 
         Args:
-            metric: A name of :attr:`metrics`; by default the first.
+            metric: A metric of :attr:`metrics`. None: the first metric.
+
+        Returns:
+            System to mean, best system first.
 
         Raises:
-            KeyError: The leaderboard has no such metric.
+            KeyError: The leaderboard does not have the metric.
         """
         chosen = self.metrics[0] if metric is None else metric
         if chosen not in self.metrics:

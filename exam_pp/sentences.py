@@ -1,4 +1,4 @@
-"""Sentence boundaries of a text, by NLTK's Punkt algorithm."""
+"""Sentence splitting with NLTK's Punkt algorithm."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktSentenceTokenizer
 
-# Punkt learns abbreviations from text; ours are fixed, so that units depend on nothing but the answer.
+# Punkt learns abbreviations from a corpus. A fixed list makes the sentences depend on the answer only.
 _ABBREVIATIONS = {
     "a.m", "al", "approx", "ave", "ca", "cf", "co", "col", "corp", "dept", "dr", "e.g", "ed", "eds", "etc",
     "fig", "gov", "i.e", "inc", "jr", "ltd", "mr", "mrs", "ms", "p.m", "pp", "prof", "rev", "sgt", "sr",
     "st", "u.k", "u.s", "univ", "vol", "vs",
 }  # fmt: skip
 _LINE_STARTS = re.compile(r"\n[^\S\n]*\n\s*|\n\s*(?=[-*•]\s|\d{1,3}[.)]\s|#)")
-"""A blank line, or the start of a list item or heading, ends a sentence without a full stop."""
+"""Boundaries without a full stop: a blank line, the start of a list item or of a heading."""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, with the white space between them: joined they are the text again.
+    """Split a text into sentences. White space is kept, so that the joined sentences equal the text.
 
-    Boundaries are those of NLTK's Punkt algorithm (Kiss and Strunk, 2006) with a fixed list of
-    English abbreviations, and blank lines and list items.
+    Boundaries are those of NLTK's Punkt algorithm (Kiss and Strunk, 2006) with a fixed list of English
+    abbreviations, and blank lines, list items and headings.
     """
     starts = [0, *(match.end() for match in _LINE_STARTS.finditer(text)), len(text)]
     cuts = [
@@ -32,7 +32,7 @@ def sentences(text: str) -> list[str]:
         for start, end in pairwise(starts)
         for offset, _ in _punkt().span_tokenize(text[start:end])
     ]
-    # White space before the first sentence belongs to it.
+    # White space at the start of the text belongs to the first sentence.
     return [piece for start, end in pairwise([0, *cuts[1:], len(text)]) if (piece := text[start:end])]
 
 

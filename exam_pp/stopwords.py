@@ -1,7 +1,7 @@
-"""The fixed list of English stop words: for comparing answers, and for the lexical grader.
+"""English stop words, for comparing answers and for the lexical grader.
 
-It is the list of the Snowball project and NLTK, as single tokens (``don't`` is ``don`` and ``t``). It is
-part of the package, so that no number depends on what a machine has downloaded.
+The list of the Snowball project and NLTK, as single tokens (``don't`` is ``don`` and ``t``). It is part of
+the package, so that results do not depend on a downloaded list.
 """
 
 from __future__ import annotations

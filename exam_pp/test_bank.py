@@ -1,4 +1,4 @@
-"""Test banks: for every query, the questions or nuggets that a good response addresses."""
+"""Test banks: for every query, the questions or nuggets that a good answer addresses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from exam_pp.errors import SelectionError
 EntryKind = Literal["question", "nugget"]
 
 ASSIGNMENT_RATINGS: Mapping[str, int] = {"not_support": 0, "partial_support": 1, "support": 2}
-"""Whether an answer holds a nugget (Pradeep et al., 2024, section 3.3): the ratings beside it in files."""
+"""Nugget assignment (Pradeep et al., 2024, section 3.3) to the rating that is stored with it."""
 
 
 class _Entry(Record):
-    """What questions and nuggets share."""
+    """Fields that questions and nuggets share."""
 
     query_id: Id
     facet_id: Id | None = None
@@ -31,7 +31,7 @@ class _Entry(Record):
 
 
 class Question(_Entry):
-    """An exam question. ``gold_answers: []`` means that the right answer is "unanswerable"."""
+    """An exam question. ``gold_answers: []`` means that the correct answer is "unanswerable"."""
 
     question_id: Id
     question_text: str
@@ -43,7 +43,7 @@ class Question(_Entry):
 
     @property
     def text(self) -> str:
-        """The words of the question."""
+        """The text of the question."""
         return self.question_text
 
     @property
@@ -53,7 +53,7 @@ class Question(_Entry):
 
 
 class Nugget(_Entry):
-    """A key fact that a good response mentions."""
+    """A key fact that a good answer contains."""
 
     nugget_id: Id
     nugget_text: str
@@ -65,7 +65,7 @@ class Nugget(_Entry):
 
     @property
     def text(self) -> str:
-        """The words of the nugget."""
+        """The text of the nugget."""
         return self.nugget_text
 
     @property
@@ -78,7 +78,7 @@ Entry = Question | Nugget
 
 
 def _kind_of(item: Any) -> EntryKind:
-    """The kind of an item that is read, so that an error names the fields of that kind alone."""
+    """The kind of an item, so that a validation error names only the fields of that kind."""
     if isinstance(item, dict):
         return "nugget" if "nugget_id" in item else "question"
     return "nugget" if isinstance(item, Nugget) else "question"
@@ -90,7 +90,7 @@ _AnyEntry = Annotated[
 
 
 class BankLine(Record):
-    """One line of a bank file: the entries of one query, or of one facet of it."""
+    """One line of a bank file: the entries of a query, or of one of its facets."""
 
     query_id: Id
     facet_id: Id | None = None
@@ -103,39 +103,45 @@ class BankLine(Record):
 
 
 def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
-    """The published id of an entry: ``query[/facet]/md5`` of the stripped text."""
+    """Return the published id of an entry: ``query[/facet]/md5`` of the stripped text."""
     digest = hashlib.md5(text.strip().encode(), usedforsecurity=False).hexdigest()
     return "/".join(part for part in (query_id, facet_id, digest) if part is not None)
 
 
 def normalised_text(text: str) -> str:
-    """A text without the differences of case, white space and final punctuation, to find repetitions."""
+    """Normalise case, white space and final punctuation of a text, to detect duplicates."""
     return " ".join(text.casefold().split()).rstrip(" .?!;:,")
 
 
 @dataclass
 class QueryBank:
-    """All entries of one query, in file order, whatever the facet. Duplicate ids keep the first."""
+    """All entries of one query, of all facets, in file order; of duplicate ids the first is kept."""
 
     query_id: str
     query_text: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, line: BankLine) -> list[str]:
-        """Take a line of the query; returns the ids in it that occurred before."""
+        """Add the entries of a line and return the duplicate ids in it, whose entries are not added."""
         self.query_text = self.query_text or line.query_text
-        repeated = []
+        duplicates = []
         for item in line.items:
             if item.entry_id in self.entries:
-                repeated.append(item.entry_id)
+                duplicates.append(item.entry_id)
             else:
                 self.entries[item.entry_id] = item
-        return repeated
+        return duplicates
 
 
 @dataclass
 class TestBank:
-    """The banks of all queries. ``duplicates`` lists entry ids that a file holds more than once."""
+    """The banks of all queries.
+
+    Attributes:
+        queries: Query id to the bank of the query.
+        duplicates: Entry ids that the file contains more than once.
+        lines: The lines of the file that the bank was read from.
+    """
 
     __test__ = False  # pytest would collect the class by its name
 
@@ -145,7 +151,14 @@ class TestBank:
 
     @classmethod
     def from_lines(cls, lines: Iterable[BankLine]) -> TestBank:
-        """Lines with the same query id are concatenated."""
+        """Make a bank from bank lines.
+
+        Args:
+            lines: Bank lines. The entries of lines with the same query id are concatenated.
+
+        Returns:
+            The bank. :attr:`duplicates` lists the ids that occur more than once in a query.
+        """
         kept = list(lines)
         queries: dict[str, QueryBank] = {}
         duplicates: list[str] = []
@@ -157,16 +170,31 @@ class TestBank:
         return (self.queries[query_id] for query_id in self.queries)
 
     def entries(self, query_id: str) -> dict[str, Entry]:
-        """Entry id to entry; empty for a query without a bank."""
+        """The entries of a query.
+
+        Args:
+            query_id: Id of the query.
+
+        Returns:
+            Entry id to entry; empty if the bank does not have the query.
+        """
         query = self.queries.get(query_id)
         return query.entries if query else {}
 
     @cached_property
     def kinds(self) -> set[EntryKind]:
-        """Which kinds of entries the bank holds."""
+        """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}
 
     def require_kind(self, kind: EntryKind, why: str) -> None:
-        """Raise :class:`SelectionError` unless every entry is of ``kind``."""
+        """Check that all entries are questions, or all are nuggets.
+
+        Args:
+            kind: The required kind.
+            why: What needs this kind, as the subject of the message.
+
+        Raises:
+            SelectionError: The bank holds entries of the other kind.
+        """
         if other := self.kinds - {kind}:
             raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {other.pop()}s.")

@@ -1,4 +1,4 @@
-"""The graded-passages format: every quirk is read, and every line is written back as it was."""
+"""Graded files: accepted variants, refused records, keys, round trips."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def written(value: Any) -> Any:
     return json.loads(parse_line(json.dumps(value)).dump())
 
 
-# Every quirk that formats.md, section 1, says a reader accepts.
+# The variants of published files that formats.md, section 1, says a reader accepts.
 QUIRKS: dict[str, tuple[Json, Callable[[Passage], object], object]] = {
     "an int id is read as str": (
         {**passage(), "paragraph_id": 17}, lambda p: p.passage_id, "17"),
@@ -115,7 +115,7 @@ QUIRKS: dict[str, tuple[Json, Callable[[Passage], object], object]] = {
     "an unrated direct grade": (
         passage(grades=[{"correctAnswered": False, "answer": "No", "llm": "m"}]),
         lambda p: next(p.grade_sets()).entry_ratings(), {DIRECT_ID: 0}),
-    "a failed direct grade is no grade": (
+    "a failed direct grade has no ratings": (
         passage(grades=[{"correctAnswered": False, "answer": "", "llm": "m",
                          "llm_response_error": {"failure_reason": "time-out"}}]),
         lambda p: next(p.grade_sets()).entry_ratings(), {}),
@@ -142,13 +142,13 @@ def test_quirk_is_read_and_written(quirk: str) -> None:
         (passage(paragraph_data={"rankings": [{"method": "m"}]}), "paragraphId"),
     ],
 )
-def test_what_is_not_in_the_format_is_refused(record: Json, field: str) -> None:
+def test_invalid_records_are_refused(record: Json, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         read(record)
 
 
-def test_python_names_are_not_names_of_the_file() -> None:
-    """Unknown keys that happen to be called like our attributes are kept, and change nothing."""
+def test_python_names_in_files_are_unknown_keys() -> None:
+    """Keys of a file that equal our attribute names are kept and do not set the attributes."""
     record = passage(
         data={"x": 1}, judgments="mine", exam_grades=[grades(model="other", errors=[1], correct=0)]
     )
@@ -213,7 +213,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
-# Keys of the file and Python names of fields have a meaning of their own.
+# Unknown keys exclude the keys of the file and the Python names of fields.
 unknown_keys = st.dictionaries(texts.map(lambda key: f"x-{key}"), anything, max_size=2)
 scores = st.floats(-1e6, 1e6)
 
@@ -287,20 +287,20 @@ lines = st.tuples(texts, st.lists(passages, max_size=3)).map(list)
 
 
 @given(lines)
-def test_any_line_is_written_back_as_it_was(line: Any) -> None:
+def test_line_round_trip(line: Any) -> None:
     assert written(line) == line
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_numbers_that_only_python_writes_survive_everywhere(number: float) -> None:
-    """``json.dumps`` of the published writer and of pandas makes them, also under unknown keys."""
+def test_nan_and_infinity_round_trip(number: float) -> None:
+    """``json.dumps`` of the published writer and of pandas writes them, also under unknown keys."""
     line = ["q", [passage(title=number, exam_grades=[grades(llm_options={"t": number}, mine=[number])])]]
     # As text, because NaN does not equal itself.
     assert json.dumps(written(line), sort_keys=True) == json.dumps(line, sort_keys=True)
 
 
 @pytest.mark.integration
-def test_published_files_are_written_back_as_they_were(shared_data: Path, tmp_path: Path) -> None:
+def test_published_files_round_trip(shared_data: Path, tmp_path: Path) -> None:
     """FLAN-T5-large and GPT-4 grades made by the published implementation."""
     import gzip
 

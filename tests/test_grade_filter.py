@@ -1,4 +1,4 @@
-"""Which grades of a passage count."""
+"""Selection of grades: criteria, merging, several sets of grades, versions of a prompt."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def selected(where: GradeFilter, *passages: Passage) -> tuple[GradeSelector, lis
     return selector, [selector.ratings(each) for each in passages]
 
 
-def test_equal_model_and_prompt_are_united_and_the_later_rating_wins() -> None:
-    """A bank that grew, and a re-grading, both read right."""
+def test_grades_of_the_same_model_and_prompt_are_merged() -> None:
+    """The last rating counts, so a file that was graded again, or with more entries, is read correctly."""
     both = passage(grades({"a": 1, "b": 2}), grades({"b": 5, "c": 3}))
     selector, (ratings,) = selected(GradeFilter(), both)
     assert ratings == {"a": 1, "b": 5, "c": 3}
@@ -48,7 +48,7 @@ def test_equal_model_and_prompt_are_united_and_the_later_rating_wins() -> None:
     assert selector.key == GradeKey("m", "P")
 
 
-def test_first_is_the_published_rule() -> None:
+def test_choice_first_takes_the_first_set() -> None:
     _, (ratings,) = selected(GradeFilter(choice="first"), passage(grades({"a": 1}), grades({"a": 5, "b": 5})))
     assert ratings == {"a": 1}
 
@@ -65,13 +65,13 @@ def test_first_is_the_published_rule() -> None:
     ],
 )
 def test_criteria(where: GradeFilter, expected: dict[str, int]) -> None:
-    everything = passage(
+    mixed = passage(
         grades({"a": 1}),
         grades({"b": 2}, model="n", prompt="Q", kind="nugget"),
         grades({"NDQ_1": 4}, model="o", prompt="T"),
         direct=DirectGrade(model="d", correct=True, prompt_info={"prompt_class": "HELM"}),
     )
-    assert selected(where, everything)[1] == [expected]
+    assert selected(where, mixed)[1] == [expected]
 
 
 def test_missing_metadata_matches() -> None:
@@ -82,19 +82,19 @@ def test_missing_metadata_matches() -> None:
     assert selector.key == GradeKey("m", "P")
 
 
-def test_nothing_matches_lists_what_the_file_holds() -> None:
+def test_without_a_match_the_grades_of_the_file_are_listed() -> None:
     selector, _ = selected(GradeFilter(model="other"), passage(grades({"a": 1})), passage(grades({"a": 1})))
     with pytest.raises(SelectionError) as caught:
         selector.check("graded.jsonl")
     assert str(caught.value) == (
-        "No grades in graded.jsonl match the filter; it holds: --model 'm' --prompt-class 'P' (2 passages)."
+        "No grades in graded.jsonl match the filter. It holds: --model 'm' --prompt-class 'P' (2 passages)."
     )
 
 
-def test_several_match_lists_them() -> None:
+def test_several_matching_sets_are_listed() -> None:
     selector, _ = selected(GradeFilter(), passage(grades({"a": 1}), grades({"a": 1}, model="n")))
     with pytest.raises(
-        SelectionError, match=r"matches 2 sets of grades in f; choose one of: --model 'm' .*--model 'n'"
+        SelectionError, match=r"matches 2 sets of grades in f\. Choose one of: --model 'm' .*--model 'n'"
     ):
         selector.check("f")
 
@@ -110,20 +110,20 @@ def test_no_grades_at_all() -> None:
     [("NDQ_0001", "tqa"), ("tqa2:L_1/x", "genq"), ("q/a", "question-bank"), (None, "question-bank")],
 )
 def test_question_set(first: str | None, expected: str) -> None:
-    """The rule of the published tool looks at the first answered id."""
+    """The first id decides, as in the published tool."""
     assert question_set_of({first: 1} if first else {}) == expected
 
 
-def test_grades_without_metadata_count_as_what_was_asked_for() -> None:
+def test_missing_metadata_is_taken_from_the_filter() -> None:
     mixed = passage(grades({"a": 4}), grades({"b": 2}, model=None))
     selector, ratings = selected(GradeFilter(model="m"), mixed)
     assert ratings == [{"a": 4, "b": 2}]
     selector.check("file")
-    unasked, _ = selected(GradeFilter(), passage(grades({"a": 1}, model=None, prompt=None)))
-    assert unasked.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
+    unfiltered, _ = selected(GradeFilter(), passage(grades({"a": 1}, model=None, prompt=None)))
+    assert unfiltered.key == GradeKey("(no model)", LEGACY_PROMPT_CLASS)
 
 
-def test_versions_of_a_prompt_are_not_united_unseen() -> None:
+def test_versions_of_a_prompt_are_not_merged() -> None:
     versions = passage(
         grades({"a": 4}, prompt_hash="old"), grades({"b": 2}, prompt_hash="new"), grades({"c": 1})
     )
@@ -136,7 +136,7 @@ def test_versions_of_a_prompt_are_not_united_unseen() -> None:
 
 
 def test_a_prompt_is_accepted_under_all_its_names() -> None:
-    """Old files call some prompts otherwise; their grades are the same set."""
+    """Old files have other names for some prompts; the grades are one set."""
     selector = GradeSelector(GradeFilter(prompt_class="Thomas", also_called=("Thom",)))
     passage = Passage(
         passage_id="p",

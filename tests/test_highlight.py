@@ -1,4 +1,4 @@
-"""Where an extracted answer stands in its passage."""
+"""Positions of an extracted answer in its passage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from exam_pp.highlight import answer_spans, pieces
 
 
-def found(text: str, answer: str) -> list[str]:
+def matches(text: str, answer: str) -> list[str]:
     return [text[start:end] for start, end in answer_spans(text, answer)]
 
 
@@ -30,17 +30,17 @@ def found(text: str, answer: str) -> list[str]:
     ],
 )
 def test_places(text: str, answer: str, places: list[str]) -> None:
-    assert found(text, answer) == places
+    assert matches(text, answer) == places
 
 
 def test_an_answer_that_nearly_matches_everywhere() -> None:
     assert answer_spans("word " * 3000, "word " * 300 + "end.") == []
 
 
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
-@given(words, words, words)
+@given(texts, texts, texts)
 def test_spans_are_inside_and_in_order(before: str, answer: str, after: str) -> None:
     text = before + answer + after
     spans = answer_spans(text, answer)
@@ -49,22 +49,22 @@ def test_spans_are_inside_and_in_order(before: str, answer: str, after: str) -> 
     assert "".join(piece for piece, _ in pieces(text, spans)) == text
 
 
-@given(words, st.lists(st.from_regex("[a-z0-9]{1,8}", fullmatch=True), min_size=1), words)
-def test_an_answer_that_is_there_is_found(before: str, tokens: list[str], after: str) -> None:
+@given(texts, st.lists(st.from_regex("[a-z0-9]{1,8}", fullmatch=True), min_size=1), texts)
+def test_a_contained_answer_is_matched(before: str, tokens: list[str], after: str) -> None:
     text = f"{before} {', '.join(tokens).upper()} {after}"
     assert any(
         text[start:end].lower().split(", ") == tokens for start, end in answer_spans(text, " ".join(tokens))
     )
 
 
-def test_spans_that_touch_are_one() -> None:
+def test_touching_spans_are_merged() -> None:
     assert pieces("abcdef", [(2, 4), (1, 2), (5, 6)]) == [
         ("a", False), ("bcd", True), ("e", False), ("f", True),
     ]  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda s: (s[0], s[0] + s[1]))))
-def test_pieces_lose_nothing(spans: list[tuple[int, int]]) -> None:
+def test_pieces_are_the_whole_text(spans: list[tuple[int, int]]) -> None:
     text = "abcdefghijklmnopqrstuvwxyz"
     cut = pieces(text, spans)
     assert "".join(piece for piece, _ in cut) == text

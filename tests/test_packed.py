@@ -1,4 +1,4 @@
-"""Values that are kept as bytes, and queries that come out as they went in."""
+"""Mappings that keep values as bytes, and packing of graded queries."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ queries = st.builds(
 
 
 @given(queries)
-def test_queries_come_out_as_they_went_in(query: GradedQuery) -> None:
+def test_packing_round_trip(query: GradedQuery) -> None:
     before = deepcopy(query)
     after = GradedQuery.unpack(query.pack())
-    before._index = after._index  # made by adding passages, which this one did not
+    before._index = after._index  # GradedQuery.add makes the index, which this query did not use
     assert after == before
     assert after._index == {passage.passage_id: i for i, passage in enumerate(query.passages)}
 

@@ -1,4 +1,4 @@
-"""Names and suggestions."""
+"""Registries: look-up, suggestions, aliases, lazy values, plug-ins."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def test_unknown_names_get_a_suggestion() -> None:
         registry.get("zzz")
 
 
-def test_names_that_may_be_unknown() -> None:
+def test_find_returns_none_for_unknown_names() -> None:
     registry: Registry[int] = Registry("prompt", "test")
     registry.add("NuggetSelfRatedPrompt", 1, aliases=("nugget",))
     assert (registry.find("nugget"), registry.find("zzz"), registry.find(None)) == (1, None, None)
 
 
-def test_lazy_values_are_made_once_and_when_asked_for() -> None:
+def test_lazy_values_are_made_once_at_the_first_look_up() -> None:
     made: list[str] = []
 
     def make() -> str:
@@ -47,7 +47,7 @@ def test_lazy_values_are_made_once_and_when_asked_for() -> None:
     assert made == ["once"]
 
 
-def test_a_value_that_cannot_be_made_says_so_every_time() -> None:
+def test_a_failing_lazy_value_raises_every_time() -> None:
     def make() -> str:
         raise MissingExtraError("A local model", "hf")
 
@@ -59,17 +59,17 @@ def test_a_value_that_cannot_be_made_says_so_every_time() -> None:
     assert registry.names() == ["late"]
 
 
-def test_aliases_and_taken_names() -> None:
+def test_aliases_and_registered_names() -> None:
     registry: Registry[int] = Registry("thing", "test")
     registry.add("long-name", 1, aliases=("short",))
     assert registry.get("short") == 1
     assert list(registry) == ["long-name"]
-    with pytest.raises(ValueError, match="registered twice"):
+    with pytest.raises(ValueError, match="already registered"):
         registry.add("short", 2)
 
 
 def test_names_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is only asked whether there is such a name: what a prompt's scale is, say."""
+    """`in` also reads the entry points of installed packages."""
     ours = EntryPoint("ours", "math:tau", "exam_pp.things")
     monkeypatch.setattr(
         "exam_pp.registry.entry_points", lambda group: [EntryPoint("theirs", "math:pi", group), ours]

@@ -1,4 +1,4 @@
-"""Rows in which numbers travel: many of them as columns."""
+"""Scores stored by column: equality with rows, memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = st.lists(st.builds(Score, NAMES, NAMES, NAMES, st.floats(allow_nan=False)
 
 
 @given(ROWS, ROWS)
-def test_columns_give_back_the_rows(rows: list[Score], more: list[Score]) -> None:
+def test_scores_equal_their_rows(rows: list[Score], more: list[Score]) -> None:
     scores = Scores(rows)
     scores.extend(more)
     expected = [*rows, *more]

@@ -1,4 +1,4 @@
-"""Test banks: ids, shapes, duplicates."""
+"""Test banks: ids, file layouts, duplicates, errors, packed banks."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_duplicate_ids_are_kept_once_and_logged(write_jsonl: Write, caplog: pyte
 def test_repeated_nuggets_are_logged_with_where_they_count(
     write_jsonl: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nugget scores count every one, as published (tests/phases/evaluation/test_nugget_scores.py)."""
+    """Nugget scores count every duplicate, as published (tests/phases/evaluation/test_nugget_scores.py)."""
     path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
     with caplog.at_level(logging.WARNING):
         read_bank(path)
@@ -134,7 +134,7 @@ def test_kinds_are_required() -> None:
         bank.require_kind("question", "This prompt")
 
 
-def test_written_banks_hold_what_was_read(write_jsonl: Write, tmp_path: Path) -> None:
+def test_bank_round_trip(write_jsonl: Write, tmp_path: Path) -> None:
     values = [
         line(
             "q",
@@ -153,7 +153,7 @@ def test_written_banks_hold_what_was_read(write_jsonl: Write, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "problem"),
     [
         (line("q", []), "holds no questions and no nuggets."),
         ([1], "line 1: is no line of a test bank, a JSON object; exam-pp validate tells what kind of file"),
@@ -167,15 +167,15 @@ def test_written_banks_hold_what_was_read(write_jsonl: Write, tmp_path: Path) ->
         (line("q", [question("q", "a", weight="heavy")]), "items.1.question.weight: input should be"),
     ],
 )
-def test_errors_name_line_and_field(write_jsonl: Write, value: Any, words: str) -> None:
+def test_errors_name_line_and_field(write_jsonl: Write, value: Any, problem: str) -> None:
     path = write_jsonl("bank.jsonl", [value])
     with pytest.raises(DataError) as caught:
         read_bank(path)
     assert str(caught.value).startswith(str(path))
-    assert words in str(caught.value)
+    assert problem in str(caught.value)
 
 
-def test_a_packed_bank_says_the_same(write_jsonl: Write) -> None:
+def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
     path = write_jsonl(
         "bank.jsonl",
         [
@@ -198,13 +198,13 @@ def test_a_packed_bank_says_the_same(write_jsonl: Write) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_broken_line_is_named_whether_packed_or_not(write_jsonl: Write, packed: bool) -> None:
+def test_errors_name_the_line_packed_or_not(write_jsonl: Write, packed: bool) -> None:
     path = write_jsonl("bank.jsonl", [line("q", [question("q", "a")]), line("q", [question("r", "b")])])
     with pytest.raises(DataError, match=r"line 2.*'r' is not the query of the line"):
         read_bank(path, packed=packed)
 
 
-def test_a_packed_bank_takes_the_memory_of_its_file(tmp_path: Path) -> None:
+def test_a_packed_bank_needs_the_memory_of_its_file(tmp_path: Path) -> None:
     def peak(queries: int) -> int:
         path = tmp_path / "bank.jsonl"
         with path.open("w") as stream:
@@ -214,8 +214,8 @@ def test_a_packed_bank_takes_the_memory_of_its_file(tmp_path: Path) -> None:
         tracemalloc.start()
         bank = read_bank(path, packed=True)
         assert sum(len(query.entries) for query in bank) == 20 * queries
-        found = tracemalloc.get_traced_memory()[1] - path.stat().st_size
+        memory = tracemalloc.get_traced_memory()[1] - path.stat().st_size
         tracemalloc.stop()
-        return found
+        return memory
 
     assert peak(400) < 1.5 * peak(100)

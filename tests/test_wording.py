@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and messages that stay messages."""
+"""Parts of messages: counts with nouns, shortened lists, control characters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from exam_pp.wording import counted, in_one_line, listed
 
 
 @pytest.mark.parametrize(
-    ("count", "forms", "words"),
+    ("count", "forms", "expected"),
     [
         (1, ("query",), "1 query"),
         (0, ("query",), "0 queries"),
@@ -19,15 +19,15 @@ from exam_pp.wording import counted, in_one_line, listed
         (5, ("query has", "queries have"), "5 queries have"),
     ],
 )
-def test_numbers_agree_with_their_nouns(count: int, forms: tuple[str, ...], words: str) -> None:
-    assert counted(count, *forms) == words
+def test_counts_with_nouns(count: int, forms: tuple[str, ...], expected: str) -> None:
+    assert counted(count, *forms) == expected
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_lists_are_shortened() -> None:
     assert listed([]) == ""
     assert listed("abcde") == "a, b, c, d, e"
     assert listed("abcdef", "; ") == "a; b; c; d; e; ..."
 
 
-def test_a_message_is_one_line_and_commands_no_terminal() -> None:
+def test_line_ends_and_control_characters_are_escaped() -> None:
     assert in_one_line("key 'a\nb\x1b[2J', line\u2028 – ü\t") == "key 'a\\nb\\x1b[2J', line\\u2028 – ü\\t"

@@ -1,1 +1,1 @@
-"""Reports are data (title and blocks); renderers turn them into text, TSV, Markdown or JSON."""
+"""Renderers of reports (title and blocks) as text, TSV, JSON, Markdown, HTML and LaTeX, and figures."""

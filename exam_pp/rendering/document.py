@@ -1,4 +1,4 @@
-"""A report as data: a title and blocks, for every renderer."""
+"""Data model of reports: a title and blocks such as tables, paragraphs and figures."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 Cell = str | int | float | None
-"""None is an empty cell: a value that does not exist, never a zero."""
+"""Value of a table cell; None is an empty cell (undefined or missing), not zero."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under column names. ``decimals`` is how floats are shown to people (TSV and text alike).
+    """A table with column names.
 
-    Columns in ``significant`` show two significant digits instead.
-    ``boxed`` and ``bold`` are the (row, column) places of cells that stand out, where a format can show it.
+    Attributes:
+        columns: Column names.
+        rows: Rows of cells.
+        title: Title of the table.
+        decimals: Decimals of floats in all formats except JSON.
+        boxed: (row, column) of cells with a box, in formats that have boxes.
+        bold: (row, column) of bold cells, in formats that have bold text.
+        significant: Numbers of columns with two significant digits instead of ``decimals``.
     """
 
     columns: Sequence[str]
@@ -35,9 +41,9 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Quote:
-    """A text that is shown as it is: a passage, a reply.
+    """A quoted text, such as a passage or a reply.
 
-    ``marks`` are the stretches (start and end, in characters) that stand out, where a format can show it.
+    ``marks`` are ranges (start, end, in characters) that are highlighted in HTML.
     """
 
     text: str
@@ -47,7 +53,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Heading:
-    """A section title; ``level`` 1 is the highest inside a report."""
+    """A section title; ``level`` 1 is the highest level in a report."""
 
     text: str
     level: int = 1
@@ -55,7 +61,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Link:
-    """The way to another file, by a path relative to where the report is written."""
+    """A link to another file; ``target`` is a path relative to the report."""
 
     text: str
     target: str
@@ -63,7 +69,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Image:
-    """A figure as the bytes of a PNG; formats without pictures show its caption."""
+    """A figure as the bytes of a PNG file; formats without images show the caption."""
 
     png: bytes
     caption: str
@@ -74,12 +80,12 @@ Block = Table | Paragraph | Quote | Heading | Link | Image
 
 @dataclass(frozen=True)
 class Report:
-    """What a command has to say."""
+    """The result of a command: a title and blocks."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
 
     @property
     def notes(self) -> list[str]:
-        """The running text."""
+        """The texts of all paragraphs."""
         return [block.text for block in self.blocks if isinstance(block, Paragraph)]

@@ -1,4 +1,4 @@
-"""A report as one HTML page that loads nothing: every text is escaped, and a policy forbids connections."""
+"""Rendering of reports as self-contained HTML pages; text is escaped, and a policy forbids connections."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ blockquote {{ border-left: 3px solid #8888; margin: 1rem 0; padding-left: 1rem; 
 
 
 _SECTIONS = 4
-"""From so many sections on, a page starts with links to them."""
+"""Minimum number of sections for a table of contents at the top of a page."""
 
 
 def page(report: Report) -> Iterator[str]:
-    """The page as text in parts, ending with a line end."""
+    """Yield the parts of the page; the last one ends with a line end."""
     yield _HEAD.format(title=escape(report.title or "exam-pp"))
     for number, block in enumerate(_blocks(report)):
         yield f"\n{block}" if number else block
@@ -77,16 +77,16 @@ def _block(block: Block) -> str:
     match block:
         case Table():
             return _table(block)
-        case Paragraph(words):
-            return f"<p>{escape(words)}</p>"
-        case Quote(words, label, marks):
+        case Paragraph(text):
+            return f"<p>{escape(text)}</p>"
+        case Quote(text, label, marks):
             cite = f"<cite>{escape(label)}</cite>\n" if label else ""
-            return f"<blockquote>{cite}{_marked(words, marks)}</blockquote>"
-        case Heading(words, level):
+            return f"<blockquote>{cite}{_marked(text, marks)}</blockquote>"
+        case Heading(text, level):
             tag = f"h{min(level, 5) + 1}"
-            return f"<{tag}>{escape(words)}</{tag}>"
-        case Link(words, target):
-            return f'<p><a href="{escape(quote(target))}">{escape(words)}</a></p>'
+            return f"<{tag}>{escape(text)}</{tag}>"
+        case Link(text, target):
+            return f'<p><a href="{escape(quote(target))}">{escape(text)}</a></p>'
         case Image(png, caption):
             data = b64encode(png).decode()
             return (
@@ -120,12 +120,12 @@ def _table(table: Table) -> str:
 
 
 def _cell(table: Table, row: int, column: int, kind: str) -> str:
-    words = escape(shown_row(table, row)[column])
+    text = escape(shown_row(table, row)[column])
     if (row, column) in table.bold:
-        words = f"<strong>{words}</strong>"
-    return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{words}</td>"
+        text = f"<strong>{text}</strong>"
+    return f"<td{_class(kind, 'boxed' * ((row, column) in table.boxed))}>{text}</td>"
 
 
 def _class(*names: str) -> str:
-    given = " ".join(name for name in names if name)
-    return f' class="{given}"' if given else ""
+    joined = " ".join(name for name in names if name)
+    return f' class="{joined}"' if joined else ""

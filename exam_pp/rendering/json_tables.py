@@ -1,4 +1,4 @@
-"""The tables and paragraphs of reports as JSON."""
+"""Rendering of the tables and paragraphs of a report as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from exam_pp.rendering.document import Report, Table
 
 
 def json_document(report: Report) -> Iterator[str]:
-    """The tables as JSON, floats unrounded: for scripts."""
+    """Yield the parts of a JSON object with title, notes and tables; floats are not rounded."""
     tables = (_json_table(block) for block in report.blocks if isinstance(block, Table))
     yield f'{{\n  "title": {_json(report.title)},\n  "notes": {_json(report.notes, depth=2)},\n  "tables": '
     yield from _json_list(tables, depth=2)
@@ -24,7 +24,7 @@ def _json_table(table: Table) -> Iterator[str]:
 
 
 def _json_list(items: Iterable[Iterable[str]], depth: int) -> Iterator[str]:
-    """A list as ``json.dumps`` lays it out, item by item; ``depth`` is how far its line is indented."""
+    """Yield a list item by item in the layout of ``json.dumps``; ``depth`` is the indentation of its line."""
     empty = True
     for item in items:
         yield f"{'[' if empty else ','}\n{' ' * (depth + 2)}"
@@ -34,5 +34,5 @@ def _json_list(items: Iterable[Iterable[str]], depth: int) -> Iterator[str]:
 
 
 def _json(value: object, depth: int = 0) -> str:
-    # No text holds a line end of its own in JSON.
+    # JSON escapes line ends in strings, so every line end here is one of the layout.
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n" + " " * depth)

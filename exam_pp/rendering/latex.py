@@ -1,4 +1,4 @@
-"""A report as LaTeX: fragments to ``\\input``, which need no package."""
+r"""LaTeX renderer of reports: fragments for ``\input`` that need no package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import harmless, one_line, shown_row
+from exam_pp.rendering.cells import one_line, printable, shown_row
 from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 
 _SPECIAL = {
@@ -27,33 +27,33 @@ _BREAK = r"\\"
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX sets it: special characters and the Greek of statistics."""
-    return harmless(text).translate(_ESCAPES)
+    """Escape special characters, Greek letters and mathematical signs for LaTeX."""
+    return printable(text).translate(_ESCAPES)
 
 
 def latex(report: Report) -> str:
-    """Tables as ``table`` environments with captions, paragraphs as text."""
+    """Render tables as ``table`` environments with captions, and paragraphs as text."""
     return "\n\n".join([_comment(report.title), *map(_block, report.blocks)]) + "\n"
 
 
-def _comment(words: str) -> str:
-    """Words that end with their line: behind it LaTeX would run them."""
-    return f"% {' '.join(harmless(words).split())}"
+def _comment(text: str) -> str:
+    """A comment of one line, because LaTeX would execute the text of a second line."""
+    return f"% {' '.join(printable(text).split())}"
 
 
 def _block(block: Block) -> str:
     match block:
         case Table():
             return _table(block)
-        case Paragraph(words):
-            return escape(words)
-        case Quote(words, label):
+        case Paragraph(text):
+            return escape(text)
+        case Quote(text, label):
             lead = f"\\textbf{{{escape(label)}}}\n" if label else ""
-            return f"{lead}\\begin{{quote}}\n{escape(words)}\n\\end{{quote}}"
-        case Heading(words, level):
-            return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(one_line(words))}}}"
-        case Link(words, target):
-            return f"{escape(words)}: \\texttt{{{escape(target)}}}"
+            return f"{lead}\\begin{{quote}}\n{escape(text)}\n\\end{{quote}}"
+        case Heading(text, level):
+            return f"\\{'sub' * (min(level, 3) - 1)}section*{{{escape(one_line(text))}}}"
+        case Link(text, target):
+            return f"{escape(text)}: \\texttt{{{escape(target)}}}"
         case Image(_, caption):
             return _comment(f"figure: {caption}")
 
@@ -90,7 +90,7 @@ def _table(table: Table) -> str:
 
 
 def _kind(cells: Sequence[Cell]) -> str:
-    """Numbers to the right, words to the left, and wrapped where they are long."""
+    """Column type: numbers are aligned right, text left, long text is wrapped."""
     if all(not isinstance(cell, str) for cell in cells):
         return "r"
     widest = max(len(cell) for cell in cells if isinstance(cell, str))
@@ -98,19 +98,19 @@ def _kind(cells: Sequence[Cell]) -> str:
 
 
 def _heading(name: str) -> str:
-    """Long names stand on several lines, so that columns of numbers stay narrow."""
+    """Break long column names into several lines, so that columns of numbers stay narrow."""
     lines = [escape(line) for line in wrap(name, _HEADING, break_long_words=False)]
     return rf"\shortstack{{{_BREAK.join(lines)}}}" if len(lines) > 1 else "".join(lines)
 
 
 def _breakable(text: str) -> str:
-    """Long words, such as the names of prompts, may be broken before capitals and after underscores."""
+    """Allow line breaks in long names, such as those of prompts, before capitals and after underscores."""
     if len(text) <= _WIDEST:
         return text
     return _INNER_CAPITAL.sub(r"\\-", text).replace(r"\_", r"\_\allowbreak{}")
 
 
 def _row(cells: list[str]) -> str:
-    # Behind the \\ of the row before, a star or a bracket would be an option of it.
+    # After the \\ of the previous row, LaTeX reads a star or a bracket as its option.
     guard = "{}" if cells and cells[0].startswith(("*", "[")) else ""
     return f"{guard}{' & '.join(cells)} {_BREAK}"

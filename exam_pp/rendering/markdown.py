@@ -1,4 +1,4 @@
-"""Reports as Markdown."""
+"""Rendering of reports as Markdown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Q
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """For issues, wikis and papers in progress."""
-    title = [f"# {_markdown_words(report.title)}"] if report.title else []
+    """Yield the parts of the report as Markdown."""
+    title = [f"# {_escaped(report.title)}"] if report.title else []
     return spaced(chain(title, map(_markdown_block, report.blocks)))
 
 
@@ -26,25 +26,25 @@ def _markdown_block(block: Block) -> str:
                 rows[i][j] = f"[{rows[i][j]}]"
             rule = ["---:" if is_numeric(block, i) else "---" for i in range(len(header))]
             lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
-            return "\n".join(([f"**{_markdown_words(block.title)}**", ""] if block.title else []) + lines)
-        case Paragraph(words):
-            return _markdown_words(words)
-        case Quote(words, label):
-            return (f"{_markdown_words(label)}\n\n" if label else "") + indent(
-                fill(_markdown_words(words), WIDTH - 2), "> ", lambda _line: True
+            return "\n".join(([f"**{_escaped(block.title)}**", ""] if block.title else []) + lines)
+        case Paragraph(text):
+            return _escaped(text)
+        case Quote(text, label):
+            return (f"{_escaped(label)}\n\n" if label else "") + indent(
+                fill(_escaped(text), WIDTH - 2), "> ", lambda _line: True
             )
-        case Heading(words, level):
-            return f"{'#' * (level + 1)} {' '.join(_markdown_words(words).split())}"
-        case Link(words, target):
-            return f"[{_markdown_words(words)}](<{target}>)"
+        case Heading(text, level):
+            return f"{'#' * (level + 1)} {' '.join(_escaped(text).split())}"
+        case Link(text, target):
+            return f"[{_escaped(text)}](<{target}>)"
         case Image(_, caption):
-            return f"*Figure: {_markdown_words(caption)}*"
+            return f"*Figure: {_escaped(caption)}*"
 
 
-def _markdown_words(words: str) -> str:
-    """Words in which no element of HTML starts, and no link or image, which may be loaded unasked."""
-    return words.replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[").replace("]:", "]\\:")
+def _escaped(text: str) -> str:
+    """Escape HTML elements, links and images in a text, which a viewer could load."""
+    return text.replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[").replace("]:", "]\\:")
 
 
 def _markdown_cell(cell: str) -> str:
-    return " ".join(_markdown_words(cell.replace("\\", "\\\\").replace("|", "\\|")).split())
+    return " ".join(_escaped(cell.replace("\\", "\\\\").replace("|", "\\|")).split())

@@ -1,4 +1,4 @@
-"""Clouds of points: runs, and runs on single topics, told apart by colour and shape."""
+"""Scatter plots of runs and of topic/run pairs, with a colour and marker for each type of run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Points = Sequence[tuple[float, float]]
 
 
 class Cloud(NamedTuple):
-    """The points of one type of run, such as RAG: one for each run, and one for each topic and run."""
+    """Points of one type of run, such as RAG: of runs, and of topic/run pairs."""
 
     name: str
     runs: Points
@@ -26,9 +26,9 @@ class Cloud(NamedTuple):
 
 
 def scatter(clouds: Sequence[Cloud], x: str, y: str, *, box: str = "", front: Points = ()) -> Figure:
-    """Runs as large points over topics as small ones (figures 6 and 7 of the AutoNuggetizer paper).
+    """Plot runs as large points and topic/run pairs as small points (AutoNuggetizer paper, figures 6 and 7).
 
-    ``box`` is text for the top left corner, ``front`` the points of a Pareto front.
+    ``box`` is a text for the top left corner, ``front`` are the points of a Pareto front.
     """
 
     def figure(axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Figures: data in, the bytes of a PNG or SVG out. The colours are safe for the colour-blind."""
+"""Figures as PNG or SVG, in colours that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NO_GLYPH = "missing from font"
-"""In what matplotlib warns of."""
+"""Part of matplotlib's warning about a character that the font does not have."""
 
 # The palette of Okabe and Ito, "Color universal design" (2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
 _LINES = ("-", "--", "-.", ":")
 _MOST_NAMED = 40
-"""Points that get their name beside them; more would cover each other."""
+"""Maximum number of points with names; names of more points would overlap."""
 
 Figure = Callable[["Axes"], None]
-"""What a figure draws."""
+"""A function that draws a figure on matplotlib axes."""
 Drawing = tuple[Figure, tuple[float, float]]
 """A figure and its size in inches."""
 
 
 class Bar(NamedTuple):
-    """A system's score; ``low`` and ``high`` are its interval, where there is one."""
+    """A system's score and its interval; ``low`` and ``high`` are None without an interval."""
 
     system: str
     value: float
@@ -45,35 +45,35 @@ class Bar(NamedTuple):
 
 
 def figure_format(path: str | Path) -> str:
-    """``png`` or ``svg``, by the file's name; raises :class:`OutputError` for others."""
+    """Return ``png`` or ``svg`` by the suffix of a path; raises OutputError for other suffixes."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in ("png", "svg"):
-        raise OutputError(f"{path}: figures are written as .png or .svg.")
+        raise OutputError(f"{path}: the name of a figure must end with .png or .svg.")
     return suffix
 
 
 def draw(figure: Figure, form: str, *, size: tuple[float, float] = (7.0, 4.5)) -> bytes:
-    """The figure as a file of that format, the same bytes for the same data.
+    """Draw a figure and return the bytes of the file, which are the same for the same data.
 
-    Raises :class:`MissingExtraError` without matplotlib.
+    Raises MissingExtraError if matplotlib is not installed.
     """
     with _style() as matplotlib_figure:
         drawing = matplotlib_figure(figsize=size, layout="constrained")
         figure(drawing.subplots())
         stream = BytesIO()
         metadata = {"Date": None} if form == "svg" else {"Software": None}
-        with catch_warnings(record=True) as caught:
+        with catch_warnings(record=True) as warnings:
             simplefilter("always")
             drawing.savefig(stream, format=form, dpi=150, metadata=metadata)
-    lacking = {str(found.message) for found in caught if _NO_GLYPH in str(found.message)}
-    if lacking and form == "png":
+    missing = {str(warning.message) for warning in warnings if _NO_GLYPH in str(warning.message)}
+    if missing and form == "png":
         log.warning(
-            "The font of the figure lacks %s, drawn as boxes (.svg keeps them).",
-            counted(len(lacking), "character"),
+            "The font of the figure lacks %s, drawn as empty boxes. Write an .svg file instead.",
+            counted(len(missing), "character"),
         )
-    for found in caught:
-        if str(found.message) not in lacking:
-            warn_explicit(found.message, found.category, found.filename, found.lineno)
+    for warning in warnings:
+        if str(warning.message) not in missing:
+            warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return stream.getvalue()
 
 
@@ -93,7 +93,7 @@ def _style() -> Iterator[Any]:
         "axes.grid": True,
         "grid.color": "#dddddd",
         "axes.axisbelow": True,
-        # A system may be called "$5" or "a_b": names are never mathematics.
+        # matplotlib would parse names of systems such as "$5" as mathematics.
         "text.parse_math": False,
     }
     with rc_context(settings):  # type: ignore[arg-type]
@@ -101,12 +101,12 @@ def _style() -> Iterator[Any]:
 
 
 def png(drawing: Drawing) -> bytes:
-    """A figure for a page."""
+    """Draw a figure as PNG."""
     return draw(drawing[0], "png", size=drawing[1])
 
 
 def leaderboard(bars: Sequence[Bar], measure: str) -> Drawing:
-    """Scores from best (top) to worst, with intervals; and the size that the number of systems needs."""
+    """Plot scores from best (top) to worst with intervals; the height depends on the number of systems."""
 
     def figure(axes: Axes) -> None:
         places = range(len(bars), 0, -1)
@@ -128,7 +128,7 @@ def leaderboard(bars: Sequence[Bar], measure: str) -> Drawing:
 def against_ranks(
     scores: Mapping[str, float], ranks: Mapping[str, float], approximate: Mapping[str, float], measure: str
 ) -> Figure:
-    """Scores against official ranks, best on the right; systems without one at an approximate rank."""
+    """Plot scores against official ranks, best rank on the right; ``approximate`` ranks are drawn hollow."""
 
     def figure(axes: Axes) -> None:
         groups = [(ranks, COLOURS[0], "official rank"), (approximate, "none", "≈ approximate rank")]
@@ -150,7 +150,7 @@ def against_ranks(
 
 
 def against_length(points: Mapping[str, tuple[float, float]], front: Sequence[str], measure: str) -> Figure:
-    """Scores against the length of responses, with the systems that no shorter one beats (Pareto front)."""
+    """Plot scores against response lengths, with the systems on the Pareto front connected."""
 
     def figure(axes: Axes) -> None:
         rest = [point for system, point in points.items() if system not in front]
@@ -160,7 +160,7 @@ def against_length(points: Mapping[str, tuple[float, float]], front: Sequence[st
             lengths, scores = zip(*rest, strict=True)
             axes.scatter(lengths, scores, s=22, color=COLOURS[0], label="other systems")
         _name_points(axes, [(system, *point) for system, point in points.items()])
-        axes.set_xlabel("words of the response (mean over queries)")
+        axes.set_xlabel("response length in words (mean over queries)")
         axes.set_ylabel(measure)
         axes.legend(frameon=False)
 
@@ -179,7 +179,7 @@ def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None
 
 
 def curves(lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> Figure:
-    """One line for each name, told apart by colour, marker and dashes."""
+    """Plot a line for each name, with different colours, markers and dashes."""
 
     def figure(axes: Axes) -> None:
         for number, (name, points) in enumerate(lines.items()):
@@ -197,20 +197,20 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -
 
 
 def compared(
-    boards: Mapping[str, Mapping[str, float]],
+    leaderboards: Mapping[str, Mapping[str, float]],
     order: Sequence[str],
     errors: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
-    """Several boards, each scaled to 0..1, over systems in one order, with error bars (EXAM++, figure 2)."""
+    """Plot scaled leaderboards over systems in ``order``, with error bars (EXAM++, figure 2)."""
 
     def figure(axes: Axes) -> None:
         places = {system: place for place, system in enumerate(order)}
-        for number, (name, scores) in enumerate(boards.items()):
+        for number, (name, scores) in enumerate(leaderboards.items()):
             shown = [system for system in order if system in scores]
-            of_board = (errors or {}).get(name, {})
+            stderrs = (errors or {}).get(name, {})
             axes.errorbar(
                 [places[s] for s in shown], [scores[s] for s in shown],
-                yerr=[of_board.get(s, 0.0) for s in shown] if of_board else None,
+                yerr=[stderrs.get(s, 0.0) for s in shown] if stderrs else None,
                 label=name, markersize=4, linewidth=1, capsize=2, elinewidth=0.6,
                 color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)],
                 linestyle=_LINES[number // len(COLOURS) % len(_LINES)],
@@ -224,7 +224,7 @@ def compared(
 
 
 def heat_map(names: Sequence[str], values: Mapping[tuple[str, str], float | None], label: str) -> Figure:
-    """A symmetric matrix of coefficients, each cell with its number."""
+    """Plot a symmetric matrix of coefficients, with the value in each cell."""
 
     def figure(axes: Axes) -> None:
         known = [value for value in values.values() if value is not None]

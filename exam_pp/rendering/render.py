@@ -1,4 +1,4 @@
-"""Output formats of reports: a registry of renderers, and rendering by the name of a format."""
+"""Registry of the output formats of reports, and rendering by format name."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from exam_pp.registry import Registry
 from exam_pp.rendering.document import Report
 
 Renderer = Callable[[Report], str | Iterable[str]]
-"""Makes a report a text, or the parts of one."""
+"""A function that renders a report as a text, or as an iterable of its parts."""
 RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
 
 
 def render(report: Report, form: str) -> str:
-    """The report in the named format, ending with a line end."""
+    """Render a report in the named format; the text ends with a line end."""
     return "".join(rendered(report, form))
 
 
 def rendered(report: Report, form: str) -> Iterable[str]:
-    """As :func:`render`, in parts as they are made: for reports that are longer than the memory."""
-    found = RENDERERS.get(form)(report)
-    return [found] if isinstance(found, str) else found
+    """Render a report in parts, for reports larger than memory."""
+    output = RENDERERS.get(form)(report)
+    return [output] if isinstance(output, str) else output
 
 
 _RENDERERS = {
@@ -33,10 +33,10 @@ _RENDERERS = {
     "html": ("html", "page"),
     "latex": ("latex", "latex"),
 }
-"""Format to module and function; a module is imported when its format is first used."""
+"""Format to module and function; the module is imported at the first use of the format."""
 
 REPORT_FORMATS = tuple(_RENDERERS)
-"""The formats of this package, in the order of ``--help``; the first is the default."""
+"""Built-in formats in the order of ``--help``; the first is the default."""
 
 
 def _load(module: str, function: str) -> Renderer:

@@ -1,4 +1,4 @@
-"""Rows of any length as text, TSV, CSV, JSON, JSON lines or Markdown, written as they come."""
+"""Streaming output of rows as text, TSV, CSV, JSON, JSON lines or Markdown."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _BATCH = 1000
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str) -> None:
     """Write a table as text, tsv, json, jsonl, md or csv, in UTF-8.
 
-    ``text`` and ``md`` hold all rows in memory, as their columns are aligned; the others stream. Columns
-    of one name are told apart by numbers. NULL is an empty cell, and null in JSON; numbers keep all digits
-    except in ``text`` and ``md``.
+    ``text`` and ``md`` keep all rows in memory to align the columns and round floats; the other formats
+    stream and keep all digits. Duplicate column names are numbered. NULL is an empty cell, in JSON null.
     """
     columns = unique(columns)
     match form:
@@ -40,12 +39,12 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """The rows for people."""
+    """Make a report table of rows."""
     return Table(columns, [[_cell(value) for value in row] for row in rows])
 
 
 def unique(columns: Sequence[str]) -> list[str]:
-    """The names, with ``_2``, ``_3`` ... behind those that repeat."""
+    """Make column names unique: duplicates get the suffix ``_2``, ``_3`` ..."""
     seen: Counter[str] = Counter()
     names: list[str] = []
     for name in columns:
@@ -59,7 +58,7 @@ def unique(columns: Sequence[str]) -> list[str]:
 
 
 def _cell(value: Any) -> Cell:
-    """A value of a database as one cell; what is nested becomes JSON."""
+    """Convert a database value to a cell; lists and structs become JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     plain = _plain(value)
@@ -71,7 +70,7 @@ def _cell(value: Any) -> Cell:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Convert a database value to a JSON value; NaN and infinity become None."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -112,13 +111,13 @@ def _separated(
 
     for batch in batches():
         if separator == "\t":
-            # As every TSV of ours: a tab or line end inside a cell becomes a space, nothing is quoted.
+            # As in all TSV output: tabs and line ends in a cell become spaces, and cells are not quoted.
             stream.write("".join("\t".join(map(one_line, row)) + "\n" for row in batch).encode())
         else:
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")
             quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
-            for row in batch:  # Python quotes a carriage return only where it ends lines
+            for row in batch:  # csv.writer does not quote "\r" unless it is part of the line terminator
                 (quoted if any("\r" in text for text in row) else plain).writerow(row)
             stream.write(buffer.getvalue().encode())
 

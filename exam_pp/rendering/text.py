@@ -1,4 +1,4 @@
-"""Reports as plain text."""
+"""Rendering of reports as plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exam_pp.rendering.document import Block, Heading, Image, Link, Paragraph, Q
 
 
 def text(report: Report) -> Iterator[str]:
-    """For terminals and plain files."""
+    """Yield the parts of the report as plain text."""
     title = [report.title] if report.title else []
     return spaced(chain(title, map(_text_block, report.blocks)))
 
@@ -20,14 +20,14 @@ def _text_block(block: Block) -> str:
     match block:
         case Table():
             return _text_table(block)
-        case Paragraph(words):
-            return fill(words, WIDTH)
-        case Quote(words, label):
-            return (f"{label}\n" if label else "") + indent(fill(words, WIDTH - 4), "    ")
-        case Heading(words, level):
-            return f"{words}\n{('=' if level == 1 else '-') * min(_width(words), WIDTH)}"
-        case Link(words, target):
-            return f"{words}: {target}"
+        case Paragraph(text):
+            return fill(text, WIDTH)
+        case Quote(text, label):
+            return (f"{label}\n" if label else "") + indent(fill(text, WIDTH - 4), "    ")
+        case Heading(text, level):
+            return f"{text}\n{('=' if level == 1 else '-') * min(_width(text), WIDTH)}"
+        case Link(text, target):
+            return f"{text}: {target}"
         case Image(_, caption):
             return f"[figure: {caption}]"
 
@@ -41,12 +41,12 @@ def _text_table(table: Table) -> str:
         for i in range(len(table.rows))
     ]
     rows = [list(table.columns), *cells]
-    taken = [[_width(cell) for cell in row] for row in rows]
-    widths = [max(column) for column in zip(*taken, strict=True)]
+    cell_widths = [[_width(cell) for cell in row] for row in rows]
+    widths = [max(column) for column in zip(*cell_widths, strict=True)]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
     lines = []
-    for row, own in zip(rows, taken, strict=True):
-        blanks = [" " * (width - size) for width, size in zip(widths, own, strict=True)]
+    for row, sizes in zip(rows, cell_widths, strict=True):
+        blanks = [" " * (width - size) for width, size in zip(widths, sizes, strict=True)]
         aligned = zip(row, blanks, numeric, strict=True)
         lines.append("  ".join(blank + cell if right else cell + blank for cell, blank, right in aligned))
     lines.insert(1, "  ".join("-" * width for width in widths))
@@ -54,7 +54,7 @@ def _text_table(table: Table) -> str:
 
 
 def _width(cell: str) -> int:
-    """The columns that a terminal needs: two for a Chinese character, none for an accent of its own."""
+    """Width in terminal columns: 2 for a Chinese character, 0 for a combining accent."""
     if cell.isascii():
         return len(cell)
     from rich.cells import cell_len  # noqa: PLC0415 - for few tables

@@ -1,4 +1,4 @@
-"""The tables of reports, tab separated."""
+"""Rendering of the tables of a report as TSV."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from exam_pp.rendering.document import Report, Table
 
 
 def tsv(report: Report) -> Iterator[str]:
-    """The report's tables, tab separated, one header line each.
+    """Yield the lines of the tables, each with a header line.
 
-    Several tables have a blank line between them, and their titles as lines that start with ``#``.
+    Several tables are separated by blank lines, and their titles are lines that start with ``#``.
     """
     tables = [block for block in report.blocks if isinstance(block, Table)]
     for number, table in enumerate(tables):

@@ -72,6 +72,7 @@ def _make_files(folder: Path, data: Path) -> None:
     ``graded.jsonl.gz``         graded by google/flan-t5-large with questions.jsonl, ratings of one prompt
     ``two-models.jsonl.gz``     graded by two models, ratings and extracted answers
     ``answers.jsonl.gz``        whole answers as passages
+    ``assigned-2.jsonl.gz``     these with nuggets assigned by another model than in assigned.jsonl.gz
     ``assigned.jsonl.gz``       these with nuggets assigned
     ``labelled.jsonl.gz``       passages.jsonl.gz with direct grades of the prompt class Umbrela
     ``cover.tsv``, ``ndcg.tsv`` leaderboards with scores of every query
@@ -120,6 +121,7 @@ grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --mo
 grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
 rename 3.gz --model lexical={LARGE} --model random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
+grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
 grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
 grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class Umbrela --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv

@@ -1,4 +1,4 @@
-"""HTML pages: everything is text, nothing is loaded."""
+"""HTML pages: all text is escaped, and no external resource is loaded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page_with(text: str) -> Texts:
     return parser
 
 
-def test_hostile_texts_stay_texts() -> None:
+def test_hostile_text_is_escaped() -> None:
     hostile, plain = page_with(HOSTILE), page_with("plain")
     assert hostile.tags == plain.tags
     assert sum(HOSTILE in text for text in hostile.texts) == 9

@@ -1,4 +1,4 @@
-"""Figures: made of data alone, the same bytes every time, readable without colours."""
+"""Figures: reproducible bytes, names, axes, formats."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def test_png() -> None:
     assert plots.draw(FIGURES["ranks"](), "png").startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("form", "told"), [("svg", False), ("png", True)])
-def test_names_in_other_scripts(form: str, told: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Text stays text in SVG; in PNG the font of the figures has no glyph for it."""
+@pytest.mark.parametrize(("form", "warned"), [("svg", False), ("png", True)])
+def test_names_in_other_scripts(form: str, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """SVG keeps text as text; for PNG the font of the figure lacks the characters."""
     data = plots.draw(plots.leaderboard([plots.Bar("\u7cfb\u7edf", 0.5)], "RR")[0], form)
 
-    assert ("\u7cfb\u7edf".encode() in data) is not told
-    assert ("lacks 2 characters" in caplog.text) is told
+    assert ("\u7cfb\u7edf".encode() in data) is not warned
+    assert ("lacks 2 characters" in caplog.text) is warned
 
 
 class Recorded:
-    """Axes that keep what they are told."""
+    """Axes that record the calls of their methods."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""One report, four renderers."""
+"""Renderers of reports: text, TSV, Markdown, JSON, HTML and LaTeX."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_text() -> None:
     )
 
 
-def test_tsv_has_the_tables_alone() -> None:
+def test_tsv_has_only_the_tables() -> None:
     assert render(REPORT, "tsv") == "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"
     two = Report("", [BOARD, Table(["x"], [[1]])])
     assert render(two, "tsv").endswith("_c\t\t10\n\nx\n1\n")
@@ -49,12 +49,12 @@ def test_markdown() -> None:
     assert "## Part" in render(REPORT, "md")
 
 
-def test_markdown_holds_no_elements() -> None:
-    """Wikis run what Markdown lets through."""
+def test_markdown_has_no_html_elements() -> None:
+    """Wikis execute HTML elements in Markdown."""
     bad = "<script>x</script>"
     table = Table([bad], [[bad]], title=bad)
-    words: list[Block] = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
-    shown = render(Report(bad, [*words, table]), "md")
+    blocks: list[Block] = [Heading(bad + "\n# more"), Paragraph(bad), Quote(bad, bad), Link(bad, "a.html")]
+    shown = render(Report(bad, [*blocks, table]), "md")
     assert "<script" not in shown
     assert shown.count("&lt;script>") == 9
     assert "\n# more" not in shown
@@ -85,7 +85,7 @@ def test_json_is_not_rounded() -> None:
     assert document["tables"][0]["rows"][0] == {"system": "a|b", "score": 0.12345, "queries": 3}
 
 
-def test_an_empty_cell_is_no_zero() -> None:
+def test_an_empty_cell_is_not_zero() -> None:
     assert [show(None, 3), show(0.0, 3), show(0, 3), show(1.0, 1)] == ["", "0.000", "0", "1.0"]
 
 
@@ -100,10 +100,10 @@ def test_unknown_format() -> None:
         render(REPORT, "jsn")
 
 
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
 
 
-@given(st.lists(st.tuples(words, st.none() | st.floats(-10, 10) | st.integers(-10, 10), words), max_size=4))
+@given(st.lists(st.tuples(texts, st.none() | st.floats(-10, 10) | st.integers(-10, 10), texts), max_size=4))
 def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str]]) -> None:
     report = Report("", [Table(["name", "value", "note"], rows)])
     lines = render(report, "tsv").removesuffix("\n").split("\n")
@@ -154,19 +154,19 @@ def test_json_in_parts_is_the_json_of_the_whole(
     assert render(Report("t", blocks), "json") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def test_latex_runs_nothing_of_what_it_shows() -> None:
+def test_latex_commands_are_escaped() -> None:
     bad = "\\input{x}\n\n\\input{y}\x00"
     table = Table(["[a]", "b"], [["[2em]", "x"], ["*best", bad]], title=bad)
     shown = render(Report(bad, [Heading(bad, 5), table, Image(b"", bad)]), "latex")
     assert "\\input" not in "\n".join(line for line in shown.splitlines() if not line.startswith("% "))
     assert "\x00" not in shown
     assert "\\subsubsection*{\\textbackslash{}input\\{x\\} \\textbackslash{}input" in shown
-    # A bracket or a star behind the end of a row would be taken for its option.
+    # LaTeX would read a bracket or a star after the end of a row as its option.
     assert not re.search(r"\\\\\s*(\\hline)?\s*[\[*]", shown)
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "json", "html"])
-def test_a_report_that_is_made_anew_is_written_in_parts(form: str) -> None:
+def test_a_lazy_report_is_written_in_parts(form: str) -> None:
     def blocks() -> Iterator[Block]:
         for number in range(50):
             yield Heading(f"Section {number}")

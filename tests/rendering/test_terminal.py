@@ -1,4 +1,4 @@
-"""Rows on a terminal: nothing is taken for markup, and what is not shown is said."""
+"""Rows on a terminal: no markup, no control characters, a maximum number of rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     rows = [("[bold]p1[/bold]", 0.25, None), ("[/]", 12, [1, "x"])]
     assert not draw_rows(["passage", "value", "value"], rows)
     out = capsys.readouterr().out
-    for words in ("passage", "value", "value_2", "[bold]p1[/bold]", "[/]", "0.250", '[1, "x"]'):
-        assert words in out
+    for text in ("passage", "value", "value_2", "[bold]p1[/bold]", "[/]", "0.250", '[1, "x"]'):
+        assert text in out
     assert max(map(len, out.splitlines())) <= 60
 
 
-def test_long_tables_are_cut_and_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_beyond_the_maximum_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert draw_rows(["n"], ((number,) for number in range(1000)), most=3)
     out = capsys.readouterr().out
     assert " 2 " in out
     assert " 3 " not in out
 
 
-def test_a_passage_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     draw_rows(["text\x1b[2J"], [("red \x1b[31m words",)])
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out

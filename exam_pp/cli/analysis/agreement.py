@@ -1,4 +1,4 @@
-"""``exam-pp analyze agreement``: labels from grades against the judgments of people."""
+"""``exam-pp analyze agreement``: agreement of labels with judgments."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from exam_pp.cli.options import (
 
 @click.command("agreement")
 @click.argument("graded", metavar="GRADED|QRELS", type=FILE)
-@click.option("--qrels", type=FILE, help="Judgments, in place of those in GRADED.")
-@click.option("--bank", type=FILE, help="Test bank: which entries count.")
+@click.option("--qrels", type=FILE, help="Judgments; replace those in GRADED.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
 @min_relevant_option()
 @click.option(
     "--min-answers",
@@ -34,15 +34,16 @@ from exam_pp.cli.options import (
     "min_grades",
     multiple=True,
     type=int,
-    help="Also a table of labels from this grade on, against the rest; may be repeated.",
+    help="Add a table of labels of at least this grade against the rest; may be repeated.",
 )
 @click.option(
-    "--label-rule", help="Label by a rule in place of the k-th best, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+    "--label-rule",
+    help="Label by a rule instead of the k-th best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
 )
 @click.option(
     "--same-scale/--published-tables",
     default=None,
-    help="Labels are on the judgments' scale: confusion matrices, graded and binarised. "
+    help="Labels are on the scale of the judgments: make confusion matrices, graded and binarised. "
     "[default: for qrels and for prompts such as Umbrela]",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
@@ -64,13 +65,18 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """How labels from grades agree with the judgments of people: tables of counts and Cohen's κ.
+    """Measure the agreement of labels with judgments: tables of counts and Cohen's κ.
 
-    For ratings, the published tables: every grade (GRADED), merged grades (MERGE), relevant from grade 1
-    (LENIENT) and from grade 4 (STRICT, as in the workbench paper's Table 5). Labels of UMBRELA, and qrels of
-    a model in place of GRADED, are compared grade by grade, and both cut at --min-relevant-judgment. Ratings
-    that people gave pairs of a passage and an entry (`exam-pp apply-edits`) are compared with those of models
-    by `exam-pp analyze graders --per-entry`.
+    Labels made from ratings get the published tables: every grade (GRADED), merged grades (MERGE), relevant
+    from grade 1 (LENIENT) and from grade 4 (STRICT, Table 5 of the workbench paper). Labels of UMBRELA, or
+    qrels of a model in place of GRADED, get confusion matrices: grade by grade, and binarised at
+    --min-relevant-judgment. To compare a reviewer's ratings of passages and entries with those of a model,
+    use `exam-pp analyze graders --per-entry`.
+
+    Example:
+
+    \b
+      exam-pp analyze agreement graded.jsonl.gz --bank questions.jsonl --min-relevant-judgment 2
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
@@ -79,24 +85,26 @@ def command(
     from exam_pp.reports.analysis.agreement import agreement_report
 
     if label_rule is not None and min_answers:
-        raise click.UsageError("--label-rule replaces --min-answers.")
+        raise click.UsageError("--label-rule and --min-answers cannot be combined.")
     if min_grades and (label_rule is not None or same_scale):
-        raise click.UsageError("--min-grade goes with neither --label-rule nor --same-scale.")
+        option = "--label-rule" if label_rule is not None else "--same-scale"
+        raise click.UsageError(f"--min-grade and {option} cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     if same_scale and (rule or min_answers):
-        raise click.UsageError("--same-scale takes labels as they are.")
+        option = "--label-rule" if rule else "--min-answers"
+        raise click.UsageError(f"--same-scale and {option} cannot be combined.")
     if is_passages(graded):
-        chosen = grade_filter(**criteria)
-        passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=chosen)
-        like_judgments = on_the_scale_of_judgments(graded, chosen)
+        filter_ = grade_filter(**criteria)
+        passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=filter_)
+        like_judgments = on_the_scale_of_judgments(graded, filter_)
     else:
         if qrels is None:
-            raise click.UsageError("Qrels of a model are compared with those of people: name --qrels.")
+            raise click.UsageError("Qrels of a model need judgments to compare with: name them with --qrels.")
         passages = labelled_passages(graded, qrels)
         like_judgments = True
     if same_scale is None:
         same_scale = like_judgments and not rule and not min_answers and not min_grades
-    found = agreement(
+    result = agreement(
         passages,
         min_relevant=min_relevant,
         min_answers=min_answers or (1,),
@@ -105,4 +113,4 @@ def command(
         same_scale=same_scale,
         seed=seed,
     )
-    emit_report(agreement_report(found), form, output, [graded, qrels, bank])
+    emit_report(agreement_report(result), form, output, [graded, qrels, bank])

@@ -1,4 +1,4 @@
-"""``exam-pp analyze``: comparisons of leaderboards and graders; one file for each of its commands."""
+"""``exam-pp analyze``: the group of commands that compare leaderboards and graders."""
 
 from __future__ import annotations
 

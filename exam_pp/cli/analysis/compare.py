@@ -1,4 +1,4 @@
-"""``exam-pp analyze compare``: several leaderboards side by side."""
+"""``exam-pp analyze compare``: comparison of several leaderboards."""
 
 from __future__ import annotations
 
@@ -14,24 +14,29 @@ from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, o
 @click.option(
     "--official",
     type=FILE,
-    help="Official ranks (JSON or TSV), or a leaderboard of scores: the order.",
+    help="Official ranks (JSON or TSV) or scores, by which the systems are ordered.",
 )
-@plot_option("a line for each board")
+@plot_option("a line for each leaderboard")
 @format_option()
 @output_option()
 def command(
     *, leaderboards: tuple[Path, ...], official: Path | None, plot: Path | None, form: str, output: Path
 ) -> None:
-    """Several LEADERBOARDS side by side, each scaled from 0 (worst system) to 1 (best).
+    """Compare several leaderboards side by side, each scaled from 0 (worst system) to 1 (best).
 
-    LEADERBOARDS are what `exam-pp evaluate ... --format tsv` (or json) wrote, with --per-query to have
-    standard errors in the figure, or any tables with a header whose first column names the systems.
+    LEADERBOARDS are files of `exam-pp evaluate ... --format tsv` (or json), or tables with a header whose
+    first column names the systems. Files written with --per-query have standard errors in the figure.
+
+    Example:
+
+    \b
+      exam-pp analyze compare cover.tsv ndcg.tsv --official official.json
     """
     from exam_pp.phases.analysis.side_by_side import compare_leaderboards
     from exam_pp.reports.analysis.side_by_side import compared_figure, compared_report
 
-    found = compare_leaderboards(leaderboards, official)
+    result = compare_leaderboards(leaderboards, official)
     inputs = [*leaderboards, official]
     if plot is not None:
-        emit_figure(compared_figure(found.boards, found.order, found.errors), plot, inputs)
-    emit_report(compared_report(found, decimals=6 if form == "tsv" else 3), form, output, inputs)
+        emit_figure(compared_figure(result.leaderboards, result.order, result.standard_errors), plot, inputs)
+    emit_report(compared_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)

@@ -1,4 +1,4 @@
-"""``exam-pp analyze correlation``: how well two leaderboards agree."""
+"""``exam-pp analyze correlation``: rank correlation of two leaderboards."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from exam_pp.cli.options import (
     "--official",
     type=FILE,
     required=True,
-    help="Official ranks (JSON or TSV), or another leaderboard of scores.",
+    help="Official ranks (JSON or TSV), or another leaderboard.",
 )
 @TOP
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="95 % intervals, resampling queries (LEADERBOARD written with --per-query) or systems.",
+    help="95 % intervals by resampling queries (needs LEADERBOARD with --per-query) or systems.",
 )
 @SAMPLES
 @SEED
 @click.option(
     "--per-query",
     is_flag=True,
-    help="One row for every query too; both files were written with --per-query.",
+    help="Correlate the scores of every query; both files must be written with --per-query.",
 )
 @plot_option("the first measure against the official ranks")
 @format_option("published")
@@ -56,11 +56,16 @@ def command(
     form: str,
     output: Path,
 ) -> None:
-    """How well LEADERBOARD agrees with an official one: one row for every measure.
+    """Correlate a leaderboard with an official leaderboard, measure by measure.
 
-    LEADERBOARD is what `exam-pp evaluate ... --format tsv` (or json) wrote, or any table with a header
-    whose first column names the systems. `--format published` has ρ and τ in the layout of the published
-    tables, with --per-query a line for every query.
+    LEADERBOARD is a file of `exam-pp evaluate ... --format tsv` (or json), or a table with a header whose
+    first column names the systems. `--format published` writes ρ and τ in the layout of the published
+    tables; with --per-query, a line for every query.
+
+    Example:
+
+    \b
+      exam-pp analyze correlation cover.tsv --official official.json --intervals systems
     """
     from exam_pp.phases.analysis.correlation import (
         correlation,
@@ -76,18 +81,18 @@ def command(
     from exam_pp.reports.analysis.legacy_tsv import published_correlations, published_query_correlations
 
     if per_query and intervals is not None:
-        raise click.UsageError("--per-query has no --intervals: a query is a single observation.")
+        raise click.UsageError("--intervals is not available with --per-query.")
     if form == "published" and intervals is not None:
-        raise click.UsageError("--format published has no place for --intervals.")
+        raise click.UsageError("--intervals is not available with --format published.")
     decimals = 6 if form == "tsv" else 3
     if per_query:
         by_query = query_correlation(leaderboard, official, top=top)
         report = query_correlation_report(by_query, decimals=decimals)
         published = published_query_correlations(by_query)
     else:
-        found = correlation(leaderboard, official, top=top, intervals=intervals, samples=samples, seed=seed)
-        report = correlation_report(found, decimals=decimals)
-        published = published_correlations(found)
+        result = correlation(leaderboard, official, top=top, intervals=intervals, samples=samples, seed=seed)
+        report = correlation_report(result, decimals=decimals)
+        published = published_correlations(result)
     inputs = [leaderboard, official]
     if plot is not None:
         measure, scores = next(iter(scores_by_measure(leaderboard).items()))

@@ -1,4 +1,4 @@
-"""``exam-pp diff``: two gradings compared."""
+"""``exam-pp diff``: comparison of two gradings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ from exam_pp.cli.options import (
 @click.command("diff")
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@click.option("--bank", type=FILE, help="Test bank of BEFORE: only its entries count there.")
-@click.option("--bank-after", type=FILE, help="Test bank of AFTER, if it is another.")
-@click.option("--model-after", help="Grades by this model in AFTER, where --model is that of BEFORE.")
-@click.option("--prompt-class-after", help="Grades made with this prompt in AFTER.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
+@click.option("--bank-after", type=FILE, help="Test bank of AFTER, if it differs from --bank.")
+@click.option("--model-after", help="Only grades by this model in AFTER; --model is then that of BEFORE.")
+@click.option(
+    "--prompt-class-after",
+    help="Only grades with this prompt class in AFTER; --prompt-class is then that of BEFORE.",
+)
 @click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
 @LABEL_RULE
-@click.option("--min-grade", type=int, help="Grade from which systems cover an entry. [default: as evaluate]")
+@click.option(
+    "--min-grade", type=int, help="Grade from which an entry is covered. [default: as in evaluate cover]"
+)
 @CUTOFF
 @filter_options
 @format_option()
@@ -49,25 +54,32 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """What changes from the grades in BEFORE to those in AFTER: grades, labels, the order of systems.
+    """Compare two gradings: show the ratings, labels and ranks of systems that change.
 
-    Both may be the same file, with another model or prompt. After an edit of the bank, --bank and
-    --bank-after with --labels list the passages whose label the edit changes.
+    BEFORE and AFTER are graded files. They can be the same file with two models or prompts. To see the
+    labels that an edit of a bank changes, use --bank and --bank-after with --labels.
+
+    Example:
+
+    \b
+      exam-pp diff two-models.jsonl.gz two-models.jsonl.gz \\
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
+        --model google/flan-t5-base --model-after google/flan-t5-large
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.grading_diff import Grading, compare_systems, diff, entry_texts
     from exam_pp.reports.analysis.grading_diff import diff_report, labels_report
 
-    named = {"model": model_after, "prompt_class": prompt_class_after}
-    of_after = criteria | {name: value for name, value in named.items() if value is not None}
+    changed = {"model": model_after, "prompt_class": prompt_class_after}
+    criteria_after = criteria | {name: value for name, value in changed.items() if value is not None}
     sides = (
         Grading(before, grade_filter(**criteria), bank),
-        Grading(after, grade_filter(**of_after), bank_after or bank),
+        Grading(after, grade_filter(**criteria_after), bank_after or bank),
     )
-    found = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
+    difference = diff(*sides, labelling=None if label_rule is None else LabelRule.parse(label_rule))
     if labels:
-        report = labels_report(found.labels)
+        report = labels_report(difference.labels)
     else:
-        texts = entry_texts(*sides)
-        report = diff_report(found, compare_systems(*sides, min_grade=min_grade, cutoff=cutoff), texts)
+        systems = compare_systems(*sides, min_grade=min_grade, cutoff=cutoff)
+        report = diff_report(difference, systems, entry_texts(*sides))
     emit_report(report, form, output, [before, after, bank, bank_after])

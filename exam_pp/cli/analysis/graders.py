@@ -1,4 +1,4 @@
-"""``exam-pp analyze graders``: how several graders agree with each other."""
+"""``exam-pp analyze graders``: agreement of several graders."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ from exam_pp.cli.options import (
 
 @click.command("graders")
 @GRADED
-@click.option("--bank", type=FILE, help="Test bank: which entries count.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
 @LABEL_RULE
-@click.option("--per-entry", is_flag=True, help="Compare the ratings of pairs of a passage and a bank entry.")
+@click.option(
+    "--per-entry",
+    is_flag=True,
+    help="Compare ratings of pairs of passage and entry instead of labels of passages.",
+)
 @filter_options
 @format_option()
 @output_option()
@@ -41,22 +45,28 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """How several graders in one file agree with each other, and with the judgments.
+    """Measure the agreement of the graders of a file with each other and with the judgments.
 
-    A grader is a model with a prompt class. Rows are pairs of graders with Cohen's κ, weighted κ and
-    Krippendorff's α; a second table has α over all of them. Labels of passages are compared; for
-    reviewers who rated some pairs (`exam-pp apply-edits`) compare the pairs, with --per-entry.
+    A grader is a model with a prompt class, or a reviewer. One table has Cohen's κ, weighted κ and
+    Krippendorff's α for every two graders, a second one α for all graders. The labels of passages are
+    compared. To include reviewers who rated only some pairs of passage and entry (`exam-pp apply-edits`),
+    compare the ratings of pairs with --per-entry.
+
+    Example:
+
+    \b
+      exam-pp analyze graders two-models.jsonl.gz --bank questions.jsonl
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import graders
     from exam_pp.reports.analysis.agreement import graders_figure, graders_report
 
     if label_rule is not None and per_entry:
-        raise click.UsageError("--per-entry compares ratings, for which there is no --label-rule.")
+        raise click.UsageError("--per-entry and --label-rule cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
-    found = graders(
+    result = graders(
         graded, bank=bank, grade_filter=grade_filter(**criteria), labelling=rule, per_entry=per_entry
     )
     if plot is not None:
-        emit_figure(graders_figure(found), plot, [graded, bank])
-    emit_report(graders_report(found), form, output, [graded, bank])
+        emit_figure(graders_figure(result), plot, [graded, bank])
+    emit_report(graders_report(result), form, output, [graded, bank])

@@ -1,4 +1,4 @@
-"""``exam-pp analyze nuggets``: the agreement of two conditions of nugget evaluation."""
+"""``exam-pp analyze nuggets``: agreement of two conditions of nugget evaluation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from exam_pp.cli.options import (
 @QUERIES
 @CONDITIONS
 @RUN_TYPES
-@plot_option("V_strict of one condition against the other")
+@plot_option("V_strict of the first condition against the second")
 @click.option(
     "--plot-length",
     type=OUTPUT_PATH,
-    help="Also draw V_strict of the second condition against answer length, with the Pareto front.",
+    help="Also draw V_strict of the second condition against answer length, with the Pareto front "
+    "(.png or .svg).",
 )
 @filter_options
 @format_option()
@@ -50,13 +51,18 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """How two conditions agree, automatic and manual assignment, say: Kendall's τ for every metric.
+    """Measure the agreement of two conditions of nugget evaluation: Kendall's τ for every metric.
 
-    FILES are graded answers with their --bank (one file with two graders, or two files) or scores: what
-    `exam-pp evaluate nuggets` wrote (jsonl, or TSV with --per-query), a folder of AutoNuggetizer's metrics
-    (a file for each run, named after it), or a table with a header. τ is given over runs, over all pairs of
-    a topic and a run, and for each topic, averaged. A run id that one side cut (`...`) is the run that
-    begins so.
+    A condition is, for example, automatic or manual assignment. FILES are graded answers with their --bank
+    (one file with two graders, or two files), or scores: a file of `exam-pp evaluate nuggets` (jsonl, or TSV
+    with --per-query), a folder of AutoNuggetizer's metrics (a file for each run, named after the run), or a
+    table with a header. τ is computed over runs, over all pairs of topic and run, and for each topic,
+    averaged. A truncated run id (`...`) is matched with the full run id.
+
+    Example:
+
+    \b
+      exam-pp analyze nuggets assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl
     """
     from exam_pp.phases.analysis.nugget_conditions import compare_conditions, two_conditions
     from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions, score_files
@@ -65,15 +71,15 @@ def command(
     conditions = read_conditions(
         files, banks, names=names, grade_filter=grade_filter(**criteria), queries=queries
     )
-    found = compare_conditions(*two_conditions(conditions))
+    agreement = compare_conditions(*two_conditions(conditions))
     inputs = [*(file for source in files for file in score_files(source)), *banks, queries, run_types]
-    report = meta_report(found, decimals=6 if form == "tsv" else 3)
+    report = meta_report(agreement, decimals=6 if form == "tsv" else 3)
     if plot is not None or plot_length is not None:
         from exam_pp.store.trec.run_types import read_run_types
 
         types = read_run_types(run_types) if run_types is not None else {}
         if plot is not None:
-            emit_figure(conditions_figure(found, types), plot, inputs)
+            emit_figure(conditions_figure(agreement, types), plot, inputs)
         if plot_length is not None:
-            emit_figure(length_figure(found.second, types), plot_length, inputs)
+            emit_figure(length_figure(agreement.second, types), plot_length, inputs)
     emit_report(report, form, output, inputs)

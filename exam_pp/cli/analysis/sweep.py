@@ -1,4 +1,4 @@
-"""``exam-pp analyze sweep``: the agreement of every setting with an official leaderboard."""
+"""``exam-pp analyze sweep``: correlation of every setting with an official leaderboard."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from exam_pp.cli.options import (
 @click.command("sweep")
 @GRADED
 @click.option(
-    "--official", type=FILE, required=True, help="Official ranks (JSON or TSV), or a leaderboard of scores."
+    "--official", type=FILE, required=True, help="Official ranks (JSON or TSV), or another leaderboard."
 )
 @BANK
 @QUERIES
-@click.option("--runs", type=FILES, help="Folder of run files: Rubric-Qrels too.")
+@click.option("--runs", type=FILES, help="Folder of run files; needed for Rubric-Qrels.")
 @measures_option("nDCG@10")
 @click.option(
     "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; may be repeated. [default: 1 to 5]"
@@ -41,7 +41,7 @@ from exam_pp.cli.options import (
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="95 % intervals of every figure, resampling queries or systems.",
+    help="95 % intervals of every coefficient by resampling queries or systems.",
 )
 @SAMPLES
 @SEED
@@ -68,16 +68,21 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """How well every setting agrees with the official leaderboard: prompts × thresholds × measures.
+    """Correlate the leaderboards of all prompts, thresholds and measures with an official leaderboard.
 
-    Every prompt class that GRADED holds is tried, unless the filter names one. `--format published` is
-    the layout of the published `*.correlation.tsv` files.
+    All models and prompt classes in GRADED are evaluated; --model and --prompt-class select some of them.
+    `--format published` writes the layout of the published `*.correlation.tsv` files.
+
+    Example:
+
+    \b
+      exam-pp analyze sweep two-models.jsonl.gz --official official.json --runs runs
     """
     from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, sweep
     from exam_pp.reports.analysis.legacy_tsv import published_sweep
     from exam_pp.reports.analysis.sweep import sweep_figure, sweep_report
 
-    found = sweep(
+    result = sweep(
         graded,
         official,
         runs=runs,
@@ -94,9 +99,9 @@ def command(
     )
     inputs = [graded, official, bank, queries]
     if plot is not None:
-        emit_figure(sweep_figure(found), plot, inputs)
+        emit_figure(sweep_figure(result), plot, inputs)
     if form == "published":
-        emit(published_sweep(found), output, inputs)
+        emit(published_sweep(result), output, inputs)
     else:
-        report = sweep_report(found, decimals=6 if form == "tsv" else 3)
+        report = sweep_report(result, decimals=6 if form == "tsv" else 3)
         emit_report(report, form, output, inputs)

@@ -1,1 +1,1 @@
-"""Comparing leaderboards, graders and gradings: correlation, agreement, sweeps, figures."""
+"""Comparison of leaderboards, graders and gradings: correlation, agreement, sweeps."""

@@ -1,4 +1,4 @@
-"""Agreement of labels with judgments, and of graders with each other: Cohen's κ, Krippendorff's α."""
+"""Agreement of labels with judgments and of graders with each other: Cohen's κ, Krippendorff's α."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 from exam_pp.store.trec.runs import read_qrels
+from exam_pp.wording import counted
 
 Labelling = KthBest | LabelRule
 
-HUMAN = "people"
+JUDGES = "judges"
+"""Name of the judgments as a grader."""
 _SAMPLES = 2000
 
 
 class RatedPassage(NamedTuple):
-    """A passage that has judgments; ``ratings`` are those of its entries, best first, or none."""
+    """A judged passage; ``ratings`` are the ratings of its entries, best first, empty if it is ungraded."""
 
     query_id: str
     ratings: Sequence[int]
@@ -43,10 +45,11 @@ class RatedPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """Passages whose label is in a set of labels.
+    """A row of an agreement table: the passages whose label is in a set of labels.
 
-    ``counts`` are those of them judged to be in each column, ``total`` is all of them. ``kappa`` compares the
-    row against the rest with the column number ``box`` against the rest; ``interval`` is its 95 % interval.
+    ``counts`` is the number of these passages with a judgment of each column, ``total`` the number of these
+    passages. ``kappa`` is Cohen's κ of "label in the row" and "judgment in column number ``box``";
+    ``interval`` is its 95 % interval.
     """
 
     label: str
@@ -59,7 +62,7 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """Predicted labels × judgments; ``name`` is the layout, ``columns`` are sets of judgments."""
+    """A table of labels (rows) × judgments (columns); ``name`` is the name of the layout."""
 
     name: str
     labelling: str
@@ -69,12 +72,12 @@ class AgreementTable:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How labels agree with judgments.
+    """Agreement of labels with judgments.
 
-    ``coefficients`` are those of the whole scales, by labelling; of several judgments the highest counts.
-    ``passages`` have a judgment and a grade, ``ungraded`` ones have no grade and are left out. ``queries``
-    counts the queries of the former. A judgment of ``min_relevant`` or more is relevant. Intervals are of
-    ``samples`` bootstrap samples of queries.
+    ``coefficients`` compare the whole scales, for each labelling; of several judgments of a passage the
+    highest counts. ``passages`` is the number of passages with a judgment and a grade, ``queries`` the number
+    of their queries. ``ungraded`` is the number of judged passages without a grade, which are left out. A
+    judgment of at least ``min_relevant`` is relevant. Intervals use ``samples`` bootstrap samples of queries.
     """
 
     tables: Sequence[AgreementTable]
@@ -89,7 +92,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Two graders on the ``common`` passages (or pairs of a passage and an entry) that both graded."""
+    """Agreement of two graders on the ``common`` passages (or pairs of passage and entry) of both."""
 
     first: str
     second: str
@@ -99,11 +102,11 @@ class GraderPair:
 
 @dataclass(frozen=True)
 class GraderAgreement:
-    """How graders agree with each other, two by two and all together.
+    """Agreement of every two graders, and of all graders.
 
-    ``per_entry`` says that ratings of pairs of a passage and an entry were compared, not labels of passages.
-    ``shared`` counts the passages (or pairs) that two graders or more graded. The last three are
-    Krippendorff's α of all graders on a nominal, an ordinal and an interval scale.
+    With ``per_entry``, ratings of pairs of passage and entry were compared, otherwise labels of passages.
+    ``shared`` is the number of passages (or pairs) that at least two graders graded. ``nominal_alpha``,
+    ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these scales.
     """
 
     pairs: Sequence[GraderPair]
@@ -122,9 +125,10 @@ def rated_passages(
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
 ) -> list[RatedPassage]:
-    """The passages of the file that have a judgment, there or in ``qrels``, with the selected grades.
+    """Return the judged passages of a graded file with their selected ratings.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if none of them has a grade.
+    Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
+    judged passage has a selected grade.
     """
     lines = list(read_passages_for_metrics(graded))
     selector = GradeSelector(grade_filter or GradeFilter())
@@ -137,8 +141,8 @@ def rated_passages(
     else:
         for line in lines:
             for passage in line.passages:
-                if found := {judgment.relevance for judgment in passage.judgments}:
-                    judgments.setdefault((line.query_id, passage.passage_id), set()).update(found)
+                if relevances := {judgment.relevance for judgment in passage.judgments}:
+                    judgments.setdefault((line.query_id, passage.passage_id), set()).update(relevances)
     population = [
         RatedPassage(query_id, passage.ratings, frozenset(judgments[query_id, passage.passage_id]))
         for query_id, query in file.queries.items()
@@ -160,22 +164,30 @@ def agreement(
     same_scale: bool = False,
     seed: int = 0,
 ) -> Agreement:
-    """Predicted labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
+    """Compute tables of labels × judgments and Cohen's κ of every row, as in table 5 of the workbench paper.
 
-    κ compares a row against the rest with its boxed column against the rest; intervals (95 %) resample
-    queries. Without a rule, a label is the k-th best rating for each k of ``min_answers``, in the
-    published layouts, and binarised at each of ``min_grades``; with one, every label is a row, and
-    every judgment a column. ``same_scale`` is for labels on the scale of the judgments, as those of
-    UMBRELA: every label against every judgment, then both sides cut at ``min_relevant``. Passages
-    without ratings are left out, and counted. Raises :class:`~exam_pp.errors.SelectionError` for a
-    ``min_relevant`` above all judgments.
+    κ compares "label in the row" with "judgment in the boxed column". Passages without ratings are left out
+    and counted.
+
+    Args:
+        passages: Judged passages with their ratings.
+        min_relevant: Judgments of at least this value are relevant.
+        min_answers: Make the published tables with the k-th best rating as label, for each k.
+        min_grades: Also make a table of labels of at least this grade against the rest, for each grade.
+        rule: Label by this rule instead; every label is a row and every judgment a column.
+        same_scale: Labels are on the scale of the judgments, as those of UMBRELA. Make a table of every label
+            and judgment, and one of both binarised at ``min_relevant``.
+        seed: Seed of the 95 % intervals, which resample queries.
+
+    Raises:
+        SelectionError: ``min_relevant`` is above all judgments.
     """
     judged, passages = passages, [passage for passage in passages if passage.ratings]
     judgments = sorted({grade for passage in passages for grade in passage.judgments})
     if min_relevant > max(judgments[-1], JUDGMENTS[-1]):
         raise SelectionError(
-            f"No judgment is {min_relevant} or more, the least that is to be relevant: the highest is "
-            f"{judgments[-1]}."
+            f"--min-relevant-judgment {min_relevant} is above every judgment in the file (highest: "
+            f"{judgments[-1]})."
         )
     ratings = {rating for passage in passages for rating in passage.ratings}
     grades = ratings | set(range(2) if max(ratings) <= 1 else SCALE)
@@ -183,18 +195,18 @@ def agreement(
     labellings: list[Labelling] = [rule] if rule is not None else [KthBest(k) for k in min_answers]
     for labelling in labellings:
         if same_scale:
-            chosen = _on_one_scale(passages, labelling, min_relevant)
+            table_layouts = _same_scale_layouts(passages, labelling, min_relevant)
         else:
-            chosen = (
+            table_layouts = (
                 [_confusion(passages, rule)]
                 if rule is not None
                 else layouts(min_relevant, judgments, grades=grades, min_grades=min_grades)
             )
-        tables += [_table(passages, labelling, layout, seed) for layout in chosen]
+        tables += [_table(passages, labelling, layout, seed) for layout in table_layouts]
     queries = len({passage.query_id for passage in passages})
     return Agreement(
         tables,
-        _of_whole_scales(passages, labellings),
+        _scale_coefficients(passages, labellings),
         len(passages),
         queries,
         len(judged) - len(passages),
@@ -204,23 +216,25 @@ def agreement(
     )
 
 
-def _on_one_scale(passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int) -> list[Layout]:
-    """The confusion matrix of labels and judgments, graded and binarised."""
+def _same_scale_layouts(
+    passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int
+) -> list[Layout]:
+    """Confusion matrices of labels and judgments, graded and binarised."""
     labels = {labelling(passage.ratings) for passage in passages}
-    every = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
-    singles = tuple(label_set(str(grade), [grade]) for grade in every)
+    scale = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
+    singles = tuple(label_set(str(grade), [grade]) for grade in scale)
     halves = (
-        label_set(f"≥ {min_relevant}", [grade for grade in every if grade >= min_relevant]),
-        label_set(f"< {min_relevant}", [grade for grade in every if grade < min_relevant]),
+        label_set(f"≥ {min_relevant}", [grade for grade in scale if grade >= min_relevant]),
+        label_set(f"< {min_relevant}", [grade for grade in scale if grade < min_relevant]),
     )
     return [
-        Layout("GRADED", singles, singles, tuple(range(len(every)))),
+        Layout("GRADED", singles, singles, tuple(range(len(scale)))),
         Layout("BINARY", halves, halves, (0, 1)),
     ]
 
 
 def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
-    """Every label of the rule against every judgment; a label's box is the equal judgment."""
+    """Every label of the rule against every judgment; the boxed column is the equal judgment."""
     labels = sorted({label for _, _, label in rule.conditions} | {rule.otherwise}, reverse=True)
     judged = sorted(
         {grade for passage in passages for grade in passage.judgments} | set(labels), reverse=True
@@ -257,7 +271,7 @@ def _table(
 def _two_by_two(
     passages: Sequence[RatedPassage], labels: Sequence[int], row: frozenset[int], column: frozenset[int]
 ) -> list[list[list[int]]]:
-    """For each query: in the row or not × judged to be in the column or not."""
+    """For each query, counts of "label in ``row``" (yes, no) × "judgment in ``column``" (yes, no)."""
     tables: dict[str, list[list[int]]] = {}
     for passage, label in zip(passages, labels, strict=True):
         table = tables.setdefault(passage.query_id, [[0, 0], [0, 0]])
@@ -265,7 +279,7 @@ def _two_by_two(
     return list(tables.values())
 
 
-def _of_whole_scales(
+def _scale_coefficients(
     passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
 ) -> list[tuple[str, Coefficients]]:
     judged = [max(passage.judgments) for passage in passages]
@@ -283,26 +297,37 @@ def graders(
     labelling: Labelling | None = None,
     per_entry: bool = False,
 ) -> GraderAgreement:
-    """How several sets of grades in one file, and people, agree on the labels of passages.
+    """Compute the agreement of every two graders of a file, and Krippendorff's α of all graders.
 
-    Every model and prompt class that the filter lets pass is a grader; judgments (the highest of several)
-    are another. One row for every two graders over the passages that both have, and Krippendorff's α of
-    all. With ``per_entry`` the ratings themselves are compared, over the pairs of a passage and a bank
-    entry that both rated (judgments are of no entry, and left out): this is how a reviewer who rated some
-    pairs agrees with a model. Raises :class:`~exam_pp.errors.SelectionError` for fewer than two graders.
+    Every model and prompt class that matches the filter is a grader. The judgments (the highest of several)
+    are a further grader.
+
+    Args:
+        graded: Graded file.
+        bank: Test bank; only its entries count.
+        grade_filter: Criteria for the grades.
+        labelling: How ratings become the label of a passage; by default the best rating.
+        per_entry: Compare ratings of pairs of passage and entry instead of labels of passages, for example
+            those of a reviewer with those of a model. Judgments have no entries and are left out.
+
+    Raises:
+        SelectionError: The file has fewer than two graders.
     """
-    chosen = None if per_entry else labelling or KthBest()
-    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), chosen))
+    passage_labelling = None if per_entry else labelling or KthBest()
+    labels = dict(_labels_by_grader(graded, bank, grade_filter or GradeFilter(), passage_labelling))
     if len(labels) < 2:
-        raise SelectionError(f"{graded} holds {len(labels)} grader (and no judgments): nothing to compare.")
+        raise SelectionError(
+            f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
+            f"{' with ratings of entries' if per_entry else ' and no judgments'}."
+        )
     pairs = []
     for first, second in combinations(labels, 2):
         common = labels[first].keys() & labels[second].keys()
-        ours, theirs = ([labels[grader][unit] for unit in common] for grader in (first, second))
-        pairs.append(GraderPair(first, second, len(common), coefficients(ours, theirs)))
+        left, right = ([labels[grader][unit] for unit in common] for grader in (first, second))
+        pairs.append(GraderPair(first, second, len(common), coefficients(left, right)))
     units: dict[tuple[str, ...], list[int]] = {}
-    for of_grader in labels.values():
-        for unit, label in of_grader.items():
+    for grader_labels in labels.values():
+        for unit, label in grader_labels.items():
             units.setdefault(unit, []).append(label)
     shared = sum(len(unit) > 1 for unit in units.values())
     nominal, ordinal, interval = (
@@ -314,7 +339,7 @@ def graders(
 def _labels_by_grader(
     graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, labelling: Labelling | None
 ) -> Iterator[tuple[str, Mapping[tuple[str, ...], int]]]:
-    """Grader to the labels of passages; without a labelling, to the ratings of pairs."""
+    """Yield each grader with its labels of passages; without a labelling, with its ratings of pairs."""
     bank = read_bank(bank_path) if bank_path is not None else None
     lines = list(read_passages_for_metrics(graded))
     graders = selectors(lines, criteria, graded)
@@ -326,7 +351,7 @@ def _labels_by_grader(
             yield name(key), labels
     judged = judgment_qrels(lines) if labelling is not None else []
     if judged:
-        yield HUMAN, {(line.query_id, line.passage_id): line.relevance for line in judged}
+        yield JUDGES, {(line.query_id, line.passage_id): line.relevance for line in judged}
 
 
 def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[str, ...], int]:

@@ -1,4 +1,4 @@
-"""Rank correlation of leaderboards with an official one: Spearman, Kendall τ-b, τ-AP, top-k overlap."""
+"""Rank correlation with an official leaderboard: Spearman's ρ, Kendall's τ-b, τ-AP, top-k overlap."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, 
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
+from exam_pp.wording import counted
 
 PathLike = str | Path
 Resampled = Literal["queries", "systems"]
 
-_FIGURES = 4
-"""Spearman, Kendall τ-b, τ-AP and top-k overlap: the figures of a :class:`Correlation`."""
+_COEFFICIENTS = 4
+"""The coefficients of a :class:`Correlation`: Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap."""
 _THRESHOLD = re.compile(r"\((?:rel|min_grade)=(-?\d+)\)")
 
 
 @dataclass(frozen=True)
 class OfficialRanks:
-    """An official leaderboard: system to rank, 1 is best.
+    """Official ranks: system to rank, 1 is best.
 
-    ``measure`` is the measure by which the systems of a file of scores are ranked; empty for ranks.
+    ``measure`` is the measure by which the systems are ranked; empty if the file has ranks, not scores.
     """
 
     source: PathLike
@@ -48,7 +49,7 @@ class OfficialRanks:
 class MeasureCorrelation:
     """The correlation of one measure of a leaderboard with official ranks.
 
-    ``intervals`` are 95 % intervals of the four figures, where they were asked for.
+    ``intervals`` are 95 % intervals of the four coefficients; empty if they were not requested.
     """
 
     measure: str
@@ -60,9 +61,9 @@ class MeasureCorrelation:
 class Correlations:
     """The correlation of every measure of a leaderboard with official ranks.
 
-    ``scores`` has the score of every system by measure. ``matched`` has the official names that one side cut,
-    and the leaderboard's names for them. ``top`` is k of the top-k overlap. ``resampled``, ``samples`` and
-    ``seed`` are those of the intervals.
+    ``scores`` is measure to system to score. ``matched`` is official name to leaderboard name, where either
+    was truncated. ``top`` is k of the top-k overlap. ``resampled``, ``samples`` and ``seed`` describe the
+    intervals.
     """
 
     leaderboard: PathLike
@@ -78,9 +79,9 @@ class Correlations:
 
 @dataclass(frozen=True)
 class QueryCorrelations:
-    """Measure to query to the correlation of the systems' scores with their official scores on the query.
+    """Correlation of the scores of a leaderboard with official scores, by measure and query.
 
-    ``means`` has, for every measure, the mean of each figure over the queries where it is defined, or None.
+    ``means`` is measure to the mean of each coefficient over the queries where it is defined, or None.
     ``reference`` is the official measure.
     """
 
@@ -96,155 +97,156 @@ def correlation(
     leaderboard: PathLike,
     official: PathLike | OfficialRanks,
     *,
-    boards: Mapping[str, Mapping[str, float]] | None = None,
+    scores: Mapping[str, Mapping[str, float]] | None = None,
     top: int = 5,
     intervals: Resampled | None = None,
     samples: int = 2000,
     seed: int = 0,
 ) -> Correlations:
-    """The correlation of every measure of a leaderboard with official ranks.
+    """Correlate every measure of a leaderboard with official ranks.
+
+    A truncated system name (with ``...``) matches a full name if the match is unambiguous.
 
     Args:
-        leaderboard: Scores of systems: what ``evaluate`` writes as TSV or JSON, or a table with a header.
-        official: Ranks (JSON or TSV), or another leaderboard of scores, of which the first measure counts.
-        boards: Measure to system to score, in place of what the file says; the path only names them then.
+        leaderboard: Leaderboard file: TSV or JSON of ``exam-pp evaluate``, or a table with a header.
+        official: Ranks (JSON or TSV), or another leaderboard, whose first measure ranks the systems.
+        scores: Measure to system to score, in place of the content of ``leaderboard``.
         top: k of the top-k overlap.
-        intervals: Also 95 % intervals, by resampling the queries (the leaderboard must hold the scores of
-            single queries) or the systems.
+        intervals: Also compute 95 % intervals by resampling queries (the leaderboard must have the scores of
+            each query) or systems.
         samples: Number of bootstrap samples.
-        seed: Of the samples.
+        seed: Seed of the bootstrap samples.
 
-    A name that one side cut (``...``) is the one that begins so. Raises
-    :class:`~exam_pp.errors.SelectionError` if fewer than two systems are on both sides.
+    Raises:
+        SelectionError: Fewer than two systems are on both sides, or scores of each query are missing.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
-    boards = scores_by_measure(leaderboard) if boards is None else boards
-    systems = {system for board in boards.values() for system in board}
+    scores = scores_by_measure(leaderboard) if scores is None else scores
+    systems = {system for means in scores.values() for system in means}
     matched = matched_names(systems, reference.ranks)
     ranks = renamed(reference.ranks, matched)
     common = systems & ranks.keys()
     if len(common) < 2:
         raise SelectionError(
-            f"{leaderboard} and {reference.source} have {len(common)} system{'s' * (len(common) != 1)} in "
-            "common; a correlation needs two (are they named alike?)."
+            f"{leaderboard} and {reference.source} have {counted(len(common), 'system')} in common, but a "
+            "correlation needs two. Check that both files use the same names of systems."
         )
-    found = _resampled(leaderboard, boards, ranks, intervals, top, samples, seed) if intervals else {}
+    resampled = _resampled(leaderboard, scores, ranks, intervals, top, samples, seed) if intervals else {}
     measures = [
-        MeasureCorrelation(measure, correlate(board, ranks, top), found.get(measure, ()))
-        for measure, board in boards.items()
+        MeasureCorrelation(measure, correlate(means, ranks, top), resampled.get(measure, ()))
+        for measure, means in scores.items()
     ]
-    return Correlations(leaderboard, reference, measures, boards, matched, top, intervals, samples, seed)
+    return Correlations(leaderboard, reference, measures, scores, matched, top, intervals, samples, seed)
 
 
 def _resampled(
     leaderboard: PathLike,
-    boards: Mapping[str, Mapping[str, float]],
+    scores: Mapping[str, Mapping[str, float]],
     ranks: Mapping[str, float],
     resampled: Resampled,
     top: int,
     samples: int,
     seed: int,
 ) -> dict[str, list[Interval | None]]:
-    """Measure to the intervals of the four figures."""
+    """Measure to the intervals of the four coefficients."""
     matrices = score_matrices(read_query_scores(leaderboard)) if resampled == "queries" else {}
     if resampled == "queries" and any(
-        name not in matrices or len(matrices[name].query_ids) < 2 for name in boards
+        name not in matrices or len(matrices[name].query_ids) < 2 for name in scores
     ):
         raise SelectionError(
-            f"{leaderboard} holds no scores of single queries, which intervals over queries need: write it "
-            "with --per-query, or resample the systems."
+            f"{leaderboard} has no scores of single queries, which --intervals queries needs. Write it with "
+            "--per-query, or use --intervals systems."
         )
     return {
-        name: figure_intervals(matrices.get(name, board), ranks, top=top, samples=samples, seed=seed)
-        for name, board in boards.items()
+        name: coefficient_intervals(matrices.get(name, means), ranks, top=top, samples=samples, seed=seed)
+        for name, means in scores.items()
     }
 
 
-def figure_intervals(
-    board: Mapping[str, float] | ScoreMatrix,
+def coefficient_intervals(
+    scores: Mapping[str, float] | ScoreMatrix,
     ranks: Mapping[str, float],
     *,
     top: int = 5,
     samples: int = 2000,
     seed: int = 0,
 ) -> list[Interval | None]:
-    """95 % intervals of Spearman, Kendall τ-b, τ-AP and top-k overlap of a board with official ranks.
+    """Compute 95 % bootstrap intervals of Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap.
 
-    Resampled are the queries of a matrix of scores, or the systems of a board of means. Fewer than two
-    queries, or systems that are on both sides, give no interval.
+    A matrix of scores is resampled by query, a mapping of system to mean by system. Intervals are None for
+    fewer than two queries or fewer than two systems with a rank.
     """
-    systems = board.systems if isinstance(board, ScoreMatrix) else board
+    systems = scores.systems if isinstance(scores, ScoreMatrix) else scores
     if sum(system in ranks for system in systems) < 2:
-        return [None] * _FIGURES
-    if not isinstance(board, ScoreMatrix):
-        drawn = resample_systems(board, ranks, samples=samples, seed=seed)
+        return [None] * _COEFFICIENTS
+    if not isinstance(scores, ScoreMatrix):
+        drawn = resample_systems(scores, ranks, samples=samples, seed=seed)
         return correlation_intervals(correlation_samples(*drawn, top))
-    if len(board.query_ids) < 2:
-        return [None] * _FIGURES
-    rows = [row for row, system in enumerate(board.systems) if system in ranks]
-    means = bootstrap_means(board.values[rows], samples=samples, seed=seed).round(12)
-    official = [-ranks[board.systems[row]] for row in rows]
+    if len(scores.query_ids) < 2:
+        return [None] * _COEFFICIENTS
+    rows = [row for row, system in enumerate(scores.systems) if system in ranks]
+    means = bootstrap_means(scores.values[rows], samples=samples, seed=seed).round(12)
+    official = [-ranks[scores.systems[row]] for row in rows]
     return correlation_intervals(correlation_samples(means, official, top))
 
 
 def query_correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5) -> QueryCorrelations:
-    """For every measure and query, how the systems' scores agree with their official scores on that query.
+    """Correlate scores with official scores on every query, for every measure.
 
-    Both files hold scores of single queries; of the official one, the first measure counts. Raises
-    :class:`~exam_pp.errors.SelectionError` if a file has means only, or they share no query.
+    Both files must have the scores of each query. The first measure of ``official`` is the reference. Raises
+    :class:`~exam_pp.errors.SelectionError` if a file has only means, or the files have no query in common.
     """
-    ours, theirs = _by_query(leaderboard), _by_query(official)
-    reference = next(iter(theirs))
-    found: dict[str, dict[str, Correlation]] = {}
+    by_measure, official_by_measure = _by_query(leaderboard), _by_query(official)
+    reference, official_scores = next(iter(official_by_measure.items()))
+    correlations: dict[str, dict[str, Correlation]] = {}
     means: dict[str, list[float | None]] = {}
-    for measure, queries in ours.items():
-        found[measure] = {
-            query_id: correlate(board, ranks_of(theirs[reference][query_id]), top)
-            for query_id, board in queries.items()
-            if query_id in theirs[reference]
+    for measure, queries in by_measure.items():
+        correlations[measure] = {
+            query_id: correlate(scores, ranks_of(official_scores[query_id]), top)
+            for query_id, scores in queries.items()
+            if query_id in official_scores
         }
-        if not found[measure]:
+        if not correlations[measure]:
             raise SelectionError(f"{leaderboard} and {official} have no query in common.")
-        figures = zip(*(row[1:] for row in found[measure].values()), strict=True)
-        defined = [[figure for figure in column if figure is not None] for column in figures]
+        columns = zip(*(row[1:] for row in correlations[measure].values()), strict=True)
+        defined = [[value for value in column if value is not None] for column in columns]
         means[measure] = [fmean(column) if column else None for column in defined]
-    return QueryCorrelations(leaderboard, official, reference, found, means, top)
+    return QueryCorrelations(leaderboard, official, reference, correlations, means, top)
 
 
 def _by_query(path: PathLike) -> dict[str, dict[str, dict[str, float]]]:
-    """Measure to query to system to score."""
-    boards: dict[str, dict[str, dict[str, float]]] = {}
+    """Read measure to query to system to score; raises SelectionError if the file has only means."""
+    scores: dict[str, dict[str, dict[str, float]]] = {}
     for score in read_query_scores(path):
         if score.system != OVERALL_SYSTEM:
-            queries = boards.setdefault(score.metric, {})
+            queries = scores.setdefault(score.metric, {})
             queries.setdefault(score.query_id, {})[score.system] = score.value
-    if not boards:
-        raise SelectionError(f"{path} holds no scores of single queries; write it with --per-query.")
-    return boards
+    if not scores:
+        raise SelectionError(f"{path} has no scores of single queries. Write it with --per-query.")
+    return scores
 
 
 def read_official(path: PathLike) -> OfficialRanks:
-    """Official ranks, or scores, by whose first measure the systems are ranked then.
+    """Read official ranks, or scores, whose first measure then ranks the systems.
 
-    Raises :class:`~exam_pp.errors.DataError` for a file that is neither.
+    Raises :class:`~exam_pp.errors.DataError` for a file that has neither.
     """
     if not holds_scores(path):
         return OfficialRanks(path, read_ranks(path))
-    boards = scores_by_measure(path)
-    measure = next(iter(boards))
-    return OfficialRanks(path, ranks_of(boards[measure]), measure)
+    measure, scores = next(iter(scores_by_measure(path).items()))
+    return OfficialRanks(path, ranks_of(scores), measure)
 
 
 def split_threshold(measure: str) -> tuple[str, int | None]:
-    """A measure's name without its threshold, and the threshold: RR and 4 of ``RR(rel=4)``."""
-    found = _THRESHOLD.search(measure)
-    return _THRESHOLD.sub("", measure), int(found[1]) if found else None
+    """Split a measure into name and threshold: ``RR(rel=4)`` into ``RR`` and 4; None without threshold."""
+    match = _THRESHOLD.search(measure)
+    return _THRESHOLD.sub("", measure), int(match[1]) if match else None
 
 
 def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
-    """Measure to system to score, of a leaderboard file, without the overall system."""
-    boards: dict[str, dict[str, float]] = {}
+    """Read measure to system to mean score from a leaderboard file, without the upper bound."""
+    scores: dict[str, dict[str, float]] = {}
     for score in read_means(path):
         if score.system != OVERALL_SYSTEM:
-            boards.setdefault(score.metric, {})[score.system] = score.value
-    return boards
+            scores.setdefault(score.metric, {})[score.system] = score.value
+    return scores

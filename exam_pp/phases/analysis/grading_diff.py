@@ -1,4 +1,4 @@
-"""Comparison of two gradings of the same passages: grades, labels and ranks of systems that changed."""
+"""Comparison of two gradings of the same passages: changes of ratings, labels and ranks of systems."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from exam_pp.store.files import is_stream
 from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
 Ratings = dict[tuple[str, str], dict[str, int]]
-"""Query and passage to entry to rating."""
+"""(Query id, passage id) to entry id to rating."""
 
 
 @dataclass(frozen=True)
 class Grading:
-    """One side of the comparison: a file, the grades in it to look at, and its bank."""
+    """One side of a comparison: a graded file, a filter for its grades, and its bank."""
 
     file: PathLike
     grade_filter: GradeFilter = field(default_factory=GradeFilter)
@@ -31,7 +31,7 @@ class Grading:
 
 
 class LabelChange(NamedTuple):
-    """A passage whose label differs; None where a side has no grade for it."""
+    """A passage whose label changes; a label is None if the passage is ungraded on that side."""
 
     query_id: str
     passage_id: str
@@ -41,22 +41,25 @@ class LabelChange(NamedTuple):
 
 @dataclass(frozen=True)
 class GradingDifference:
-    """What :func:`diff` found.
+    """Differences between two gradings.
 
-    ``transitions`` counts pairs of a passage and an entry by rating before and after (None is ungraded, or
-    not asked); ``entries`` holds, for each entry with a change, the pairs that went up and down.
-    ``passages`` are graded on both sides, ``one_sided`` on one.
+    ``transitions`` counts pairs of passage and entry by rating before and after; None is ungraded.
+    ``entries`` is (query id, entry id) to the numbers of ratings that went up and down. ``passages`` is the
+    number of passages that are graded on both sides, ``unmatched`` of those graded on one side only.
     """
 
     transitions: Counter[tuple[int | None, int | None]]
     entries: dict[tuple[str, str], tuple[int, int]]
     labels: list[LabelChange]
     passages: int
-    one_sided: int = 0
+    unmatched: int = 0
 
 
 class SystemChange(NamedTuple):
-    """Mean Rubric-Cover and rank of a system before and after; ``p_value`` is of a paired test (Holm)."""
+    """Mean Rubric-Cover and rank of a system before and after.
+
+    ``p_value`` is that of a paired randomisation test with Holm's correction.
+    """
 
     system: str
     before: float
@@ -69,10 +72,11 @@ class SystemChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemChanges:
-    """Systems that are ranked in both files, best after first.
+    """Changes of the systems that are ranked in both files, sorted by rank after the change.
 
-    ``metrics`` are those before and after, ``queries`` counts the queries of both files. ``swapped`` are
-    pairs of systems in another order, ``significant`` those that differ significantly on either side.
+    ``metrics`` are the names of the metric before and after, ``queries`` is the number of common queries.
+    ``swapped`` are the pairs of systems whose order changes; ``significant`` are those of them that differ
+    significantly on either side.
     """
 
     metrics: tuple[str, str]
@@ -85,33 +89,39 @@ class SystemChanges:
 def diff(
     before: Grading, after: Grading, *, labelling: KthBest | LabelRule | None = None
 ) -> GradingDifference:
-    """Compare two gradings pair by pair, and the labels that passages get from them (best rating, or a rule).
+    """Compare the ratings of two gradings pair by pair, and the labels of passages made from them.
 
-    With a bank on a side, only its entries count there: so an edit of a bank can be judged by the labels
-    that it changes. Raises :class:`~exam_pp.errors.SelectionError` if no passage is on both sides, and for
-    a pipe: the files are read again for the report.
+    A label is the best rating of a passage, or follows ``labelling``. If a side has a bank, only the entries
+    of the bank count there, which shows the labels that an edit of a bank changes. Raises
+    :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
+    because the files are read several times.
     """
     for side in (before, after):
         if is_stream(side.file):
-            raise SelectionError(f"The files are read several times: name a file, not {str(side.file)!r}.")
+            raise SelectionError(
+                f"{str(side.file)!r} is a stream, but it is read several times. Name a file."
+            )
     first, second = _ratings(before), _ratings(after)
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")
     label = labelling or KthBest()
     common = len(first.keys() & second.keys())
-    found = GradingDifference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
+    difference = GradingDifference(Counter(), {}, [], common, len(first.keys() ^ second.keys()))
     for key in dict.fromkeys([*first, *second]):
-        one, other = first.get(key, {}), second.get(key, {})
-        for entry in dict.fromkeys([*one, *other]):
-            old, new = one.get(entry), other.get(entry)
-            found.transitions[old, new] += 1
+        old_ratings, new_ratings = first.get(key, {}), second.get(key, {})
+        for entry in dict.fromkeys([*old_ratings, *new_ratings]):
+            old, new = old_ratings.get(entry), new_ratings.get(entry)
+            difference.transitions[old, new] += 1
             if old is not None and new is not None and old != new:
-                up, down = found.entries.get((key[0], entry), (0, 0))
-                found.entries[key[0], entry] = (up + (new > old), down + (new < old))
-        labels = [label(sorted(side.values(), reverse=True)) if side else None for side in (one, other)]
+                up, down = difference.entries.get((key[0], entry), (0, 0))
+                difference.entries[key[0], entry] = (up + (new > old), down + (new < old))
+        labels = [
+            label(sorted(ratings.values(), reverse=True)) if ratings else None
+            for ratings in (old_ratings, new_ratings)
+        ]
         if labels[0] != labels[1]:
-            found.labels.append(LabelChange(*key, *labels))
-    return found
+            difference.labels.append(LabelChange(*key, *labels))
+    return difference
 
 
 def _ratings(grading: Grading) -> Ratings:
@@ -121,17 +131,17 @@ def _ratings(grading: Grading) -> Ratings:
     for query in read_passages_for_metrics(grading.file):
         entries = None if bank is None else bank.entries(query.query_id)
         for passage in query.passages:
-            of_passage = selector.ratings(passage)
+            by_entry = selector.ratings(passage)
             if entries is not None:
-                of_passage = {entry: rating for entry, rating in of_passage.items() if entry in entries}
-            if of_passage:
-                ratings.setdefault((query.query_id, passage.passage_id), {}).update(of_passage)
+                by_entry = {entry: rating for entry, rating in by_entry.items() if entry in entries}
+            if by_entry:
+                ratings.setdefault((query.query_id, passage.passage_id), {}).update(by_entry)
     selector.check(str(grading.file))
     return ratings
 
 
 def entry_texts(*gradings: Grading) -> dict[str, str]:
-    """Entry id to text, of the banks of the gradings."""
+    """Read entry id to text from the banks of the gradings."""
     texts: dict[str, str] = {}
     for grading in gradings:
         for query in read_bank(grading.bank) if grading.bank is not None else ():
@@ -142,10 +152,10 @@ def entry_texts(*gradings: Grading) -> dict[str, str]:
 def compare_systems(
     before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = 20
 ) -> SystemChanges | None:
-    """Rubric-Cover of both sides: which systems change rank, and whether more than chance.
+    """Compare the Rubric-Cover scores and ranks of systems before and after, with significance tests.
 
-    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.rubric.cover`. None if no
-    system is ranked in both files.
+    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Returns None if
+    the files have no ranked system in common.
     """
     from exam_pp.metrics.correlation import ranks_of  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.significance import holm, paired_test  # noqa: PLC0415
@@ -166,7 +176,7 @@ def compare_systems(
         {s: round(sum(row) / len(row), 12) for s, row in zip(systems, side, strict=True)} for side in values
     ]
     ranks = [ranks_of(side) for side in means]
-    p_values = holm([paired_test(one, other) for one, other in zip(*values, strict=True)])
+    p_values = holm([paired_test(old, new) for old, new in zip(*values, strict=True)])
     changes = [
         SystemChange(s, means[0][s], means[1][s], means[1][s] - means[0][s], p, ranks[0][s], ranks[1][s])
         for s, p in zip(systems, p_values, strict=True)
@@ -184,15 +194,15 @@ def compare_systems(
 def _swaps(
     systems: Sequence[str], values: Sequence[Sequence[Sequence[float]]], means: Sequence[Mapping[str, float]]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs of systems in another order, and those whose difference is significant on either side."""
+    """Pairs of systems whose order changes, and those of them that differ significantly on either side."""
     from exam_pp.metrics.significance import significant_pairs  # noqa: PLC0415 - scipy is slow to import
 
     pairs = [pair for side in values for pair in significant_pairs(side)]
     swapped = [
         (i, j)
-        for i, one in enumerate(systems)
-        for j, other in enumerate(systems[:i])
-        if (means[0][one] - means[0][other]) * (means[1][one] - means[1][other]) < 0
+        for i, a in enumerate(systems)
+        for j, b in enumerate(systems[:i])
+        if (means[0][a] - means[0][b]) * (means[1][a] - means[1][b]) < 0
     ]
     named = {pair: (systems[pair[0]], systems[pair[1]]) for pair in swapped}
     return list(named.values()), [name for pair, name in named.items() if pair in pairs]

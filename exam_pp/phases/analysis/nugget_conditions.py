@@ -1,4 +1,4 @@
-"""Meta-evaluation of two conditions of nugget evaluation: Kendall's τ over runs, pairs and topics."""
+"""Agreement of two conditions of nugget evaluation: Kendall's τ over runs, topics and their pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class ConditionAgreement:
-    """Two conditions, and their agreement by metric."""
+    """The agreement of two conditions by metric."""
 
     first: Condition
     second: Condition
@@ -28,7 +28,7 @@ class ConditionAgreement:
 
 @dataclass(frozen=True)
 class Points:
-    """Runs, and runs on single topics by (run, topic), as points; ``front`` is the Pareto front of runs."""
+    """Points of a scatter plot: of runs, and of pairs (run, topic). ``front`` is the Pareto front of runs."""
 
     runs: Mapping[str, Point]
     topics: Mapping[tuple[str, str], Point]
@@ -36,24 +36,29 @@ class Points:
 
 
 def two_conditions(conditions: Sequence[Condition]) -> tuple[Condition, Condition]:
-    """The two conditions, the second under the first one's names of runs.
+    """Match the names of runs in two conditions and check that they can be compared.
 
-    Raises :class:`~exam_pp.errors.SelectionError` for another number of them, or unless they have two runs
-    in common, or one with several topics.
+    Returns the conditions with the runs of the second renamed as in the first. Raises
+    :class:`~exam_pp.errors.SelectionError` unless there are exactly two conditions with two runs in common,
+    or one run with several topics.
     """
     if len(conditions) != 2:
-        held = ", ".join(condition.name for condition in conditions)
-        raise SelectionError(f"Two conditions are compared, but there are {len(conditions)} ({held}).")
-    first, second = conditions
-    ours, theirs = first.evaluation, second.evaluation
-    names = matched_names(ours.systems, theirs.systems)
-    matched = [score._replace(system=names.get(score.system, score.system)) for score in theirs.scores]
-    told = [f"{cut} is taken for {full}." for cut, full in names.items()]
-    second = replace(second, evaluation=Evaluation(matched, [*theirs.notes, *told]))
-    runs = set(ours.systems) & set(second.evaluation.systems)
-    if len(runs) < 2 and len(_pairs(ours) & _pairs(second.evaluation)) < 2:
+        names = ", ".join(condition.name for condition in conditions)
         raise SelectionError(
-            f"{first.name} and {second.name} have fewer than two runs in common (are they named alike?)."
+            f"A comparison needs two conditions, but there {'is' if len(conditions) == 1 else 'are'} "
+            f"{len(conditions)} ({names})."
+        )
+    first, second = conditions
+    left, right = first.evaluation, second.evaluation
+    matched = matched_names(left.systems, right.systems)
+    scores = [score._replace(system=matched.get(score.system, score.system)) for score in right.scores]
+    notes = [f"{right_name} is matched with {left_name}." for right_name, left_name in matched.items()]
+    second = replace(second, evaluation=Evaluation(scores, [*right.notes, *notes]))
+    runs = set(left.systems) & set(second.evaluation.systems)
+    if len(runs) < 2 and len(_pairs(left) & _pairs(second.evaluation)) < 2:
+        raise SelectionError(
+            f"{first.name} and {second.name} have fewer than two runs in common. Check that both use the "
+            "same names of runs."
         )
     return first, second
 
@@ -63,26 +68,27 @@ def _pairs(evaluation: Evaluation) -> set[tuple[str, str]]:
 
 
 def compare_conditions(first: Condition, second: Condition) -> ConditionAgreement:
-    """The agreement of two conditions, for the nugget metrics that both have.
+    """Compute the agreement of two conditions for the nugget metrics that both have.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if there is none.
+    Raises :class:`~exam_pp.errors.SelectionError` if they have no metric in common.
     """
     metrics = [metric for metric in first.metrics if metric in second.metrics]
     if not metrics:
         raise SelectionError(
-            f"{first.name} and {second.name} have no metric in common; known are {', '.join(NUGGET_METRICS)}."
+            f"{first.name} and {second.name} have no metric in common. Known metrics: "
+            f"{', '.join(NUGGET_METRICS)}."
         )
-    found = {
+    agreement = {
         metric: meta_evaluation(
             first.means(metric), second.means(metric), cells(first, metric), cells(second, metric)
         )
         for metric in metrics
     }
-    return ConditionAgreement(first, second, found)
+    return ConditionAgreement(first, second, agreement)
 
 
 def cells(condition: Condition, metric: str) -> dict[tuple[str, str], float]:
-    """(run, topic) to score; nothing for a condition of means alone."""
+    """Return (run, topic) to score; empty for a condition that has only means."""
     return {
         (score.system, score.query_id): score.value
         for score in condition.evaluation.scores
@@ -91,7 +97,7 @@ def cells(condition: Condition, metric: str) -> dict[tuple[str, str], float]:
 
 
 def condition_points(first: Condition, second: Condition, metric: str) -> Points:
-    """The scores of two conditions against each other."""
+    """Points of the scores of two conditions: the first on the x-axis, the second on the y-axis."""
     means = first.means(metric), second.means(metric)
     scores = cells(first, metric), cells(second, metric)
     return Points(
@@ -101,14 +107,14 @@ def condition_points(first: Condition, second: Condition, metric: str) -> Points
 
 
 def length_points(condition: Condition, metric: str) -> Points:
-    """The words of answers and their scores.
+    """Points of answer length in words (x-axis) and score (y-axis).
 
-    Raises :class:`~exam_pp.errors.SelectionError` for a condition without lengths.
+    Raises :class:`~exam_pp.errors.SelectionError` for a condition without answer lengths.
     """
     means, lengths = condition.means(metric), condition.means(LENGTH)
     runs = {run: (lengths[run], means[run]) for run in means if run in lengths}
     if not runs:
-        raise SelectionError(f"{condition.name} has no lengths of answers (a column {LENGTH}).")
-    scores, words = cells(condition, metric), cells(condition, LENGTH)
-    topics = {pair: (words[pair], scores[pair]) for pair in scores if pair in words}
+        raise SelectionError(f"{condition.name} has no answer lengths (column {LENGTH}).")
+    scores, topic_lengths = cells(condition, metric), cells(condition, LENGTH)
+    topics = {pair: (topic_lengths[pair], scores[pair]) for pair in scores if pair in topic_lengths}
     return Points(runs, topics, pareto_front(runs))

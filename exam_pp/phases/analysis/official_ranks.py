@@ -1,4 +1,4 @@
-"""Official ranks of the systems of an evaluation, and approximate ones of systems that have none."""
+"""Official ranks of evaluated systems, and approximate ranks of systems without an official rank."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from exam_pp.results import OVERALL_SYSTEM
 
 @dataclass(frozen=True)
 class RankedEvaluation:
-    """An evaluation beside official ranks.
+    """An evaluation with the official ranks of its systems.
 
-    ``correlations`` has the agreement of every metric with the official ranks. ``own_ranks`` are the ranks of
-    the systems by the first metric; ``approximate_ranks`` those of systems without an official one, by the
-    official rank of the ranked system just above them.
+    ``correlations`` is metric to the correlation with the official ranks. ``own_ranks`` are the ranks of the
+    systems by the first metric. ``approximate_ranks`` are ranks of systems without an official rank: the
+    official rank of the next better system by the first metric.
     """
 
     evaluation: Evaluation
@@ -30,35 +30,36 @@ class RankedEvaluation:
 
     @property
     def systems(self) -> list[str]:
-        """The systems without the upper bound over all of them."""
+        """The systems without the upper bound ``_overall_``."""
         return [system for system in self.evaluation.systems if system != OVERALL_SYSTEM]
 
 
 def ranked(evaluation: Evaluation, official: PathLike) -> RankedEvaluation:
-    """An evaluation beside official ranks (a file of ranks, or of scores).
+    """Read official ranks (a file of ranks or scores) and correlate an evaluation with them.
 
-    Raises :class:`~exam_pp.errors.ExamError` for other files, and if none of the systems has a rank.
+    Raises :class:`~exam_pp.errors.DataError` for an invalid file and
+    :class:`~exam_pp.errors.SelectionError` if no system of the evaluation has an official rank.
     """
     reference = read_official(official)
     if not reference.ranks.keys() & (set(evaluation.systems) - {OVERALL_SYSTEM}):
         raise SelectionError(
-            f"{official} ranks none of the systems that were scored (are they named alike?)."
+            f"{official} has no rank for any evaluated system. Check that it uses the same names of systems."
         )
     return with_ranks(evaluation, reference)
 
 
 def with_ranks(evaluation: Evaluation, official: OfficialRanks) -> RankedEvaluation:
-    """The evaluation beside these ranks."""
-    boards: dict[str, dict[str, float]] = {}
+    """Correlate an evaluation with official ranks."""
+    means: dict[str, dict[str, float]] = {}
     for row in standings(evaluation.scores):
-        board = boards.setdefault(row.metric, {})
+        by_system = means.setdefault(row.metric, {})
         if row.system != OVERALL_SYSTEM:
-            board[row.system] = row.mean
-    first = next(iter(boards.values()))
+            by_system[row.system] = row.mean
+    first = next(iter(means.values()))
     return RankedEvaluation(
         evaluation,
         official,
-        {metric: correlate(board, official.ranks) for metric, board in boards.items()},
+        {metric: correlate(by_system, official.ranks) for metric, by_system in means.items()},
         ranks_of(first),
         approximate_ranks(first, official.ranks),
     )

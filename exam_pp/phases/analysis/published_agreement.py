@@ -1,4 +1,4 @@
-"""The published tables of agreement: which grades are a row, which judgments a column."""
+"""Layouts of the published agreement tables: grades of every row, judgments of every column."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ JUDGMENTS = range(-2, 4)
 
 
 class LabelSet(NamedTuple):
-    """A row or column of an agreement table: its name, and which labels it holds."""
+    """A row or column of an agreement table: its name and its labels."""
 
     name: str
     labels: frozenset[int]
 
 
 class Layout(NamedTuple):
-    """Rows (predicted), columns (judged), and for each row the column that it should agree with."""
+    """Rows (labels), columns (judgments), and for each row the number of the column that agrees with it."""
 
     name: str
     rows: tuple[LabelSet, ...]
@@ -35,31 +35,34 @@ def layouts(
     grades: Iterable[int] = SCALE,
     min_grades: Iterable[int] = (),
 ) -> list[Layout]:
-    """The published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
+    """Return the layouts of the published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
 
-    ``min_relevant`` is the judgment from which a passage is relevant. ``judgments`` and ``grades`` are those
-    that occur, beside the published −2 to 3 and 0 to 5, so that every passage has a row and a column. For
-    grades of 0 and 1 only there is one table. Each of ``min_grades`` adds a table of labels from that grade
-    on, against the rest.
+    If the highest grade is 1, BINARY is the only published table.
+
+    Args:
+        min_relevant: Judgments of at least this value are relevant.
+        judgments: Judgments that occur, in addition to the published −2 to 3.
+        grades: Grades that occur; together with the judgments they give every passage a row and a column.
+        min_grades: For each grade, add a table of labels of at least this grade against the rest.
     """
     judged = sorted({*JUDGMENTS, *judgments}, reverse=True)
     best, second = judged[0], min(min_relevant, judged[1])
-    given = sorted(set(grades), reverse=True)
-    highest = given[0]
+    scale = sorted(set(grades), reverse=True)
+    highest = scale[0]
     relevant = label_set(_span(min_relevant, best), [j for j in judged if j >= min_relevant])
     worse = _span(min(0, min_relevant - 1), min_relevant - 1)
-    other = label_set(worse, [j for j in judged if j < min_relevant])
-    cuts = [_cut(grade, given, (relevant, other)) for grade in min_grades]
-    low = label_set("0", [g for g in given if g <= 0])
+    irrelevant = label_set(worse, [j for j in judged if j < min_relevant])
+    cuts = [_cut(grade, scale, (relevant, irrelevant)) for grade in min_grades]
+    low = label_set("0", [g for g in scale if g <= 0])
     if highest == 1:
-        return [Layout("BINARY", (label_set("1", [1]), low), (relevant, other), (0, 1)), *cuts]
+        return [Layout("BINARY", (label_set("1", [1]), low), (relevant, irrelevant), (0, 1)), *cuts]
     zero = label_set("0", [j for j in judged if j <= 0])
     singles = [j for j in judged if j > 0]
     middle = 2 if min_relevant > 1 else 1
     box_of = {2: singles.index(middle + 1), 1: singles.index(middle), 0: len(singles)}
-    boxes = tuple(box_of[(grade >= 4) + (grade >= 1)] for grade in given)
-    high = label_set(f"4–{highest}", [g for g in given if g >= 4])
-    mid = label_set("1–3", [g for g in given if 1 <= g <= 3])
+    boxes = tuple(box_of[(grade >= 4) + (grade >= 1)] for grade in scale)
+    high = label_set(f"4–{highest}", [g for g in scale if g >= 4])
+    mid = label_set("1–3", [g for g in scale if 1 <= g <= 3])
     if min_relevant > 1:
         merged = (
             label_set(f"{best}", [best]),
@@ -68,22 +71,22 @@ def layouts(
         )
     else:
         merged = (label_set(f"2–{best}", [j for j in judged if j >= 2]), label_set("1", [1]), zero)
-    graded = tuple(label_set(str(grade), [grade]) for grade in given)
+    graded = tuple(label_set(str(grade), [grade]) for grade in scale)
     columns = (*(label_set(str(j), [j]) for j in singles), zero)
-    lenient = label_set(f"1–{highest}", [g for g in given if g >= 1])
-    strict = label_set("0–3", [g for g in given if g < 4])
+    lenient = label_set(f"1–{highest}", [g for g in scale if g >= 1])
+    strict = label_set("0–3", [g for g in scale if g < 4])
     return [
         Layout("GRADED", graded, columns, boxes),
         Layout("MERGE", (high, mid, low), merged, (0, 1, 2)),
-        Layout("LENIENT", (lenient, low), (relevant, other), (0, 1)),
-        Layout("STRICT", (high, strict), (relevant, other), (0, 1)),
+        Layout("LENIENT", (lenient, low), (relevant, irrelevant), (0, 1)),
+        Layout("STRICT", (high, strict), (relevant, irrelevant), (0, 1)),
         *cuts,
     ]
 
 
-def _cut(grade: int, given: Iterable[int], columns: tuple[LabelSet, LabelSet]) -> Layout:
-    at_least = label_set(f"≥ {grade}", [g for g in given if g >= grade])
-    below = label_set(f"< {grade}", [g for g in given if g < grade])
+def _cut(grade: int, grades: Iterable[int], columns: tuple[LabelSet, LabelSet]) -> Layout:
+    at_least = label_set(f"≥ {grade}", [g for g in grades if g >= grade])
+    below = label_set(f"< {grade}", [g for g in grades if g < grade])
     return Layout(f"GRADE ≥ {grade}", (at_least, below), columns, (0, 1))
 
 
@@ -92,5 +95,5 @@ def _span(low: int, high: int) -> str:
 
 
 def label_set(name: str, labels: Iterable[int]) -> LabelSet:
-    """The set under its name."""
+    """Make a named set of labels."""
     return LabelSet(name, frozenset(labels))

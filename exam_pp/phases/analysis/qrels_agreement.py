@@ -1,4 +1,4 @@
-"""Analyze: labels on the scale of relevance judgments, such as those of UMBRELA, against people."""
+"""Relevance labels of a model (qrels, UMBRELA) for comparison with judgments on the same scale."""
 
 from __future__ import annotations
 
@@ -13,26 +13,30 @@ from exam_pp.store.trec.runs import read_qrels
 
 
 def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
-    """The judged passages of the queries that both qrels files have, with the labels of the model.
+    """Return the judged passages of the queries that both qrels files have, with the labels of the model.
 
-    Raises :class:`~exam_pp.errors.SelectionError` if no passage is in both.
+    Raises :class:`~exam_pp.errors.SelectionError` if the files have no passage in common.
     """
-    given = {(label.query_id, label.passage_id): label.relevance for label in read_qrels(labels)}
-    queries = {query_id for query_id, _ in given}
+    predicted = {(label.query_id, label.passage_id): label.relevance for label in read_qrels(labels)}
+    queries = {query_id for query_id, _ in predicted}
     population = [
-        RatedPassage(judged.query_id, [given[key]] if key in given else [], frozenset([judged.relevance]))
+        RatedPassage(
+            judged.query_id,
+            [predicted[key]] if key in predicted else [],
+            frozenset([judged.relevance]),
+        )
         for judged in read_qrels(qrels)
         if judged.query_id in queries
         for key in [(judged.query_id, judged.passage_id)]
     ]
     if not any(passage.ratings for passage in population):
-        raise SelectionError(f"No passage is in both {labels} and {qrels}.")
+        raise SelectionError(f"{labels} and {qrels} have no passage in common.")
     return population
 
 
 def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
-    """Whether the first grades that pass the filter are labels of 0 to 3, as judgments are."""
-    if is_stream(graded):  # which is read once, by who needs all of it
+    """Whether the first grades that match the filter are direct grades from 0 to 3, as judgments are."""
+    if is_stream(graded):  # a stream can be read only once, so the prompt class of the filter decides
         names = iter([grade_filter.prompt_class])
     else:
         names = (

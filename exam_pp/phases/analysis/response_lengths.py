@@ -1,4 +1,4 @@
-"""Response lengths of systems against their scores, with the Pareto front."""
+"""Scores of systems against their response lengths, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from exam_pp.store.passages.graded_file import read_passages
 
 @dataclass(frozen=True)
 class LengthComparison:
-    """System to the words of its response and its score by ``metric``; ``front`` is the Pareto front."""
+    """Lengths and scores of systems.
+
+    ``points`` is system to (length in words, score by ``metric``); ``front`` is the Pareto front.
+    """
 
     metric: str
     points: Mapping[str, tuple[float, float]]
@@ -23,21 +26,24 @@ class LengthComparison:
 
 
 def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float]:
-    """System to the words of its response: those of its passages within the cutoff, mean over queries."""
+    """Compute the mean response length of every system: the words of its passages within the cutoff.
+
+    Returns system to the mean over all queries of the file.
+    """
     ranked: dict[str, GradedQuery] = {}
-    words: dict[tuple[str, int], int] = {}
+    lengths: dict[tuple[str, int], int] = {}
     first_ranks: dict[str, int] = {}
     for line in read_passages(passages):
         query = ranked.setdefault(line.query_id, GradedQuery(line.query_id, {}))
         for passage in line.passages:
             query.add(passage, [], soft=False, closed=False)
-            words[line.query_id, len(query.passages) - 1] = len(passage.text.split())
+            lengths[line.query_id, len(query.passages) - 1] = len(passage.text.split())
             for ranking in passage.rankings:
                 first = first_ranks.get(ranking.method, 1)
                 first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
     return {
         system: sum(
-            words[query.query_id, index]
+            lengths[query.query_id, index]
             for query in ranked.values()
             for index in query.top(system, first_rank, cutoff)
         )
@@ -47,9 +53,10 @@ def response_lengths(passages: PathLike, *, cutoff: int = 20) -> dict[str, float
 
 
 def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The systems on the front of length and score, in the order of ``points``.
+    """Return the systems on the Pareto front of length and score, in the order of ``points``.
 
-    These are the systems than which no other is at least as short and as good, and better in one of the two.
+    A system is on the front unless another system is at least as short and at least as good, and is shorter
+    or better.
     """
     return [
         system
@@ -59,14 +66,14 @@ def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def compare_lengths(evaluation: Evaluation, lengths: Mapping[str, float]) -> LengthComparison:
-    """Scores by the first metric against response lengths.
+    """Combine the scores of the first metric with response lengths.
 
     Raises :class:`~exam_pp.errors.SelectionError` if no system has a length.
     """
     rows = standings(evaluation.scores)
     metric = rows[0].metric
     if not any(row.system in lengths for row in rows):
-        raise SelectionError("No system has rankings in the graded file, so lengths are unknown.")
+        raise SelectionError("The graded file has no rankings of the systems, which response lengths need.")
     points = {
         r.system: (lengths[r.system], r.mean)
         for r in rows

@@ -1,4 +1,4 @@
-"""Several leaderboards side by side, with standard errors and official ranks."""
+"""Comparison of several leaderboards, with standard errors and official ranks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from exam_pp.store.trec.ranks import read_ranks
 
 @dataclass(frozen=True)
 class ComparedLeaderboards:
-    """Board to system to score; ``errors`` are standard errors, where they are known."""
+    """Several leaderboards over the same systems.
 
-    boards: Mapping[str, Mapping[str, float]]
-    errors: Mapping[str, Mapping[str, float]]
+    ``leaderboards`` is name to system to score, ``standard_errors`` the same for known standard errors.
+    ``ranks`` is system to official rank; empty without official ranks.
+    """
+
+    leaderboards: Mapping[str, Mapping[str, float]]
+    standard_errors: Mapping[str, Mapping[str, float]]
     ranks: Mapping[str, float]
 
     @property
     def order(self) -> list[str]:
-        """Systems by official rank, then the others; without ranks, by the first board."""
-        first = next(iter(self.boards.values()))
-        systems = dict.fromkeys(system for board in self.boards.values() for system in board)
+        """Systems by official rank, then systems without a rank by their score in the first leaderboard."""
+        first = next(iter(self.leaderboards.values()))
+        systems = dict.fromkeys(system for scores in self.leaderboards.values() for system in scores)
         last = float("inf")
         return sorted(systems, key=lambda s: (self.ranks.get(s, last), -first.get(s, -last), s))
 
@@ -36,17 +40,20 @@ class ComparedLeaderboards:
 def compare_leaderboards(
     leaderboards: Sequence[PathLike], official: PathLike | None = None
 ) -> ComparedLeaderboards:
-    """The measures of several leaderboards (what ``evaluate`` writes, or tables with a header).
+    """Read the measures of several leaderboards for a comparison (Farzi and Dietz, "EXAM++", 2024, figure 2).
 
-    ``official`` are ranks, or a leaderboard of scores, which is then compared as well and ranks the systems
-    by its first measure. Boards written by ``--per-query`` have standard errors. Raises
-    :class:`~exam_pp.errors.ExamError` for files that cannot be used, and if no two boards have a system in
-    common.
+    Args:
+        leaderboards: Files that ``exam-pp evaluate`` wrote, or tables with a header. Files written with
+            ``--per-query`` have standard errors.
+        official: A file of ranks; or a leaderboard, which is then compared too and ranks the systems by its
+            first measure.
 
-    Source: Farzi and Dietz, "EXAM++" (2024), figure 2.
+    Raises:
+        DataError: A file is not a leaderboard.
+        SelectionError: No two leaderboards have a system in common.
     """
     named: dict[str, dict[str, float]] = {}
-    errors: dict[str, dict[str, float]] = {}
+    standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}
     files = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and holds_scores(official):
@@ -55,20 +62,24 @@ def compare_leaderboards(
     elif official is not None:
         ranks = read_ranks(official)
     read = {file: scores_by_measure(file) for file in files}
-    measures = [measure for boards in read.values() for measure in boards]
+    measures = [measure for by_measure in read.values() for measure in by_measure]
     stems = [file.stem for file in files]
-    for file, boards in read.items():
+    for file, by_measure in read.items():
         known = {
             (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
         }
-        for measure, board in boards.items():
+        for measure, scores in by_measure.items():
             source = file.stem if stems.count(file.stem) == 1 else str(file)
             name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
-            named[name] = board
-            errors[name] = {s: known[measure, s] for s in board if (measure, s) in known}
-    systems = [{system for board in boards.values() for system in board} for boards in read.values()]
+            named[name] = scores
+            standard_errors[name] = {s: known[measure, s] for s in scores if (measure, s) in known}
+    systems = [
+        {system for scores in by_measure.values() for system in scores} for by_measure in read.values()
+    ]
     if ranks:
         systems.append(set(ranks))
-    if len(systems) > 1 and not any(one & other for one, other in combinations(systems, 2)):
-        raise SelectionError("No two of the leaderboards have a system in common (are they named alike?).")
-    return ComparedLeaderboards(named, errors, ranks)
+    if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
+        raise SelectionError(
+            "The leaderboards have no system in common. Check that they use the same names of systems."
+        )
+    return ComparedLeaderboards(named, standard_errors, ranks)

@@ -1,4 +1,4 @@
-"""Correlation with the official leaderboard over prompts × thresholds × measures."""
+"""Correlation with official ranks for all prompts, thresholds and measures of a graded file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from exam_pp.metrics.uncertainty import Interval, score_matrices
 from exam_pp.phases.analysis.correlation import (
     OfficialRanks,
     Resampled,
-    figure_intervals,
+    coefficient_intervals,
     read_official,
 )
 from exam_pp.phases.evaluation.result import PathLike
@@ -35,10 +35,10 @@ DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
 
 
 class Setting(NamedTuple):
-    """One leaderboard of a sweep and its agreement with the official one.
+    """One leaderboard of a sweep and its correlation with official ranks.
 
-    ``min_grade`` is None for a measure that has no relevance level, such as nDCG. ``intervals`` are those of
-    the four figures of the correlation, where they were asked for.
+    ``min_grade`` is None for a measure without relevance threshold, such as nDCG. ``intervals`` are the
+    intervals of the four coefficients of the correlation; empty if they were not requested.
     """
 
     model: str
@@ -51,13 +51,13 @@ class Setting(NamedTuple):
 
     @property
     def key(self) -> GradeKey:
-        """Whose grades they are."""
+        """Model and prompt class of the grades."""
         return GradeKey(self.model, self.prompt_class)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Settings by model, prompt class, measure and threshold, with the official ranks that they agree with.
+    """Settings, sorted by model, prompt class, measure and threshold, and the official ranks.
 
     ``top`` is k of the top-k overlap.
     """
@@ -84,22 +84,39 @@ def sweep(
     samples: int = 2000,
     seed: int = 0,
 ) -> Sweep:
-    """The agreement of every leaderboard that the grades allow with the official ranks.
+    """Correlate all leaderboards that can be made from the grades of a file with official ranks.
 
-    For every model and prompt class of the file that the filter lets pass, and every threshold: Rubric-Qrels
-    (label ``max``) with the measures, where there are ``runs``, and Rubric-Cover and its normalised form,
-    where the file holds rankings. Every file is read once. With a bank, its queries and entries count, with
-    ``queries`` only those of that file.
-    ``intervals`` are 95 % bootstrap intervals over queries or systems, with the same draws for all settings.
-    Raises :class:`~exam_pp.errors.ExamError` for files and names that cannot be used.
+    Leaderboards are made for every model and prompt class that matches the filter, and every threshold:
+    Rubric-Qrels (label ``max``) with ``runs``, Rubric-Cover and its normalised form if the file has
+    rankings.
+
+    Args:
+        graded: Graded file.
+        official: File of official ranks or scores.
+        runs: Folder of run files; needed for Rubric-Qrels.
+        bank: Test bank; only its queries and entries count.
+        grade_filter: Criteria for the grades.
+        queries: File of queries; only these count.
+        measures: Measures for Rubric-Qrels, as ir-measures names them.
+        min_grades: Thresholds.
+        cutoff: Cutoff of Rubric-Cover.
+        method: Whether the stem of a run file or its tag names the system.
+        top: k of the top-k overlap.
+        intervals: Also compute 95 % bootstrap intervals over queries or systems, with the same samples for
+            all settings.
+        samples: Number of bootstrap samples.
+        seed: Seed of the bootstrap samples.
+
+    Raises:
+        ExamError: A file is invalid, a measure is unknown, or fewer than two systems have scores and ranks.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     ranks = reference.ranks
     parse_measures(measures)
     files = dict(_graded_files(graded, bank, grade_filter or GradeFilter(), queries))
-    boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
+    leaderboards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     if runs is not None:
-        boards |= _qrels_boards(files, runs, measures, min_grades, method)
+        leaderboards |= _qrels_leaderboards(files, runs, measures, min_grades, method)
     for key, file in files.items():
         for grade in min_grades if file.first_ranks else ():
             for metric in (Cover(grade, cutoff), Cover(grade, cutoff, normalised=True)):
@@ -107,20 +124,21 @@ def sweep(
                     score for query in file.queries.values() for score in metric(query, file.first_ranks)
                 ]
                 name = f"{'nCover' if metric.normalised else 'Cover'}@{cutoff}"
-                boards[key, grade, name] = scores
+                leaderboards[key, grade, name] = scores
     settings = []
-    for (key, min_grade, measure), scores in boards.items():
+    for (key, min_grade, measure), scores in leaderboards.items():
         means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
         setting = Setting(*key, min_grade, measure, means, correlate(means, ranks, top))
         if intervals is not None:
-            board = means if intervals == "systems" else next(iter(score_matrices(scores).values()))
-            found = figure_intervals(board, ranks, top=top, samples=samples, seed=seed)
-            setting = setting._replace(intervals=found)
+            sampled = means if intervals == "systems" else next(iter(score_matrices(scores).values()))
+            setting = setting._replace(
+                intervals=coefficient_intervals(sampled, ranks, top=top, samples=samples, seed=seed)
+            )
         settings.append(setting)
     if not any(setting.correlation.systems > 1 for setting in settings):
         raise SelectionError(
-            f"No two systems of {reference.source} were scored: name the runs (--runs), or a file with "
-            "rankings, and check that systems are named alike."
+            f"Fewer than two systems of {reference.source} have scores. Name runs with --runs, or a graded "
+            "file with rankings. Check that they use the same names of systems."
         )
     settings.sort(key=lambda s: (s.model, s.prompt_class, s.measure, s.min_grade or 0))
     return Sweep(settings, reference, top)
@@ -129,11 +147,13 @@ def sweep(
 def _graded_files(
     graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
-    """For every model and prompt class its grades, with the queries that have any."""
+    """Yield the grades of every model and prompt class, with the queries that have grades."""
     bank = read_bank(bank_path) if bank_path is not None else None
-    wanted = set(read_queries(queries)) if queries is not None else None
-    lines = [line for line in read_passages_for_metrics(graded) if wanted is None or line.query_id in wanted]
-    if wanted is not None and not lines:
+    selected = set(read_queries(queries)) if queries is not None else None
+    lines = [
+        line for line in read_passages_for_metrics(graded) if selected is None or line.query_id in selected
+    ]
+    if selected is not None and not lines:
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     for key, selector in selectors(lines, criteria, graded).items():
         file = gather(lines, selector, bank)
@@ -142,15 +162,15 @@ def _graded_files(
             yield key, file
 
 
-def _qrels_boards(
+def _qrels_leaderboards(
     files: dict[GradeKey, GradedFile],
     runs: PathLike,
     measures: Sequence[str],
     min_grades: Sequence[int],
     method: MethodName,
 ) -> dict[tuple[GradeKey, int | None, str], list[Score]]:
-    """The runs are read and joined once for all prompt classes, thresholds and measures."""
-    # RR at the threshold 2 is RR(rel=2), which may have been asked for by that name as well.
+    """Scores of Rubric-Qrels; the runs are read once for all prompt classes, thresholds and measures."""
+    # RR at threshold 2 is RR(rel=2). Both names can be in `measures`, so a measure can have several settings.
     names: dict[str, dict[tuple[int | None, str], None]] = {}
     levelled: dict[Measure, None] = {}
     for name in measures:
@@ -165,9 +185,9 @@ def _qrels_boards(
     }
     passages = {(line.query_id, line.passage_id) for lines in labels.values() for line in lines}
     matrix = read_matrix(runs, passages, method=method)
-    boards: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
+    scores: dict[tuple[GradeKey, int | None, str], list[Score]] = {}
     for key, lines in labels.items():
         for score in run_scores(matrix, lines, list(levelled)):
             for setting in names[score.metric]:
-                boards.setdefault((key, *setting), []).append(score)
-    return boards
+                scores.setdefault((key, *setting), []).append(score)
+    return scores

@@ -1,1 +1,1 @@
-"""Reports, figures and published tables of correlations, agreement, sweeps and comparisons."""
+"""Reports, figures and published layouts of correlations, agreement, sweeps and comparisons."""

@@ -1,4 +1,4 @@
-"""Agreement with judgments as the workbench paper's tables; agreement of graders as table and figure."""
+"""Reports of agreement with judgments (tables of the workbench paper) and between graders (table, figure)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from exam_pp.wording import counted
 _COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
 
 
-def agreement_report(found: Agreement) -> Report:
-    """Tables as table 5 of the workbench paper; the box of a row is what its κ compares it with."""
+def agreement_report(result: Agreement) -> Report:
+    """Tables like table 5 of the workbench paper; κ compares a row with its boxed column."""
     summary = Table(
         ["labels", *_COEFFICIENTS],
-        [[labelling, *row] for labelling, row in found.coefficients],
+        [[labelling, *row] for labelling, row in result.coefficients],
         title="Labels and judgments as numbers",
         decimals=3,
     )
     notes = [
-        f"{counted(found.passages, 'passage')} of {counted(found.queries, 'query')} with a judgment and "
-        f"a grade. A judgment of {found.min_relevant} or more is relevant. κ: row against rest, its boxed "
-        f"column against the rest; 95 % intervals from {found.samples} bootstrap samples of queries (seed "
-        f"{found.seed})."
+        f"{counted(result.passages, 'passage')} of {counted(result.queries, 'query')} with a judgment and "
+        f"a grade. A judgment of {result.min_relevant} or more is relevant. κ compares a row (against the "
+        f"other rows) with its boxed column (against the other columns). 95 % intervals from "
+        f"{result.samples} bootstrap samples of queries (seed {result.seed})."
     ]
-    if found.ungraded:
-        notes.append(f"Left out: {counted(found.ungraded, 'passage')} with a judgment and without a grade.")
-    tables = [_table(table) for table in found.tables]
+    if result.ungraded:
+        notes.append(f"Left out: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
+    tables = [_table(table) for table in result.tables]
     return Report("Agreement with judgments", [*tables, summary, *map(Paragraph, notes)])
 
 
@@ -51,26 +51,26 @@ def _table(table: AgreementTable) -> Table:
     )
 
 
-def graders_report(found: GraderAgreement) -> Report:
-    """One row for every two graders over what both graded, and Krippendorff's α of all."""
-    what = "pairs" if found.per_entry else "passages"
+def graders_report(result: GraderAgreement) -> Report:
+    """One row for every two graders, and Krippendorff's α of all graders."""
+    unit = "pairs" if result.per_entry else "passages"
     pairs = Table(
-        ["grader", "other grader", what, *_COEFFICIENTS],
-        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in found.pairs],
+        ["grader", "other grader", unit, *_COEFFICIENTS],
+        [[pair.first, pair.second, pair.common, *pair.coefficients] for pair in result.pairs],
         title="Every two graders",
     )
-    alphas = [found.nominal_alpha, found.ordinal_alpha, found.interval_alpha]
-    everyone = Table(
-        ["graders", what, "α (nominal)", "α (ordinal)", "α (interval)"],
-        [[len(found.graders), found.shared, *alphas]],
+    alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
+    overall = Table(
+        ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
+        [[len(result.graders), result.shared, *alphas]],
         title="Krippendorff's α of all graders",
     )
-    return Report("Agreement of graders", [pairs, everyone])
+    return Report("Agreement of graders", [pairs, overall])
 
 
-def graders_figure(found: GraderAgreement) -> plots.Drawing:
-    """Weighted κ (quadratic) of every two graders."""
-    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in found.pairs}
+def graders_figure(result: GraderAgreement) -> plots.Drawing:
+    """A heat map of weighted κ (quadratic) of every two graders."""
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
     names = list(dict.fromkeys(name for pair in values for name in pair))
     size = (max(7.0, 3.5 + 0.8 * len(names)), max(5.0, 2.5 + 0.8 * len(names)))
     return plots.heat_map(names, values, "weighted κ"), size

@@ -1,4 +1,4 @@
-"""Rank correlations as tables, and scores against official ranks as a figure."""
+"""Reports of rank correlations: tables, and a figure of scores against official ranks."""
 
 from __future__ import annotations
 
@@ -8,58 +8,60 @@ from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations
 from exam_pp.phases.evaluation.system_names import renamed
 from exam_pp.rendering import plots
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.analysis.notes import FIGURES, about_ranks, one_sided, shown_interval
+from exam_pp.reports.analysis.notes import COEFFICIENTS, formatted_interval, measure_notes, unmatched_notes
 from exam_pp.results import ALL_QUERIES
 
 _SIZE = (7.0, 4.5)
 
 
-def correlation_report(found: Correlations, *, decimals: int = 4) -> Report:
-    """One row for every measure; systems on one side only are listed."""
+def correlation_report(result: Correlations, *, decimals: int = 4) -> Report:
+    """One row for every measure, with notes on systems that are on one side only."""
     columns = ["measure", "systems"]
-    for name in FIGURES:
-        columns += [name.format(found.top)] + (
-            [f"{name.format(found.top)} interval"] if found.resampled else []
+    for name in COEFFICIENTS:
+        columns += [name.format(result.top)] + (
+            [f"{name.format(result.top)} interval"] if result.resampled else []
         )
     rows: list[list[Cell]] = []
-    for of in found.measures:
-        row: list[Cell] = [of.measure, of.correlation.systems]
-        for index, figure in enumerate(of.correlation[1:]):
-            row += [figure] + ([shown_interval(of.intervals[index], decimals)] if found.resampled else [])
+    for item in result.measures:
+        row: list[Cell] = [item.measure, item.correlation.systems]
+        for index, value in enumerate(item.correlation[1:]):
+            row.append(value)
+            if result.resampled:
+                row.append(formatted_interval(item.intervals[index], decimals))
         rows.append(row)
-    notes = about_ranks(found.official)
-    notes += [f"{theirs} is taken for {ours}." for theirs, ours in found.matched.items()]
-    if any(of.correlation.spearman is None for of in found.measures):
-        notes.append("No correlation is shown where one side ties all systems.")
-    if found.resampled:
+    notes = measure_notes(result.official)
+    notes += [f"{official_name} is matched with {name}." for official_name, name in result.matched.items()]
+    if any(item.correlation.spearman is None for item in result.measures):
+        notes.append("A correlation is undefined (empty) if all systems are tied on one side.")
+    if result.resampled:
         notes.append(
-            f"Intervals: 95 %, {found.samples} bootstrap samples of {found.resampled} (seed {found.seed})."
+            f"Intervals: 95 %, {result.samples} bootstrap samples of {result.resampled} (seed {result.seed})."
         )
-    systems = {system for board in found.scores.values() for system in board}
-    ranks = renamed(found.official.ranks, found.matched)
-    notes += one_sided(systems, ranks, found.leaderboard, found.official.source)
+    systems = {system for scores in result.scores.values() for system in scores}
+    ranks = renamed(result.official.ranks, result.matched)
+    notes += unmatched_notes(systems, ranks, result.leaderboard, result.official.source)
     return Report(
         "Leaderboard correlation", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
     )
 
 
-def query_correlation_report(found: QueryCorrelations, *, decimals: int = 4) -> Report:
-    """One row for every measure and query; the row ``all`` of a measure has the means."""
+def query_correlation_report(result: QueryCorrelations, *, decimals: int = 4) -> Report:
+    """One row for every measure and query, and a row ``all`` with the means for every measure."""
     rows: list[list[Cell]] = []
-    for measure, queries in found.queries.items():
+    for measure, queries in result.queries.items():
         rows += [[measure, query_id, *row] for query_id, row in queries.items()]
-        rows.append([measure, ALL_QUERIES, None, *found.means[measure]])
+        rows.append([measure, ALL_QUERIES, None, *result.means[measure]])
     notes = [
-        f"Official scores: {found.reference} of {found.official}.",
-        "all: the mean over the queries on which both sides order the systems.",
+        f"Official scores: {result.reference} of {result.official}.",
+        "all: the mean over the queries for which the coefficient is defined.",
     ]
-    names = [name.format(found.top) for name in FIGURES]
+    names = [name.format(result.top) for name in COEFFICIENTS]
     table = Table(["measure", "query", "systems", *names], rows, decimals=decimals)
     return Report("Correlation by query", [table, *map(Paragraph, notes)])
 
 
 def rank_figure(scores: Mapping[str, float], ranks: Mapping[str, float], measure: str) -> plots.Drawing:
-    """Scores against official ranks."""
+    """A figure of scores against official ranks."""
     from exam_pp.metrics.correlation import approximate_ranks  # noqa: PLC0415 - scipy is slow to import
 
     return plots.against_ranks(scores, ranks, approximate_ranks(scores, ranks), measure), _SIZE

@@ -1,4 +1,4 @@
-"""Two gradings compared: transition matrices, entries that moved, labels and systems that changed."""
+"""Report of two gradings compared: transition matrices, and changed entries, labels and systems."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ UNGRADED = "ungraded"
 _MOST_MOVED = 10
 
 
-def diff_report(found: GradingDifference, systems: SystemChanges | None, texts: Mapping[str, str]) -> Report:
-    """Transition matrix, the entries that moved most, labels by transition, and systems by Rubric-Cover.
+def diff_report(result: GradingDifference, systems: SystemChanges | None, texts: Mapping[str, str]) -> Report:
+    """Transition matrices of ratings and labels, the entries that changed most, and systems by Rubric-Cover.
 
-    ``texts`` are those of bank entries by id.
+    ``texts`` is entry id to text.
     """
-    same = sum(count for (old, new), count in found.transitions.items() if old == new)
-    total = sum(found.transitions.values())
+    same = sum(count for (old, new), count in result.transitions.items() if old == new)
+    total = sum(result.transitions.values())
     summary = (
-        f"{counted(found.passages, 'passage is', 'passages are')} graded in both files; of "
-        f"{counted(total, 'pair', 'pairs')} of passage and entry {total - same} differ, and of labels "
-        f"{len(found.labels)}."
+        f"{counted(result.passages, 'passage is', 'passages are')} graded in both files. "
+        f"{total - same} of {counted(total, 'pair')} of passage and entry "
+        f"{'differs' if total - same == 1 else 'differ'}, and "
+        f"{counted(len(result.labels), 'label differs', 'labels differ')}."
     )
-    if found.one_sided:
-        words = counted(found.one_sided, "passage is", "passages are")
-        summary += f" {words} graded in one file only, and all their grades and labels differ."
-    changes = Counter((change.before, change.after) for change in found.labels)
+    if result.unmatched:
+        passages = counted(result.unmatched, "passage is", "passages are")
+        summary += f" {passages} graded in only one file; all their grades and labels count as different."
+    changes = Counter((change.before, change.after) for change in result.labels)
     blocks: list[Block] = [
         Paragraph(summary),
-        _matrix(found.transitions, "Grades before (rows) and after (columns)"),
-        _moved(found.entries, texts),
+        _matrix(result.transitions, "Grades before (rows) and after (columns)"),
+        _moved(result.entries, texts),
     ]
     if changes:
         blocks.append(_matrix(changes, "Labels that change: before (rows) and after (columns)"))
@@ -57,27 +58,27 @@ def _moved(entries: Mapping[tuple[str, str], tuple[int, int]], texts: Mapping[st
     rows: list[list[Cell]] = [
         [query_id, texts.get(entry, entry), up, down] for (query_id, entry), (up, down) in most
     ]
-    title = f"Entries that moved most (of {len(entries)} that moved)"
+    title = f"Entries that change most (of {len(entries)} that change)"
     return Table(["query", "entry", "up", "down"], rows, title=title)
 
 
 def labels_report(changes: Iterable[LabelChange]) -> Report:
-    """One row for every passage whose label changes."""
+    """A table with a row for every passage whose label changes."""
     return Report("Labels that change", [Table(LabelChange._fields, [list(change) for change in changes])])
 
 
-def _systems(found: SystemChanges | None) -> list[Table | Paragraph]:
+def _systems(result: SystemChanges | None) -> list[Table | Paragraph]:
     from exam_pp.metrics.correlation import whole  # noqa: PLC0415 - scipy is slow to import
 
-    if found is None:
-        return [Paragraph("No system is ranked in both files, so none can change rank.")]
+    if result is None:
+        return [Paragraph("The files have no ranked system in common, so ranks are not compared.")]
     rows: list[list[Cell]] = [
-        [*row[:5], whole(row.rank_before), whole(row.rank_after), _arrow(row)] for row in found.systems
+        [*row[:5], whole(row.rank_before), whole(row.rank_after), _arrow(row)] for row in result.systems
     ]
     columns = ["system", "before", "after", "change", "p (Holm)", "rank before", "rank after", "moved"]
-    metrics = " and ".join(dict.fromkeys(found.metrics))
-    title = f"Systems by {metrics} on the {found.queries} queries of both files"
-    return [Table(columns, rows, title=title), Paragraph(_swaps(found))]
+    metrics = " and ".join(dict.fromkeys(result.metrics))
+    title = f"Systems by {metrics} on the {result.queries} queries of both files"
+    return [Table(columns, rows, title=title), Paragraph(_swaps(result))]
 
 
 def _arrow(row: SystemChange) -> str:
@@ -85,13 +86,14 @@ def _arrow(row: SystemChange) -> str:
     return "" if not change else f"{'▲' if change > 0 else '▼'} {abs(change):g}"
 
 
-def _swaps(found: SystemChanges) -> str:
-    if not found.swapped:
-        return "No two systems change places."
-    names = ", ".join(f"{one} and {other}" for one, other in found.significant)
-    tail = f": {names}." if found.significant else "."
-    pairs = counted(len(found.swapped), "pair of systems changes", "pairs of systems change")
+def _swaps(result: SystemChanges) -> str:
+    if not result.swapped:
+        return "No pair of systems changes its order."
+    names = ", ".join(f"{a} and {b}" for a, b in result.significant)
+    tail = f": {names}." if result.significant else "."
+    pairs = counted(len(result.swapped), "pair of systems changes its", "pairs of systems change their")
+    differ = counted(len(result.significant), "of them differs", "of them differ")
     return (
-        f"{pairs} places; {len(found.significant)} of them differ significantly in one grading (paired "
-        f"randomisation tests, Holm, α = 0.05){tail}"
+        f"{pairs} order; {differ} significantly in at least one grading (paired randomisation tests, Holm, "
+        f"α = 0.05){tail}"
     )

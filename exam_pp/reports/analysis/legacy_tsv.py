@@ -1,4 +1,4 @@
-"""TSV files of correlations in the layout of the published ones (``*.correlation.tsv``)."""
+"""Leaderboards and correlations in the layout of the published TSV files (``*.correlation.tsv``)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations,
 from exam_pp.phases.analysis.official_ranks import RankedEvaluation
 from exam_pp.phases.analysis.sweep import Sweep
 from exam_pp.rendering.cells import show
-from exam_pp.reports.analysis.official_ranks import shown_rank
+from exam_pp.reports.analysis.official_ranks import formatted_rank
 from exam_pp.results import ALL_QUERIES
 
 _COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
-_FIGURES = ("min_rating", "trec_eval_metric", "spearman", "kendall")
+_COLUMNS = ("min_rating", "trec_eval_metric", "spearman", "kendall")
 
 
-def published_leaderboard(found: RankedEvaluation) -> str:
-    """One leaderboard: scores, official ranks, ρ and τ below.
+def published_leaderboard(result: RankedEvaluation) -> str:
+    """A leaderboard with scores and official ranks, and lines with ρ and τ at the end.
 
-    Rubric-Cover has the nine columns of the published board, of which the last is the system's rank by
-    the first measure; other measures have three columns each. Systems are sorted by name; those
-    without official rank have an approximate one (≈).
+    Rubric-Cover has the nine columns of the published leaderboard; the last is the rank of the system by the
+    first measure. Other measures have three columns each. Systems are sorted by name; systems without an
+    official rank have an approximate rank (≈).
     """
-    by_key = {(row.system, row.metric): row for row in standings(found.evaluation.scores)}
-    metrics = list(found.correlations)
+    by_key = {(row.system, row.metric): row for row in standings(result.evaluation.scores)}
+    metrics = list(result.correlations)
     is_cover = "Cover" in metrics[0]
     header = ["method"]
     for metric in metrics:
@@ -34,66 +34,67 @@ def published_leaderboard(found: RankedEvaluation) -> str:
         header += [name, "+/-", error]
     header += ["orig_TREC_leaderboard_rank", *(["orig_EXAM_leaderboard_rank"] if is_cover else [])]
     lines = [header]
-    for system in sorted(found.evaluation.systems):
+    for system in sorted(result.evaluation.systems):
         line = [system]
         for metric in metrics:
             row = by_key.get((system, metric))
             error = "" if row is None or row.stderr is None else f"{row.stderr:.3f}"
             line += ["" if row is None else f"{row.mean:.3f}", "+/-", error]
-        own = found.own_ranks.get(system)
-        line += [shown_rank(found, system), *(["" if own is None else f"{own:g}"] if is_cover else [])]
+        own = result.own_ranks.get(system)
+        line += [formatted_rank(result, system), *(["" if own is None else f"{own:g}"] if is_cover else [])]
         lines.append(line)
     for name in ("spearman", "kendall"):
         line = [name]
-        for of in found.correlations.values():
-            line += [_figure(getattr(of, name)), "", ""]
+        for values in result.correlations.values():
+            line += [_formatted(getattr(values, name)), "", ""]
         lines.append([*line, *[""] * (1 + is_cover)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def published_correlations(found: Correlations) -> str:
-    """A preamble and ``method min_rating trec_eval_metric spearman kendall``.
+def published_correlations(result: Correlations) -> str:
+    """A preamble and the columns ``method min_rating trec_eval_metric spearman kendall``.
 
-    The method is the leaderboard's file; the threshold is the one that a measure names, such as RR(rel=4).
+    The method is the name of the leaderboard file, and min_rating the threshold in the measure, such as 4 in
+    RR(rel=4).
     """
     lines = [
-        f"# rank correlation with {Path(found.official.source).name}",
-        "\t".join(["method", *_FIGURES]),
+        f"# rank correlation with {Path(result.official.source).name}",
+        "\t".join(["method", *_COLUMNS]),
     ]
-    stem = Path(found.leaderboard).name.partition(".")[0]
-    lines += [_line([stem], of.measure, of.correlation[1:]) for of in found.measures]
+    stem = Path(result.leaderboard).name.partition(".")[0]
+    lines += [_line([stem], item.measure, item.correlation[1:]) for item in result.measures]
     return "\n".join(lines) + "\n"
 
 
-def published_query_correlations(found: QueryCorrelations) -> str:
-    """``qrels query min_rating trec_eval_metric spearman kendall``; the qrels are the leaderboard's file."""
-    lines = ["\t".join(["qrels", "query", *_FIGURES])]
-    stem = Path(found.leaderboard).name.partition(".")[0]
-    for measure, queries in found.queries.items():
+def published_query_correlations(result: QueryCorrelations) -> str:
+    """The columns ``qrels query min_rating trec_eval_metric spearman kendall``; qrels is the leaderboard."""
+    lines = ["\t".join(["qrels", "query", *_COLUMNS])]
+    stem = Path(result.leaderboard).name.partition(".")[0]
+    for measure, queries in result.queries.items():
         lines += [_line([stem, query_id], measure, row[1:]) for query_id, row in queries.items()]
-        lines.append(_line([stem, ALL_QUERIES], measure, found.means[measure]))
+        lines.append(_line([stem, ALL_QUERIES], measure, result.means[measure]))
     return "\n".join(lines) + "\n"
 
 
-def _line(names: list[str], measure: str, figures: Sequence[float | None]) -> str:
+def _line(names: list[str], measure: str, coefficients: Sequence[float | None]) -> str:
     name, threshold = split_threshold(measure)
-    shown = [show(figure, 3) for figure in figures[:2]]
-    return "\t".join([*names, "" if threshold is None else str(threshold), name, *shown])
+    values = [show(value, 3) for value in coefficients[:2]]
+    return "\t".join([*names, "" if threshold is None else str(threshold), name, *values])
 
 
-def published_sweep(found: Sweep) -> str:
-    """A preamble, then method, threshold, metric, ρ and τ."""
+def published_sweep(result: Sweep) -> str:
+    """A preamble and the columns ``method min_rating trec_eval_metric spearman kendall``."""
     lines = [
-        f"# rank correlation with {Path(found.official.source).name}",
-        "\t".join(["method", *_FIGURES]),
+        f"# rank correlation with {Path(result.official.source).name}",
+        "\t".join(["method", *_COLUMNS]),
     ]
-    name = grader_names([setting.key for setting in found.settings])
-    for setting in found.settings:
+    name = grader_names([setting.key for setting in result.settings])
+    for setting in result.settings:
         grade = "" if setting.min_grade is None else str(setting.min_grade)
-        figures = [_figure(setting.correlation.spearman), _figure(setting.correlation.kendall)]
-        lines.append("\t".join([name(setting.key), grade, setting.measure, *figures]))
+        values = [_formatted(setting.correlation.spearman), _formatted(setting.correlation.kendall)]
+        lines.append("\t".join([name(setting.key), grade, setting.measure, *values]))
     return "\n".join(lines) + "\n"
 
 
-def _figure(value: float | None) -> str:
+def _formatted(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Two conditions of nugget evaluation: a table of Kendall's τ, and figures 6 and 7 of the paper."""
+"""Report of two conditions of nugget evaluation: Kendall's τ, and figures like 6 and 7 of AutoNuggetizer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.rendering.nugget_plots import Cloud, scatter
 from exam_pp.rendering.plots import Drawing
+from exam_pp.wording import counted
 
 _SIZE = (6.5, 4.5)
 
 
-def meta_report(found: ConditionAgreement, *, decimals: int = 3) -> Report:
-    """A row for every metric: Kendall's τ-b over runs, over topic/run pairs, and by topic."""
+def meta_report(result: ConditionAgreement, *, decimals: int = 3) -> Report:
+    """A row for every metric with Kendall's τ-b over runs, over topic/run pairs, and by topic."""
     columns = [
         "metric", "runs", "τ by run", "topic/run pairs", "τ of pairs", "topics", "τ by topic, averaged"
     ]  # fmt: skip
@@ -35,50 +36,53 @@ def meta_report(found: ConditionAgreement, *, decimals: int = 3) -> Report:
             row.topics_used or None,
             row.by_topic,
         ]
-        for metric, row in found.metrics.items()
+        for metric, row in result.metrics.items()
     ]
-    first, second = found.first, found.second
+    first, second = result.first, result.second
     notes = [f"{first.name} against {second.name}; τ is Kendall's τ-b."]
-    left = max((row.topics - row.topics_used for row in found.metrics.values()), default=0)
-    if all(row.runs == 1 for row in found.metrics.values()):
-        notes.append("One run in common: only its topics can be compared, by τ of pairs.")
-    elif left:
-        notes.append(f"Topics on which one side ties all runs have no τ: {left} for one metric or more.")
-    if not any(row.pairs for row in found.metrics.values()):
-        notes.append("The scores are means: τ of topics needs the scores of single topics.")
-    notes += _one_sided(first, second)
+    undefined = max((row.topics - row.topics_used for row in result.metrics.values()), default=0)
+    if all(row.runs == 1 for row in result.metrics.values()):
+        notes.append("The conditions have one run in common, so only its topics are compared (τ of pairs).")
+    elif undefined:
+        topics = counted(undefined, "topic")
+        notes.append(
+            f"τ is undefined for a topic if all runs are tied on one side: up to {topics} per metric."
+        )
+    if not any(row.pairs for row in result.metrics.values()):
+        notes.append("The files have only means; τ of pairs and by topic needs the scores of every topic.")
+    notes += _unmatched_notes(first, second)
     notes += [f"{c.name}: {note}" for c in (first, second) for note in c.evaluation.notes]
     return Report(
         "Agreement of two conditions", [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)]
     )
 
 
-def _one_sided(first: Condition, second: Condition) -> list[str]:
-    ours, theirs = first.evaluation.systems, second.evaluation.systems
+def _unmatched_notes(first: Condition, second: Condition) -> list[str]:
+    left, right = first.evaluation.systems, second.evaluation.systems
     return [
         f"Only in {name}: {', '.join(only)}."
         for only, name in (
-            ([s for s in ours if s not in theirs], first.name),
-            ([s for s in theirs if s not in ours], second.name),
+            ([s for s in left if s not in right], first.name),
+            ([s for s in right if s not in left], second.name),
         )
         if only
     ]
 
 
 def conditions_figure(
-    found: ConditionAgreement, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]
+    result: ConditionAgreement, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]
 ) -> Drawing:
-    """One condition against the other, with Kendall's τ in the corner (figure 6)."""
-    row = found.metrics[metric]
+    """A scatter plot of the scores of two conditions, with Kendall's τ in the corner (figure 6)."""
+    row = result.metrics[metric]
     lines = [("run", row.by_run), ("all topic/run pairs", row.pooled), ("per topic, averaged", row.by_topic)]
     box = "\n".join(f"τ {name}: {tau:.3f}" for name, tau in lines if tau is not None)
-    clouds = _clouds(condition_points(found.first, found.second, metric), types)
-    names = (f"{metric}, {condition.name}" for condition in (found.first, found.second))
+    clouds = _clouds(condition_points(result.first, result.second, metric), types)
+    names = (f"{metric}, {condition.name}" for condition in (result.first, result.second))
     return scatter(clouds, *names, box=box), _SIZE
 
 
 def length_figure(condition: Condition, types: Mapping[str, str], metric: str = NUGGET_METRICS[0]) -> Drawing:
-    """Scores against the words of the answer, with the Pareto front of the runs (figure 7)."""
+    """A scatter plot of scores against answer length, with the Pareto front of the runs (figure 7)."""
     points = length_points(condition, metric)
     front = [points.runs[run] for run in points.front]
     figure = scatter(
@@ -91,7 +95,7 @@ def length_figure(condition: Condition, types: Mapping[str, str], metric: str = 
 
 
 def _clouds(points: Points, types: Mapping[str, str]) -> list[Cloud]:
-    """One cloud for each type of run; RAG first, as in the paper."""
+    """One cloud of points for each type of run; RAG comes first, as in the paper."""
     types = renamed(types, matched_names(list(points.runs), types))
     kinds = sorted(
         {types.get(run, "") for run in points.runs}, key=lambda kind: (kind != "RAG", kind == "", kind)

@@ -1,4 +1,4 @@
-"""The whole evaluation as a folder of tables, figures and an index page."""
+"""The folder of `exam-pp evaluate report`: leaderboards, correlations, agreement, figures, index page."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.files import atomic_output, folder_output, is_stream, write_text
 from exam_pp.store.trec.runs import write_qrels
 
-Boards = dict[str, dict[str, float]]
-"""Metric to system to mean."""
+Means = dict[str, dict[str, float]]
+"""Metric to system to mean score."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What an evaluation is made from; only the graded file is needed."""
+    """Inputs and settings of an evaluation; only the graded file is required."""
 
     graded: PathLike
     bank: PathLike | None = None
@@ -62,7 +62,7 @@ class Sources:
 
 @dataclass
 class _Folder:
-    """Collects the index page while files are written."""
+    """Writes files into the folder and collects the blocks of the index page."""
 
     path: Path
     blocks: list[Block] = field(default_factory=list)
@@ -77,19 +77,19 @@ class _Folder:
             stream.write(data)
         self.blocks += [Image(data, caption), Link(name, name)]
 
-    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Boards:
-        """Heading, table, figure and files of one leaderboard; returns the means of systems by metric."""
+    def leaderboard(self, name: str, evaluation: Evaluation, title: str, statistics: Statistics) -> Means:
+        """Write heading, table, figure and files of a leaderboard; returns its means."""
         self.blocks.append(Heading(title))
-        board = leaderboard(evaluation, statistics)
-        self.blocks += leaderboard_report(board, title).blocks
+        ranking = leaderboard(evaluation, statistics)
+        self.blocks += leaderboard_report(ranking, title).blocks
         drawing = leaderboard_figure(leaderboard(evaluation, statistics.intervals_only))
         self.figure(f"{name}.png", drawing, f"{title}, 95 % intervals")
-        for_scripts = leaderboard_report(board, title, formatted=False)
+        for_scripts = leaderboard_report(ranking, title, formatted=False)
         self.text(f"{name}.tsv", render(for_scripts, "tsv"), "the leaderboard")
         per_query = render(per_query_report(evaluation, title), "tsv")
-        self.text(f"{name}-per-query.tsv", per_query, "scores of single queries")
-        means: Boards = {}
-        for row in board.rows.values():
+        self.text(f"{name}-per-query.tsv", per_query, "scores of each query")
+        means: Means = {}
+        for row in ranking.rows.values():
             if row.system != OVERALL_SYSTEM:
                 means.setdefault(row.metric, {})[row.system] = row.mean
         return means
@@ -98,14 +98,14 @@ class _Folder:
 def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
     """Write leaderboards, correlations, agreement and figures; returns the path of the index page.
 
-    Sections that the sources do not allow are left out: Rubric-Qrels and manual judgments need runs,
-    agreement needs judgments, correlations need official ranks (given, or from judgments and runs by the
-    first measure). The folder is made if it is missing; files in it with the same names are replaced, all at
-    the end. Raises :class:`~exam_pp.errors.ExamError`.
+    Sections whose inputs are missing are left out: Rubric-Qrels and manual judgments need runs, agreement
+    needs judgments, correlations need official ranks (a file, or the ranks by the first measure on judgments
+    and runs). A missing folder is created. Files of the same names are replaced at the end, all at once.
+    Raises :class:`~exam_pp.errors.ExamError` for invalid inputs.
     """
     inputs = [s for s in (sources.graded, sources.bank, sources.official, sources.qrels) if s is not None]
     for source in filter(is_stream, inputs):
-        raise SelectionError(f"{source} is read several times: name a file that is no stream.")
+        raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
     with folder_output(folder, inputs) as work:
         report = _evaluation(sources, _Folder(work), statistics)
         write_text(work / "index.html", render(report, "html"))
@@ -113,37 +113,37 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
 
 
 def _evaluation(sources: Sources, out: _Folder, statistics: Statistics | None) -> Report:
-    """Write everything but the index page, which is returned."""
-    asked = statistics or Statistics("nested", significance=True)
+    """Write all files except the index page, and return the index page as a report."""
+    statistics = statistics or Statistics("nested", significance=True)
     grades = read_selected(sources.graded, sources.bank, sources.grade_filter, sources.min_grade, None)
-    boards = {"cover": _cover(out, sources, grades, asked)}
+    leaderboards = {"cover": _cover(out, sources, grades, statistics)}
     official = read_official(sources.official) if sources.official is not None else None
     if sources.runs is not None:
-        over_queries = Statistics("queries", True, asked.confidence, asked.samples, asked.seed)
-        boards["rubric-qrels"] = _rubric_qrels(out, sources, grades, over_queries)
+        over_queries = Statistics("queries", True, statistics.confidence, statistics.samples, statistics.seed)
+        leaderboards["rubric-qrels"] = _rubric_qrels(out, sources, grades, over_queries)
         if official is None:
-            official = _judged(out, sources, over_queries)
+            official = _judgments(out, sources, over_queries)
     if official is not None:
-        _correlations(out, sources, official, boards, asked)
-    _agreement(out, sources, asked)
+        _correlations(out, sources, official, leaderboards, statistics)
+    _agreement(out, sources, statistics)
     return Report(f"Evaluation of {Path(sources.graded).name}", out.blocks)
 
 
-def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Boards:
+def _cover(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Means:
     evaluation = evaluate.cover_of(grades, cutoff=sources.cutoff)
     means = out.leaderboard("cover", evaluation, "Rubric-Cover", statistics)
     lengths = response_lengths(sources.graded, cutoff=sources.cutoff)
     if len(lengths) > 1:
-        found = compare_lengths(evaluation, lengths)
-        report = length_report(found)
+        result = compare_lengths(evaluation, lengths)
+        report = length_report(result)
         out.blocks += [Heading(report.title, level=2), *report.blocks]
-        out.figure("length.png", length_figure(found), "Rubric-Cover against response length")
-        for_scripts = length_report(found, decimals=SCRIPT_DECIMALS)
-        out.text("length.tsv", render(for_scripts, "tsv"), "words and scores")
+        out.figure("length.png", length_figure(result), "Rubric-Cover against response length")
+        for_scripts = length_report(result, decimals=SCRIPT_DECIMALS)
+        out.text("length.tsv", render(for_scripts, "tsv"), "response lengths and scores")
     return means
 
 
-def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Boards:
+def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statistics: Statistics) -> Means:
     assert sources.runs is not None
     labels = evaluate.qrels_of(grades)
     evaluation = score_runs(
@@ -156,8 +156,11 @@ def _rubric_qrels(out: _Folder, sources: Sources, grades: SelectedGrades, statis
     return means
 
 
-def _judged(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialRanks | None:
-    """The leaderboard of manual judgments and the official ranks by its first measure; None without any."""
+def _judgments(out: _Folder, sources: Sources, statistics: Statistics) -> OfficialRanks | None:
+    """Write the leaderboard of manual judgments and return its ranks by the first measure.
+
+    Returns None without judgments.
+    """
     assert sources.runs is not None
     try:
         judged = judgments(sources.qrels or sources.graded)
@@ -175,17 +178,17 @@ def _correlations(
     out: _Folder,
     sources: Sources,
     official: OfficialRanks,
-    boards: Mapping[str, Boards],
+    leaderboards: Mapping[str, Means],
     statistics: Statistics,
 ) -> None:
     out.blocks.append(Heading("Correlation with the official leaderboard"))
     ranks = official.ranks
-    for name, means in boards.items():
+    for name, means in leaderboards.items():
         try:
-            found = correlation(
+            result = correlation(
                 f"{name}-per-query.tsv",
                 official,
-                boards=means,
+                scores=means,
                 intervals="systems",
                 samples=statistics.samples,
                 seed=statistics.seed,
@@ -193,23 +196,23 @@ def _correlations(
         except SelectionError as error:
             out.blocks.append(Paragraph(str(error)))
             continue
-        out.blocks += correlation_report(found, decimals=3).blocks
-        for_scripts = correlation_report(found, decimals=SCRIPT_DECIMALS)
-        out.text(f"{name}-correlation.tsv", render(for_scripts, "tsv"), "the same for scripts")
-    ours = {
-        f"{name}: {metric}": board
-        for name, means in boards.items()
-        for metric, board in means.items()
-        if board.keys() & ranks.keys()
+        out.blocks += correlation_report(result, decimals=3).blocks
+        for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
+        out.text(f"{name}-correlation.tsv", render(for_scripts, "tsv"), "the same table for scripts")
+    by_name = {
+        f"{name}: {metric}": scores
+        for name, means in leaderboards.items()
+        for metric, scores in means.items()
+        if scores.keys() & ranks.keys()
     }
-    for name, board in ours.items():
+    for name, scores in by_name.items():
         short = name.replace(": ", "-").translate({ord(c): "_" for c in "()=@,/ "})
         out.figure(
-            f"ranks-{short}.png", rank_figure(board, ranks, name), f"{name} against the official ranks"
+            f"ranks-{short}.png", rank_figure(scores, ranks, name), f"{name} against the official ranks"
         )
-    if len(ours) > 1:
+    if len(by_name) > 1:
         order = sorted(ranks, key=lambda system: (ranks[system], system))
-        out.figure("compared.png", compared_figure(ours, order), "Leaderboards, min–max scaled")
+        out.figure("compared.png", compared_figure(by_name, order), "Leaderboards, min–max scaled")
     try:
         swept = sweep(
             sources.graded,
@@ -224,10 +227,10 @@ def _correlations(
         return
     report = sweep_report(swept)
     out.blocks += [Heading(report.title, level=2), *report.blocks]
-    with suppress(SelectionError):  # nothing that depends on a threshold
+    with suppress(SelectionError):  # raised if no measure has a threshold
         out.figure("sweep.png", sweep_figure(swept), "Kendall's tau-b over thresholds")
     for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
-    out.text("sweep.tsv", render(for_scripts, "tsv"), "the same for scripts")
+    out.text("sweep.tsv", render(for_scripts, "tsv"), "the same table for scripts")
 
 
 def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
@@ -250,4 +253,4 @@ def _agreement(out: _Folder, sources: Sources, statistics: Statistics) -> None:
     report = graders_report(compared)
     out.blocks += [Heading(report.title), *report.blocks]
     out.figure("graders.png", graders_figure(compared), "Weighted κ of every two graders")
-    out.text("graders.tsv", render(report, "tsv"), "the same for scripts")
+    out.text("graders.tsv", render(report, "tsv"), "the same table for scripts")

@@ -1,4 +1,4 @@
-"""Scores against response lengths: a table and a figure."""
+"""Report of scores against response lengths: a table and a figure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ TITLE = "Score against response length"
 _SIZE = (7.0, 4.5)
 
 
-def length_report(found: LengthComparison, *, decimals: int = 3) -> Report:
-    """One row a system, the shortest response first."""
+def length_report(result: LengthComparison, *, decimals: int = 3) -> Report:
+    """A table with a row for every system, the shortest response first."""
     rows: list[list[Cell]] = [
-        [system, length, score, "yes" if system in found.front else ""]
-        for system, (length, score) in sorted(found.points.items(), key=lambda item: (item[1][0], item[0]))
+        [system, length, score, "yes" if system in result.front else ""]
+        for system, (length, score) in sorted(result.points.items(), key=lambda item: (item[1][0], item[0]))
     ]
-    table = Table(["system", "words", found.metric, "Pareto front"], rows, decimals=decimals)
-    note = "Words: of the passages within the cutoff that the file holds, mean over all queries of the file."
+    table = Table(["system", "words", result.metric, "Pareto front"], rows, decimals=decimals)
+    note = "words: in the passages of the file within the cutoff; mean over all queries of the file."
     return Report(TITLE, [table, Paragraph(note)])
 
 
-def length_figure(found: LengthComparison) -> plots.Drawing:
-    """A point a system, with the Pareto front."""
-    return plots.against_length(found.points, found.front, found.metric), _SIZE
+def length_figure(result: LengthComparison) -> plots.Drawing:
+    """A scatter plot of the systems with the Pareto front."""
+    return plots.against_length(result.points, result.front, result.metric), _SIZE

@@ -1,4 +1,4 @@
-"""Agreement with judgments as tables: the published layouts, real data."""
+"""Agreement with judgments and of graders: published layouts, labels, tables, real data."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def test_only_the_best_judgment_may_be_relevant() -> None:
     assert [(c.name, sorted(c.labels)) for c in merge.columns] == [
         ("3", [3]), ("2", [2]), ("0–1", [-2, -1, 0, 1])
     ]  # fmt: skip
-    with pytest.raises(SelectionError, match="No judgment is 4 or more"):
+    with pytest.raises(SelectionError, match=r"4 is above every judgment in the file \(highest: 3\)"):
         agreement(TABLE_5, min_relevant=4)
 
 
 def test_a_table_for_every_minimum_grade() -> None:
-    """At 4 it is Table 5 of the workbench paper."""
+    """The table for grade 4 is Table 5 of the workbench paper."""
     tables = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_grades=[4, 5])))
 
     assert [list(row[:4]) for row in tables["GRADE ≥ 4, best rating"].rows] == [
@@ -92,7 +92,7 @@ def test_a_table_for_every_minimum_grade() -> None:
 
 
 def test_kappa_has_two_significant_digits() -> None:
-    """As in the published tables, where −0.0041 is not −0.00."""
+    """As in the published tables, which show −0.0041, not −0.00."""
     table = Table(["label", "κ", "share"], [["5", 0.2488, 0.5], ["4", -0.00412, -0.0001]], significant=[1])
 
     assert render(Report("", [table]), "tsv").splitlines()[1:] == ["5\t0.25\t0.500", "4\t-0.0041\t0.000"]
@@ -100,13 +100,13 @@ def test_kappa_has_two_significant_digits() -> None:
 
 
 def test_min_answers_takes_the_kth_best_rating() -> None:
-    """Every second rating is 0, so nobody has two good answers."""
+    """The second best rating of every passage is 0, so no passage has two good answers."""
     tables = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2])))
 
     assert tables["STRICT, 2nd best rating"].rows[0][:4] == ["4–5", 0, 0, 0]
 
 
-def test_several_judgments_count_in_every_column_that_has_one() -> None:
+def test_a_passage_with_several_judgments_counts_in_every_column() -> None:
     table = tables_of(agreement_report(agreement([RatedPassage("q", [5], frozenset({0, 3}))])))[
         "STRICT, best rating"
     ]
@@ -123,8 +123,8 @@ def test_a_rule_gives_a_confusion_matrix() -> None:
     assert [list(row[:5]) for row in table.rows] == [["3", 1, 0, 0, 1], ["1", 0, 0, 0, 0], ["0", 0, 1, 0, 1]]
 
 
-def test_a_level_that_no_passage_reaches_is_no_error() -> None:
-    """On TREC DL's scale: nobody judged 2 or more, and nothing is in that column, nor any κ in bold."""
+def test_a_column_without_passages_is_allowed() -> None:
+    """Without a judgment of 2 or more, the column is 0; an undefined κ is not bold."""
     passages = [RatedPassage("q", [5], frozenset({1})), RatedPassage("r", [5], frozenset({0}))]
     table = tables_of(agreement_report(agreement(passages, min_relevant=2)))["STRICT, best rating"]
 
@@ -137,7 +137,7 @@ def test_a_level_that_no_passage_reaches_is_no_error() -> None:
 def test_labels_on_the_scale_of_judgments(
     write_jsonl: Callable[[str, list[Any]], Path], prompt: str, alike: bool
 ) -> None:
-    """0 to 3, as TREC judges; other prompts for direct grades have shorter scales."""
+    """TREC judgments are 0 to 3; other prompts for direct grades have shorter scales."""
     grades = {
         "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
         "prompt_info": {"prompt_class": prompt}, "prompt_type": "direct_grading",
@@ -181,14 +181,14 @@ def test_graders_of_one_file(write_jsonl: Callable[[str, list[Any]], Path]) -> N
         1.0,
         1.0,
     ]
-    with pytest.raises(SelectionError, match="nothing to compare"):
+    with pytest.raises(SelectionError, match=r"needs two graders, but .* has 1 grader and no judgments"):
         graders(path, grade_filter=GradeFilter(model="other"))
 
 
-def test_of_several_judgments_the_highest_is_compared(
+def test_the_highest_of_several_judgments_is_compared(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
-    """Also where they stand on two lines of the query."""
+    """Also if the judgments are on two lines of the query."""
 
     def judged(passage_id: str, grade: int, *relevance: int) -> dict[str, Any]:
         judgments = [
@@ -202,7 +202,7 @@ def test_of_several_judgments_the_highest_is_compared(
     path = write_jsonl("judged.jsonl", lines)
 
     assert list(tables_of(graders_report(graders(path)))["Every two graders"].rows[0])[1:] == [
-        "people",
+        "judges",
         2,
         *[1.0] * 4,
     ]

@@ -1,4 +1,4 @@
-"""Correlation of files: every way a leaderboard is written is read back."""
+"""Correlation of leaderboard files: all layouts of leaderboards, intervals, correlation by query."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import published_cover
 from exam_pp.metrics.uncertainty import score_matrices
 from exam_pp.phases.analysis.correlation import (
+    coefficient_intervals,
     correlation,
-    figure_intervals,
     query_correlation,
     read_official,
     scores_by_measure,
@@ -21,13 +21,13 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
-from exam_pp.reports.analysis.notes import one_sided
+from exam_pp.reports.analysis.notes import unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.tables import rows_of
 
 VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}
-BOARD = Evaluation(
+EVALUATION = Evaluation(
     [
         Score(system, query_id, metric, value + noise)
         for system, values in VALUES.items()
@@ -48,9 +48,9 @@ def official(tmp_path: Path) -> Path:
 def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Path) -> None:
     *per_query, form = layout.split()
     report = (
-        per_query_report(BOARD, "")
+        per_query_report(EVALUATION, "")
         if per_query
-        else leaderboard_report(leaderboard(BOARD), "", formatted=False)
+        else leaderboard_report(leaderboard(EVALUATION), "", formatted=False)
     )
     path = tmp_path / "board"
     path.write_text(render(report, form))
@@ -64,7 +64,7 @@ def test_our_own_leaderboards_are_read(layout: str, official: Path, tmp_path: Pa
 
 def test_published_boards_are_read(official: Path, tmp_path: Path) -> None:
     path = tmp_path / "board.tsv"
-    path.write_text(published_cover(BOARD.scores))
+    path.write_text(published_cover(EVALUATION.scores))
 
     assert [row["measure"] for row in rows_of(correlation_report(correlation(path, official)))] == [
         "ExamCover"
@@ -94,7 +94,7 @@ def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> 
     ]
 
     assert notes == [f"Only in {path}: extra.", f"Only in {official}: absent, c."]
-    assert one_sided(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
+    assert unmatched_notes(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
 
 
 def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", ["\t", ","])
 def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) -> None:
-    """As scores they would be ranked the other way round."""
+    """Ranks read as scores would reverse the order of the systems."""
     path = tmp_path / "ranks"
     path.write_text("".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1)))
 
@@ -118,15 +118,15 @@ def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) ->
 
 
 def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
-    board, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
-    board.write_text("system\tRR\na\t0.5\nb\t0.4\n")
+    scores_file, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
+    scores_file.write_text("system\tRR\na\t0.5\nb\t0.4\n")
     ranks.write_text("system\tofficial_rank\na\t1\nb\t2\n")
 
-    assert rows_of(correlation_report(correlation(board, ranks)))[0]["Spearman"] == pytest.approx(1)
+    assert rows_of(correlation_report(correlation(scores_file, ranks)))[0]["Spearman"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "problem"),
     [
         ("", "is empty"),
         ('{"a": 1}', "holds official ranks"),
@@ -137,13 +137,13 @@ def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
         ("[1, 2", "not valid JSON"),
     ],
 )
-def test_what_is_no_leaderboard_is_one_sentence(
-    text: str, words: str, official: Path, tmp_path: Path
+def test_a_file_that_is_not_a_leaderboard_is_refused(
+    text: str, problem: str, official: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "board"
     path.write_text(text)
 
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, match=problem):
         correlation(path, official)
 
 
@@ -156,9 +156,9 @@ def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Pat
 
 
 def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
-    board = tmp_path / "board.tsv"
-    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", formatted=False), "tsv"))
-    row = rows_of(correlation_report(correlation(board, official, intervals="systems", samples=200)))[0]
+    scores_file = tmp_path / "board.tsv"
+    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", formatted=False), "tsv"))
+    row = rows_of(correlation_report(correlation(scores_file, official, intervals="systems", samples=200)))[0]
 
     assert row["Spearman"] == 1.0
     assert row["Spearman interval"] == "[1.0000, 1.0000]"
@@ -173,31 +173,38 @@ def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_
     assert (second["systems"], second["Spearman"], second["Spearman interval"]) == (0, None, "")
 
 
-def test_the_upper_bound_is_no_system(tmp_path: Path) -> None:
-    """Neither among the scores that are ranked, nor among the official ones, also of single queries."""
-    board = tmp_path / "board.tsv"
-    board.write_text(render(per_query_report(BOARD, ""), "tsv"))
+def test_the_upper_bound_is_not_a_system(tmp_path: Path) -> None:
+    """`_overall_` is left out of scores and official ranks, for means and for single queries."""
+    scores_file = tmp_path / "board.tsv"
+    scores_file.write_text(render(per_query_report(EVALUATION, ""), "tsv"))
 
-    assert scores_by_measure(board)["RR"].keys() == read_official(board).ranks.keys() == {"a", "b", "c"}
-    assert {row["systems"] for row in rows_of(query_correlation_report(query_correlation(board, board)))} == {
+    assert (
+        scores_by_measure(scores_file)["RR"].keys()
+        == read_official(scores_file).ranks.keys()
+        == {"a", "b", "c"}
+    )
+    assert {
+        row["systems"]
+        for row in rows_of(query_correlation_report(query_correlation(scores_file, scores_file)))
+    } == {
         3,
         None,
     }
 
 
-def test_what_is_not_defined_is_said_once(official: Path, tmp_path: Path) -> None:
-    """A blank overlap, of three systems among five, needs no words."""
+def test_an_undefined_correlation_has_one_note(official: Path, tmp_path: Path) -> None:
+    """An undefined top-5 overlap, of three systems, has no note."""
     path = tmp_path / "board.tsv"
-    said = "No correlation is shown where one side ties all systems."
+    note = "A correlation is undefined (empty) if all systems are tied on one side."
     for scores, expected in (("321", 0), ("111", 1)):
         path.write_text("system\tm\n" + "".join(f"{s}\t{v}\n" for s, v in zip("abc", scores, strict=True)))
         for intervals in (None, "systems"):
             found = correlation(path, official, intervals=intervals, samples=100)
-            assert list(correlation_report(found).blocks).count(Paragraph(said)) == expected
+            assert list(correlation_report(found).blocks).count(Paragraph(note)) == expected
 
 
 def test_tied_means_of_resampled_queries_are_tied() -> None:
-    """The noise of adding floats does not order a and b."""
+    """Rounding errors of sums do not order a and b."""
     values = {"a": [0.1, 0.2, 0.3, 0.7] * 3, "b": [0.1, 0.2, 0.3, 0.7] * 3, "c": [0.0] * 12}
     noisy = {**values, "b": [v + 1e-15 for v in values["b"]]}
     matrices = [
@@ -205,21 +212,21 @@ def test_tied_means_of_resampled_queries_are_tied() -> None:
         for each in (values, noisy)
     ]
     ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
-    exact, ours = (figure_intervals(matrix, ranks, samples=100) for matrix in matrices)
+    exact, ours = (coefficient_intervals(matrix, ranks, samples=100) for matrix in matrices)
 
     assert ours == exact
     assert exact[1] == pytest.approx((2 / 6**0.5, 2 / 6**0.5))  # τ-b with one tie
 
 
 def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
-    board, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
-    board.write_text(render(leaderboard_report(leaderboard(BOARD), "", formatted=False), "tsv"))
-    queries.write_text(render(per_query_report(BOARD, ""), "tsv"))
+    scores_file, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
+    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", formatted=False), "tsv"))
+    queries.write_text(render(per_query_report(EVALUATION, ""), "tsv"))
 
     row = rows_of(correlation_report(correlation(queries, official, intervals="queries", samples=200)))[0]
     assert row["Kendall tau-b interval"] == "[1.0000, 1.0000]"
     with pytest.raises(SelectionError, match="--per-query"):
-        correlation(board, official, intervals="queries")
+        correlation(scores_file, official, intervals="queries")
 
 
 def test_correlation_by_query(tmp_path: Path) -> None:
@@ -242,7 +249,7 @@ def test_correlation_by_query(tmp_path: Path) -> None:
     assert [(row["query"], row["Kendall tau-b"]) for row in rows] == [
         ("1", pytest.approx(1)), ("2", pytest.approx(-1)), ("all", pytest.approx(0)),
     ]  # fmt: skip
-    board = tmp_path / "means.tsv"
-    board.write_text("system\tm\na\t1\nb\t2\n")
+    scores_file = tmp_path / "means.tsv"
+    scores_file.write_text("system\tm\na\t1\nb\t2\n")
     with pytest.raises(SelectionError, match="--per-query"):
-        query_correlation(ours, board)
+        query_correlation(ours, scores_file)

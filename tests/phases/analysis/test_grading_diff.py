@@ -1,4 +1,4 @@
-"""Two gradings compared."""
+"""Comparison of two gradings: ratings, labels and systems."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: d
     return Grading(write_jsonl(name, lines))
 
 
-def diff_report(before: Grading, after: Grading, found: GradingDifference, **options: int) -> Report:
+def diff_report(before: Grading, after: Grading, difference: GradingDifference, **options: int) -> Report:
     systems = compare_systems(before, after, **options)
-    return grading_diff.diff_report(found, systems, entry_texts(before, after))
+    return grading_diff.diff_report(difference, systems, entry_texts(before, after))
 
 
 @pytest.fixture
@@ -68,20 +68,22 @@ def after(write_jsonl: WriteJsonl) -> Grading:
 
 
 def test_transitions_and_labels(before: Grading, after: Grading) -> None:
-    found = diff(before, after)
+    difference = diff(before, after)
 
-    assert found.transitions == {(5, 1): 12, (5, None): 12, (0, 4): 12, (0, 0): 12}
-    assert found.entries["q0", "q0/a"] == (1, 1)
-    assert found.labels[:2] == [LabelChange("q0", "q0p1", 5, 1), LabelChange("q0", "q0p2", 0, 4)]
+    assert difference.transitions == {(5, 1): 12, (5, None): 12, (0, 4): 12, (0, 0): 12}
+    assert difference.entries["q0", "q0/a"] == (1, 1)
+    assert difference.labels[:2] == [LabelChange("q0", "q0p1", 5, 1), LabelChange("q0", "q0p2", 0, 4)]
 
 
 def test_a_grading_equals_itself(before: Grading) -> None:
-    found = diff(before, before)
-    report = diff_report(before, before, found)
+    difference = diff(before, before)
+    report = diff_report(before, before, difference)
 
-    assert all(old == new for old, new in found.transitions)
-    assert found.labels == []
-    assert "No two systems change places." in [b.text for b in report.blocks if isinstance(b, Paragraph)]
+    assert all(old == new for old, new in difference.transitions)
+    assert difference.labels == []
+    assert "No pair of systems changes its order." in [
+        b.text for b in report.blocks if isinstance(b, Paragraph)
+    ]
 
 
 def test_systems_that_change_places_significantly(before: Grading, after: Grading) -> None:
@@ -93,7 +95,7 @@ def test_systems_that_change_places_significantly(before: Grading, after: Gradin
         ["one", 1.0, 0.0, -1.0, pytest.approx(2 * 2 / 2**12), 1.0, 2.0, "▼ 1"],
     ]
     text = " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-    assert "1 pair of systems changes places; 1 of them differ significantly" in text
+    assert "1 pair of systems changes its order; 1 of them differs significantly" in text
 
 
 def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:
@@ -130,8 +132,8 @@ def test_files_of_other_passages(before: Grading, tiny_passages: Path) -> None:
         diff(before, Grading(tiny_passages))
 
 
-def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
-    """q1/b moved for two passages, q1/a for one; q0/a got a grade, which is no move."""
+def test_entries_that_change_most_come_first(write_jsonl: WriteJsonl) -> None:
+    """q1/b changed for two passages, q1/a for one; q0/a was ungraded before, which is not a change."""
 
     def side(name: str, *ratings: dict[str, int]) -> Grading:
         passages = [passage(f"p{n}", exam_grades=[rubric(each)]) for n, each in enumerate(ratings)]
@@ -139,10 +141,10 @@ def test_entries_that_moved_most_come_first(write_jsonl: WriteJsonl) -> None:
         return Grading(write_jsonl(name, [["q0", [first]], ["q1", passages]]))
 
     sides = side("one", {"q1/a": 1, "q1/b": 1}, {"q1/b": 5}), side("two", {"q1/a": 2, "q1/b": 2}, {"q1/b": 0})
-    found = diff(*sides)
-    (title, table) = list(tables_of(diff_report(*sides, found)).items())[1]
+    difference = diff(*sides)
+    (title, table) = list(tables_of(diff_report(*sides, difference)).items())[1]
 
-    assert title == "Entries that moved most (of 2 that moved)"
+    assert title == "Entries that change most (of 2 that change)"
     assert [list(row) for row in table.rows] == [["q1", "q1/b", 1, 1], ["q1", "q1/a", 1, 0]]
 
 
@@ -155,7 +157,7 @@ def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_json
         summary = report.blocks[0]
         assert isinstance(summary, Paragraph)
         assert "6 passages are graded in both files" in summary.text
-        assert "18 passages are graded in one file only" in summary.text
+        assert "18 passages are graded in only one file" in summary.text
 
 
 def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
@@ -179,7 +181,7 @@ def test_tied_means_share_a_rank(write_jsonl: WriteJsonl) -> None:
 def test_systems_that_are_tied_afterwards_have_not_changed_places(write_jsonl: WriteJsonl) -> None:
     sides = grading(write_jsonl, "1", {"a": 5}, {"a": 0}), grading(write_jsonl, "2", {"a": 5}, {"a": 5})
 
-    assert "No two systems change places." in [
+    assert "No pair of systems changes its order." in [
         block.text for block in diff_report(*sides, diff(*sides)).blocks if isinstance(block, Paragraph)
     ]
 
@@ -201,7 +203,7 @@ def test_command(before: Grading, after: Grading, capsys: pytest.CaptureFixture[
     assert "[12]" in capsys.readouterr().out
 
 
-def test_a_bank_is_of_both_sides_unless_after_has_its_own(
+def test_the_bank_counts_for_both_sides_without_bank_after(
     before: Grading, write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def bank(name: str, entry: str) -> str:
@@ -219,7 +221,6 @@ def test_prompts_are_known_by_all_their_names(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each side takes the names of its own prompt, not those of the other side's."""
-
     grades = [
         rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
         rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
@@ -237,14 +238,14 @@ def test_two_prompts_in_one_file(shared_data: Path) -> None:
     file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     questions = Grading(file, GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"))
     nuggets = Grading(file, GradeFilter(prompt_class="NuggetSelfRatedPrompt"))
-    found = diff(questions, nuggets)
+    difference = diff(questions, nuggets)
 
-    assert found.passages == 7263
-    assert not found.entries
-    assert 0 < len(found.labels) <= 7263
+    assert difference.passages == 7263
+    assert not difference.entries
+    assert 0 < len(difference.labels) <= 7263
 
 
-def test_a_pipe_is_not_read_twice(tmp_path: Path) -> None:
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
-    with pytest.raises(SelectionError, match=r"read several times: name a file, not '.*pipe'\."):
+    with pytest.raises(SelectionError, match=r"pipe' is a stream, but it is read several times"):
         diff(Grading(tmp_path / "file"), Grading(pipe))

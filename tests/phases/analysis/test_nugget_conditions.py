@@ -47,12 +47,12 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_tau_of_tables_6_and_7(tables: tuple[Path, Path]) -> None:
     """Section 4 and figure 6: Kendall's τ of .783 over 45 runs, one of which the tables cut differently."""
-    found = compare_conditions(*two_conditions(read_conditions(tables))).metrics["V_strict"]
+    agreement = compare_conditions(*two_conditions(read_conditions(tables))).metrics["V_strict"]
 
-    assert found.runs == 45
-    assert found.by_run == pytest.approx(PUBLISHED["tau"], abs=5e-4)
-    assert found.by_run is not None
-    assert f"{found.by_run:.3f}" == "0.783"
+    assert agreement.runs == 45
+    assert agreement.by_run == pytest.approx(PUBLISHED["tau"], abs=5e-4)
+    assert agreement.by_run is not None
+    assert f"{agreement.by_run:.3f}" == "0.783"
 
 
 def test_the_same_tau_by_analyze_correlation(tables: tuple[Path, Path]) -> None:
@@ -89,12 +89,12 @@ def test_all_metrics_of_the_paper_agree_at_least_as_well(shared_data: Path, tmp_
         lines = ["\t".join([run, *values.split()]) for run, _, values in rows]
         board = tmp_path / f"table{number}.tsv"
         board.write_text("\n".join(["\t".join(["Run ID", *COLUMNS]), *lines]) + "\n", encoding="utf-8")
-    found = compare_conditions(
+    agreement = compare_conditions(
         *two_conditions(read_conditions([tmp_path / "table7.tsv", tmp_path / "table6.tsv"]))
     ).metrics
 
-    assert list(found) == COLUMNS[:-1]
-    assert all(row.runs == 45 and row.by_run is not None and row.by_run > 0.779 for row in found.values())
+    assert list(agreement) == COLUMNS[:-1]
+    assert all(row.runs == 45 and row.by_run is not None and row.by_run > 0.779 for row in agreement.values())
 
 
 def test_tables_as_a_leaderboard_of_two_conditions(tables: tuple[Path, Path], tmp_path: Path) -> None:
@@ -132,11 +132,13 @@ def both_graders(write_jsonl: Callable[[str, list[Any]], Path]) -> tuple[Path, P
 def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
     first, second = two_conditions(read_conditions([graded], [bank]))
-    found = compare_conditions(first, second).metrics["V_strict"]
+    agreement = compare_conditions(first, second).metrics["V_strict"]
 
     assert (first.name, second.name) == ("judge", "human:ann")
-    assert (found.runs, found.pairs, found.topics) == (3, 6, 2)
-    assert found.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), "τ-b with a tie on topic q2"
+    assert (agreement.runs, agreement.pairs, agreement.topics) == (3, 6, 2)
+    assert agreement.by_topic == pytest.approx((1 - (2 / 6) ** 0.5 * 2**0.5) / 2), (
+        "τ-b with a tie on topic q2"
+    )
     text = [
         block.text
         for block in meta_report(compare_conditions(first, second)).blocks
@@ -168,7 +170,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
 
 
 def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
-    """AutoNuggetizer's metrics files name no run: a file a run, a folder a condition."""
+    """AutoNuggetizer's metrics files do not name the run, so a file is a run and a folder a condition."""
     graded, bank = both_graders
     for name, model in (("auto", "judge"), ("manual", "human:ann")):
         (tmp_path / name).mkdir()
@@ -180,10 +182,10 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
             )  # fmt: skip
     folders = [tmp_path / "auto", tmp_path / "manual"]
     direct = compare_conditions(*two_conditions(read_conditions([graded], [bank]))).metrics
-    found = read_conditions(folders)
+    agreement = read_conditions(folders)
 
-    assert [condition.name for condition in found] == ["auto", "manual"]
-    assert compare_conditions(*two_conditions(found)).metrics == direct
+    assert [condition.name for condition in agreement] == ["auto", "manual"]
+    assert compare_conditions(*two_conditions(agreement)).metrics == direct
     with pytest.raises(SystemExit):
         main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
     (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
@@ -202,17 +204,17 @@ def test_one_run_is_compared_over_its_topics(both_graders: tuple[Path, Path]) ->
 
     assert table.rows[0] == ["V_strict", 1, None, 2, None, None, None], "one side ties both topics"
     notes = [block.text for block in report.blocks if isinstance(block, Paragraph)]
-    assert "One run in common: only its topics can be compared, by τ of pairs." in notes
+    assert "The conditions have one run in common, so only its topics are compared (τ of pairs)." in notes
 
 
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="there are 1"):
+    with pytest.raises(SelectionError, match="needs two conditions, but there is 1"):
         two_conditions(read_conditions(tables[:1]))
     other = tmp_path / "other.tsv"
     other.write_text("Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
     with pytest.raises(SelectionError, match="fewer than two runs in common"):
         two_conditions(read_conditions([tables[0], other]))
-    with pytest.raises(SelectionError, match="no lengths"):
+    with pytest.raises(SelectionError, match="no answer lengths"):
         length_points(read_conditions([other])[0], "V_strict")
 
 
@@ -229,5 +231,5 @@ def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path:
         (["one"], ["two"], {}),
     ],
 )  # fmt: skip
-def test_names_that_were_cut(ours: list[str], theirs: list[str], matched: dict[str, str]) -> None:
+def test_truncated_names_are_matched(ours: list[str], theirs: list[str], matched: dict[str, str]) -> None:
     assert matched_names(ours, theirs) == matched

@@ -25,14 +25,14 @@ def test_lengths_and_the_pareto_front(tiny_passages: Path) -> None:
 
 
 def test_equal_points_are_both_on_the_front_and_beaten_ones_are_not() -> None:
-    """Beaten is who is as long and worse, or as good and longer."""
+    """A system is beaten by one that is as short and better, or as good and shorter."""
     points = {"a": (10, 0.5), "same": (10, 0.5), "worse": (10, 0.25), "longer": (11, 0.5), "best": (20, 0.75)}
 
     assert pareto_front(points) == ["a", "same", "best"]
 
 
 def test_a_rank_0_anywhere_counts_for_all_queries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    """Within the cutoff 1 is rank 0 alone, in the first query; the words are means over both."""
+    """Cutoff 1 includes only rank 0, which is in the first query; the length is a mean over both queries."""
     lines: list[Any] = [
         [f"q{rank}", [passage("p", paragraph_data={"rankings": [
             {"method": "s", "paragraphId": "p", "queryId": f"q{rank}", "rank": rank, "score": 1.0}

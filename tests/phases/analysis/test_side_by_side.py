@@ -1,4 +1,4 @@
-"""Leaderboards side by side: scaled, in the official order, with standard errors where they are known."""
+"""Leaderboards side by side: scaled scores, official order, standard errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from exam_pp.reports.analysis.side_by_side import compared_figure, compared_repo
 
 
 @pytest.fixture
-def boards(tmp_path: Path) -> list[Path]:
-    """Means of one measure; and scores of single queries of the same one."""
+def leaderboards(tmp_path: Path) -> list[Path]:
+    """A leaderboard of means, and one with scores of each query, of the same measure."""
     means = tmp_path / "means.tsv"
     means.write_text(
         "system\tRR\tRR stderr\none\t0.9\t0.1\ntwo\t0.5\t0.1\nthree\t0.1\t0.1\n_overall_\t1\t0\n"
@@ -31,10 +31,10 @@ def boards(tmp_path: Path) -> list[Path]:
     return [means, single]
 
 
-def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_path: Path) -> None:
+def test_boards_are_scaled_and_in_the_official_order(leaderboards: list[Path], tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
-    found = compare_leaderboards(boards, official)
+    found = compare_leaderboards(leaderboards, official)
     table = compared_report(found).blocks[0]
     assert isinstance(table, Table)
 
@@ -44,42 +44,42 @@ def test_boards_are_scaled_and_in_the_official_order(boards: list[Path], tmp_pat
     assert [list(row) for row in table.rows] == [
         ["two", 1.0, pytest.approx(0.5), 1.0], ["one", 2.0, 1.0, 0.0], ["three", None, 0.0, None]
     ]  # fmt: skip
-    assert found.errors == {
+    assert found.standard_errors == {
         "means: RR": {},
         "single: RR": {"one": pytest.approx(0.1), "two": pytest.approx(0.1)},
     }
 
 
-def test_without_ranks_the_first_board_gives_the_order(boards: list[Path], tmp_path: Path) -> None:
-    """Systems that it lacks come last; a single measure needs no name of its file."""
+def test_without_ranks_the_first_leaderboard_orders(leaderboards: list[Path], tmp_path: Path) -> None:
+    """Systems that are not in it come last; distinct measures are named without their file."""
     other = tmp_path / "other.tsv"
     other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
-    found = compare_leaderboards([boards[0], other])
+    found = compare_leaderboards([leaderboards[0], other])
 
     assert found.order == ["one", "two", "three", "zero"]
-    assert list(found.boards) == ["RR", "AP"]
+    assert list(found.leaderboards) == ["RR", "AP"]
 
 
-def test_an_official_board_of_scores_is_compared_too(boards: list[Path]) -> None:
-    found = compare_leaderboards(boards[:1], boards[1])
+def test_an_official_board_of_scores_is_compared_too(leaderboards: list[Path]) -> None:
+    found = compare_leaderboards(leaderboards[:1], leaderboards[1])
 
-    assert list(found.boards) == ["means: RR", "single: RR"]
+    assert list(found.leaderboards) == ["means: RR", "single: RR"]
     assert found.ranks == {"two": 1.0, "one": 2.0}
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_files_of_the_same_name_are_named_with_their_folders(tmp_path: Path) -> None:
     files = [tmp_path / folder / "board.tsv" for folder in ("one", "two")]
     for file, scores in zip(files, ((0.1, 0.2), (0.4, 0.3)), strict=True):
         file.parent.mkdir()
         file.write_text(f"system\tRR\na\t{scores[0]}\nb\t{scores[1]}\n")
 
-    assert compare_leaderboards([*files, files[0]]).boards == {
+    assert compare_leaderboards([*files, files[0]]).leaderboards == {
         f"{files[0]}: RR": {"a": 0.1, "b": 0.2}, f"{files[1]}: RR": {"a": 0.4, "b": 0.3}
     }  # fmt: skip
 
 
-def test_errors_are_drawn_on_the_scale_of_their_board() -> None:
-    """Scores from 0.2 to 0.6 are stretched by 2.5, and so are their errors."""
+def test_errors_are_scaled_as_their_leaderboard() -> None:
+    """Scores from 0.2 to 0.6 are multiplied by 2.5, and so are their errors."""
     seen: list[Any] = []
 
     class Axes:
@@ -89,35 +89,35 @@ def test_errors_are_drawn_on_the_scale_of_their_board() -> None:
         def __getattr__(self, _name: str) -> Any:
             return lambda *_values, **_style: None
 
-    boards = {"RR": {"a": 0.6, "b": 0.2, "c": 0.4}}
-    figure, _ = compared_figure(boards, ["a", "b", "c"], {"RR": {"a": 0.1, "b": 0.2}})
+    leaderboards = {"RR": {"a": 0.6, "b": 0.2, "c": 0.4}}
+    figure, _ = compared_figure(leaderboards, ["a", "b", "c"], {"RR": {"a": 0.1, "b": 0.2}})
     figure(Axes())  # type: ignore[arg-type]
 
     assert seen == [pytest.approx([1.0, 0.0, 0.5]), pytest.approx([0.25, 0.5, 0.0])]
 
 
-def test_boards_without_a_common_system_are_refused(boards: list[Path], tmp_path: Path) -> None:
+def test_boards_without_a_common_system_are_refused(leaderboards: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text("system\tRR\nx\t0.9\n")
-    with pytest.raises(SelectionError, match="named alike"):
-        compare_leaderboards([boards[0], other])
+    with pytest.raises(SelectionError, match="no system in common"):
+        compare_leaderboards([leaderboards[0], other])
     ranks = tmp_path / "ranks.json"
     ranks.write_text('{"x": 1, "y": 2}')
     two_measures = tmp_path / "two.tsv"
     two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
-    with pytest.raises(SelectionError, match="named alike"):
+    with pytest.raises(SelectionError, match="no system in common"):
         compare_leaderboards([two_measures], ranks)
 
 
-def test_figure(boards: list[Path]) -> None:
+def test_figure(leaderboards: list[Path]) -> None:
     pytest.importorskip("matplotlib")
-    found = compare_leaderboards(boards)
+    found = compare_leaderboards(leaderboards)
 
-    assert png(compared_figure(found.boards, found.order, found.errors)).startswith(b"\x89PNG")
+    assert png(compared_figure(found.leaderboards, found.order, found.standard_errors)).startswith(b"\x89PNG")
 
 
 def test_published_board_of_dl20(shared_data: Path) -> None:
-    """Both ends of every column, and 59 systems by their official rank."""
+    """Every column has a 0 and a 1, and 59 systems are in the order of their official ranks."""
     folder = shared_data / "dl20"
     found = compare_leaderboards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
     table = compared_report(found).blocks[0]

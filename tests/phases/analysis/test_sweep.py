@@ -1,4 +1,4 @@
-"""The correlation sweep: every row equals the single commands."""
+"""The correlation sweep: settings, layouts, intervals, equality with the single commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.conftest import passage, rubric
 
 @pytest.fixture
 def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
-    """Three systems; two prompt classes, of which the second says the opposite."""
+    """Three systems; two prompt classes with opposite ratings."""
 
     def graded_passage(passage_id: str, query_id: str, grade: int, ranks: dict[str, int]) -> dict[str, Any]:
         rankings = [
@@ -112,7 +112,7 @@ def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
     assert found["RR", 2] == found["RR(rel=2)", None] != found["RR", 1]
 
 
-def test_two_models_are_told_apart(
+def test_settings_of_two_models_are_named_with_the_model(
     write_jsonl: Callable[[str, list[Any]], Path], graded: Path, official: Path
 ) -> None:
     lines = [json.loads(line) for line in graded.read_text().splitlines()]
@@ -154,10 +154,10 @@ def test_intervals_are_those_of_the_single_command(graded: Path, official: Path,
     swept = sweep(graded, official, min_grades=[0, 4], intervals="systems", samples=100)
     settings = swept.settings
     for setting in settings:
-        board = tmp_path / "board.json"
+        leaderboard_file = tmp_path / "board.json"
         rows = [{"system": s, setting.measure: value} for s, value in setting.scores.items()]
-        board.write_text(json.dumps({"tables": [{"rows": rows}]}))
-        (single,) = correlation(board, official, intervals="systems", samples=100).measures
+        leaderboard_file.write_text(json.dumps({"tables": [{"rows": rows}]}))
+        (single,) = correlation(leaderboard_file, official, intervals="systems", samples=100).measures
 
         assert list(single.intervals) == list(setting.intervals)
 
@@ -172,11 +172,11 @@ def test_a_single_query_gives_no_interval_over_queries(
 
     assert isinstance(table, Table)
     assert {row[table.columns.index("Spearman interval")] for row in table.rows} == {""}
-    assert Paragraph("A single query gives no interval.") in notes
+    assert Paragraph("Intervals need at least two queries.") in notes
 
 
-def test_official_scores_are_ranked_and_who_is_elsewhere_is_listed(graded: Path, tmp_path: Path) -> None:
-    """A leaderboard of scores is no list of ranks, in which the smallest number is best."""
+def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Path, tmp_path: Path) -> None:
+    """Of official scores the largest is best, of official ranks the smallest."""
     official = tmp_path / "scores.tsv"
     official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
     swept = sweep(graded, official, min_grades=[4])
@@ -202,13 +202,13 @@ def test_only_some_queries(graded: Path, official: Path, tmp_path: Path) -> None
         sweep(graded, official, queries=queries)
 
 
-def test_nothing_to_draw_is_said(graded: Path, official: Path, runs: Path) -> None:
+def test_a_figure_needs_a_measure_with_a_threshold(graded: Path, official: Path, runs: Path) -> None:
     swept = sweep(graded, official, runs=runs, measures=["nDCG@10"])
     settings = swept.settings
     without = Sweep([s for s in settings if s.min_grade is None], swept.official, swept.top)
 
     assert without.settings
-    with pytest.raises(SelectionError, match="nothing to draw"):
+    with pytest.raises(SelectionError, match="a measure with a threshold"):
         sweep_figure(without)
 
 
@@ -237,8 +237,8 @@ def test_queries_without_grades_of_a_prompt_are_not_counted(
         "bank.jsonl",
         [{"query_id": i["query_id"], "query_text": "q", "test_collection": "t", "items": [i]} for i in items],
     )
-    for given in (None, bank):
-        assert [s.scores for s in sweep(path, official, bank=given).settings] == [
+    for bank_option in (None, bank):
+        assert [s.scores for s in sweep(path, official, bank=bank_option).settings] == [
             s.scores for s in sweep(graded, official).settings
         ]
 
@@ -246,14 +246,14 @@ def test_queries_without_grades_of_a_prompt_are_not_counted(
 def test_one_system_in_common_is_not_enough(graded: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"one": 1, "y": 2}')
-    with pytest.raises(SelectionError, match="named alike"):
+    with pytest.raises(SelectionError, match=r"Fewer than two systems of .*other\.json have scores"):
         sweep(graded, other)
 
 
-def test_nothing_in_common_is_said(graded: Path, tmp_path: Path) -> None:
+def test_leaderboards_without_a_common_system_are_refused(graded: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"x": 1, "y": 2}')
-    with pytest.raises(SelectionError, match="named alike"):
+    with pytest.raises(SelectionError, match=r"Fewer than two systems of .*other\.json have scores"):
         sweep(graded, other)
 
 
@@ -280,6 +280,6 @@ def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> No
 
     assert len(settings) == 3
     for setting in settings:
-        board = {s: v for s, v in single[names[setting.measure]].items() if s != OVERALL_SYSTEM}
-        assert setting.scores == board
-        assert setting.correlation == correlate(board, ranks)
+        leaderboard_file = {s: v for s, v in single[names[setting.measure]].items() if s != OVERALL_SYSTEM}
+        assert setting.scores == leaderboard_file
+        assert setting.correlation == correlate(leaderboard_file, ranks)

@@ -239,7 +239,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
             main(command)
         assert stop.value.code == 2
     people.write_text("q 0 z 3\n")
-    with pytest.raises(SelectionError, match="No passage is in both"):
+    with pytest.raises(SelectionError, match="have no passage in common"):
         labelled_passages(model, people)
 
 

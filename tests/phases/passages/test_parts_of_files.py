@@ -261,7 +261,7 @@ def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.Cap
     assert f"{file} has no system 'z'." in fails(capsys, f"filter {file} -o {out} --system z")
     assert "is left by the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
     unknown = f"filter {file} -o {out} --model z --judged"
-    assert f"No grades in {file} match the filter; it holds:" in fails(capsys, unknown)
+    assert f"No grades in {file} match the filter. It holds:" in fails(capsys, unknown)
     assert "Say what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
 

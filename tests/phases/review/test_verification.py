@@ -86,7 +86,7 @@ def test_what_fits_nothing_is_refused(tiny_passages: Path, write_jsonl: Write) -
         flat(tiny_passages, queries=["q9"])
     with pytest.raises(SelectionError, match="'Nope' of --answers-class; it holds: Quest"):
         flat(tiny_passages, answers_class="Nope")
-    with pytest.raises(SelectionError, match="match the filter; it holds"):
+    with pytest.raises(SelectionError, match=r"match the filter\. It holds"):
         flat(tiny_passages, GradeFilter(model="gpt-4"))
     item = {"query_id": "x", "question_id": "x/1", "question_text": "Why?"}
     bank = write_jsonl("other.jsonl", [{"query_id": "x", "items": [item]}])

@@ -1,4 +1,4 @@
-"""Leaderboards beside official ranks."""
+"""Leaderboards with official ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})
 VALUES = {"a": 0.9, "b": 0.5, "c": 0.4, "new": 0.7, OVERALL_SYSTEM: 1.0}
 
 
-def board(*metrics: str) -> Evaluation:
+def make_evaluation(*metrics: str) -> Evaluation:
     return Evaluation(
         [
             Score(s, q, m, v + d)
@@ -39,7 +39,7 @@ def board(*metrics: str) -> Evaluation:
 
 def test_nine_columns_and_the_correlations() -> None:
     """The layout of the published board of cover with correlations."""
-    evaluation = board("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
+    evaluation = make_evaluation("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
     text = published_leaderboard(with_ranks(evaluation, RANKS))
     lines = [line.split("\t") for line in text.splitlines()]
 
@@ -64,29 +64,29 @@ def test_the_rank_of_the_board_is_by_its_first_measure() -> None:
 
 
 def test_approximate_ranks_are_in_the_published_board_too() -> None:
-    lines = published_leaderboard(with_ranks(board("RR"), RANKS)).splitlines()
+    lines = published_leaderboard(with_ranks(make_evaluation("RR"), RANKS)).splitlines()
 
     assert "new\t0.700\t+/-\t0.100\t≈1" in lines
 
 
 def test_an_official_leaderboard_of_scores_is_ranked_first(tmp_path: Path) -> None:
-    """Its scores are no ranks: the best would come last."""
+    """Scores read as ranks would reverse the order of the systems."""
     official = tmp_path / "judgments.tsv"
     official.write_text("system\tnDCG@10\tnDCG@10 stderr\na\t0.8\t0.1\nb\t0.5\t0.1\nelsewhere\t0.4\t0.1\n")
-    found = ranked(board("RR"), official)
+    found = ranked(make_evaluation("RR"), official)
 
     assert found.official.ranks == {"a": 1, "b": 2, "elsewhere": 3}
     assert [note.replace(str(official), "official") for note in rank_notes(found)] == [
-        "official holds scores: its systems are ranked by nDCG@10.",
+        "official has scores, so its systems are ranked by nDCG@10.",
         "Only in the leaderboard: c, new.",
         "Only in official: elsewhere.",
     ]
 
 
 def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
-    """Their columns, for all queries and for single ones; measures are named without their threshold."""
+    """Columns for all queries and for single queries; measures are named without their threshold."""
     ours = tmp_path / "question-4.tsv"
-    ours.write_text(render(per_query_report(board("RR(rel=4)", "nDCG@10"), ""), "tsv"))
+    ours.write_text(render(per_query_report(make_evaluation("RR(rel=4)", "nDCG@10"), ""), "tsv"))
     official = tmp_path / "official.json"
     official.write_text('{"a": 1, "b": 3, "c": 2}')
 
@@ -105,19 +105,19 @@ def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
 def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text('{"x": 1, "y": 2}')
-    with pytest.raises(SelectionError, match="ranks none of the systems"):
-        ranked(board("RR"), official)
+    with pytest.raises(SelectionError, match="has no rank for any evaluated system"):
+        ranked(make_evaluation("RR"), official)
 
 
 def test_measures_on_runs() -> None:
-    lines = published_leaderboard(with_ranks(board("RR"), RANKS)).splitlines()
+    lines = published_leaderboard(with_ranks(make_evaluation("RR"), RANKS)).splitlines()
 
     assert lines[0] == "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank"
     assert lines[4] == "c\t0.400\t+/-\t0.100\t3.5"
 
 
 def test_systems_without_official_rank_are_placed_approximately() -> None:
-    evaluation = board("RR")
+    evaluation = make_evaluation("RR")
     extra = rank_column(with_ranks(evaluation, RANKS))
     report = leaderboard_report(leaderboard(evaluation), "t", extra=extra)
     table, note = report.blocks[:2]
@@ -127,4 +127,6 @@ def test_systems_without_official_rank_are_placed_approximately() -> None:
     assert [(row[0], row[-1]) for row in table.rows] == [
         ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
     ]  # fmt: skip
-    assert note.text == "With the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
+    assert note.text == (
+        "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
+    )

@@ -22,9 +22,7 @@ pytest.importorskip("matplotlib")
 QUICK = Statistics("nested", significance=True, samples=100)
 
 
-def test_what_the_sources_do_not_allow_is_left_out(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path
-) -> None:
+def test_sections_without_inputs_are_left_out(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     index = write_evaluation(Sources(tiny_passages, tiny_bank), tmp_path / "new" / "out", QUICK)
     page = index.read_text()
 
@@ -35,10 +33,10 @@ def test_what_the_sources_do_not_allow_is_left_out(
         assert (index.parent / unquote(target)).stat().st_size
 
 
-def test_an_evaluation_that_fails_leaves_the_one_before(
+def test_a_failed_evaluation_keeps_the_previous_files(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
-    """The leaderboard is finished when the runs turn out to be none."""
+    """The evaluation fails at the runs, after the first leaderboard was written."""
     out, runs = tmp_path / "out", tmp_path / "runs"
     runs.mkdir()
     with pytest.raises(DataError):
@@ -52,7 +50,7 @@ def test_an_evaluation_that_fails_leaves_the_one_before(
 
 
 def test_a_stream_is_refused(tmp_path: Path) -> None:
-    """Whatever is read after the first time would be left out of the report."""
+    """A stream can be read only once, but the report reads the graded file several times."""
     with pytest.raises(SelectionError, match="is read several times"):
         write_evaluation(Sources("-"), tmp_path / "out", QUICK)
     assert not (tmp_path / "out").exists()
@@ -60,7 +58,7 @@ def test_a_stream_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
-    """TREC DL 2019: every section, figures inside the page, no connection to elsewhere."""
+    """TREC DL 2019: every section, figures embedded in the page, no external resources."""
     folder = shared_data / "dl19-gpt4"
     sources = Sources(
         folder / "dl19-graded.jsonl.gz",
@@ -94,26 +92,34 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
         tiny_passages, tiny_bank, runs, measures=("RR", "P@1"), min_grade=2, min_relevant=3, cutoff=1
     )
     write_evaluation(sources, tmp_path / "out", QUICK)
-    found = {file.name: file for file in (tmp_path / "out").iterdir()}
+    files = {file.name: file for file in (tmp_path / "out").iterdir()}
 
     def measures(name: str) -> set[str]:
-        return {score.metric for score in read_means(found[name])}
+        return {score.metric for score in read_means(files[name])}
 
     assert measures("cover.tsv") == {"Cover(min_grade=2)@1", "nCover(min_grade=2)@1"}
     assert measures("rubric-qrels.tsv") == {"RR(rel=2)", "P(rel=2)@1"}
     assert measures("judgments.tsv") == {"RR(rel=3)", "P(rel=3)@1"}
-    assert "Cover@1\t" in found["sweep.tsv"].read_text()
-    assert "5th best rating" in found["agreement.tsv"].read_text()
-    assert not [name for name in found if name.startswith("ranks-judgments")]
+    assert "Cover@1\t" in files["sweep.tsv"].read_text()
+    assert "5th best rating" in files["agreement.tsv"].read_text()
+    assert not [name for name in files if name.startswith("ranks-judgments")]
 
 
 def test_plot_options(tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    board, official = tmp_path / "board.tsv", tmp_path / "official.json"
+    scores_file, official = tmp_path / "board.tsv", tmp_path / "official.json"
     main(["evaluate", "cover", str(tiny_passages), "--plot", str(tmp_path / "a.svg"), "--format", "tsv"])
-    board.write_text("system\tm\na\t1\nb\t2\n")
+    scores_file.write_text("system\tm\na\t1\nb\t2\n")
     official.write_text('{"a": 1, "b": 2}')
     main(
-        ["analyze", "correlation", str(board), "--official", str(official), "--plot", str(tmp_path / "b.png")]
+        [
+            "analyze",
+            "correlation",
+            str(scores_file),
+            "--official",
+            str(official),
+            "--plot",
+            str(tmp_path / "b.png"),
+        ]
     )
     capsys.readouterr()
 
