@@ -18,12 +18,12 @@ import pytest
 from exam_pp import errors
 from exam_pp.cli.main import SECTIONS
 from scripts.import_graph import (
+    LAYERS,
     OUTSIDE,
     PACKAGE,
     ROOMS,
     SEPARATE,
     SHOWS,
-    LAYERS,
     circles,
     imports_of,
     modules,
