@@ -150,7 +150,7 @@ def circles() -> list[list[str]]:
 
 def table() -> str:
     """Which room may import which, in Markdown."""
-    rows = ["| part | room | may import from |", "|---|---|---|"]
+    rows = ["| package | room | may import from |", "|---|---|---|"]
     for part, rooms in ROOMS.items():
         rows += [f"| `{part}/` | `{room}` | {', '.join(below) or '–'} |" for room, below in rooms.items()]
     return "\n".join(rows) + "\n"

@@ -1,4 +1,4 @@
-"""The house stands: arrows point down, rooms do not know each other, heavy imports stay inside functions."""
+"""Imports point down, rooms import only allowed rooms, and heavy imports stay inside functions."""
 
 from __future__ import annotations
 
