@@ -21,7 +21,7 @@ BEGIN, END = "<!-- made by scripts/fault_table.py -->", "<!-- end -->"
 
 def fault_rows() -> tuple[list[str], int]:
     """A line for every fault, and how often something was wrong."""
-    lines = ["| fault | must come of it | times | otherwise |", "|---|---|---:|---:|"]
+    lines = ["| fault | required outcome | times | violations |", "|---|---|---:|---:|"]
     wrong = 0
     for fault in FAULTS:
         print(fault.name, file=sys.stderr)
@@ -35,12 +35,12 @@ def fault_rows() -> tuple[list[str], int]:
 
 def fuzz_rows(result: Result) -> list[str]:
     """A line for every kind of damage."""
-    lines = ["| damage | cases | refused with a sentence | anything else |", "|---|---:|---:|---:|"]
+    lines = ["| damage | cases | refused with one sentence | violations |", "|---|---:|---:|---:|"]
     for damage, count in result.cases.items():
         problems = sum(outcome.mutation == damage for outcome in result.problems)
         lines.append(f"| {damage} | {count} | {result.refused[damage]} | {problems} |")
     total = result.cases.total(), result.refused.total(), len(result.problems)
-    lines.append("| **together** | " + " | ".join(map(str, total)) + " |")
+    lines.append("| **total** | " + " | ".join(map(str, total)) + " |")
     return lines
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
-STOREYS = {
+LAYERS = {
     **dict.fromkeys(("cli", "api"), 6),
     "reports": 5,
     "phases": 4,
@@ -27,7 +27,7 @@ STOREYS = {
     **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
     **dict.fromkeys(("sentences", "stopwords", "stemming", "wording"), 0),
 }
-"""Imports point down. On storeys 2 and 3 the parts do not import each other at all."""
+"""Imports point down. On layers 2 and 3 the parts do not import each other at all."""
 SEPARATE = (2, 3)
 
 SHOWS = ("cli", "reports")
@@ -72,7 +72,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "validation": (),
     },
 }
-"""Rooms of a storey, each with those it may import from; files beside the rooms are for all of them."""
+"""Rooms of a layer, each with those it may import from; files beside the rooms are for all of them."""
 
 OUTSIDE = {"__init__", "__main__", "bundled"}
 """Not part of the house: the version, ``python -m exam_pp``, a checkpoint."""
@@ -85,7 +85,7 @@ def modules() -> dict[str, Path]:
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """The storey's part and the room of a module such as ``phases.banks.clinic``; "" beside the rooms."""
+    """The layer's part and the room of a module such as ``phases.banks.clinic``; "" beside the rooms."""
     part, *rest = module.split(".")
     return part, rest[0] if rest and rest[0] in ROOMS.get(part, {}) else ""
 
@@ -150,14 +150,14 @@ def circles() -> list[list[str]]:
 
 def table() -> str:
     """Which room may import which, in Markdown."""
-    rows = ["| part | room | may import from |", "|---|---|---|"]
+    rows = ["| package | room | may import from |", "|---|---|---|"]
     for part, rooms in ROOMS.items():
         rows += [f"| `{part}/` | `{room}` | {', '.join(below) or '–'} |" for room, below in rooms.items()]
     return "\n".join(rows) + "\n"
 
 
 def graph() -> str:
-    """Every room with its files, its lines and what it imports, highest storey first."""
+    """Every room with its files, its lines and what it imports, highest layer first."""
     sizes: dict[str, list[int]] = defaultdict(list)
     edges: dict[str, set[str]] = defaultdict(set)
     for module, path in modules().items():
@@ -169,7 +169,7 @@ def graph() -> str:
         there = {room_of(other) for other in imports_of(module)}
         edges[name] |= {"/".join(filter(None, room)) for room in there if room != here}
     lines = []
-    for name in sorted(sizes, key=lambda name: (-STOREYS[name.partition("/")[0]], name)):
+    for name in sorted(sizes, key=lambda name: (-LAYERS[name.partition("/")[0]], name)):
         below = " ".join(sorted(edges[name])) or "-"
         lines.append(f"{name:<22} {len(sizes[name]):>3} files {sum(sizes[name]):>6} lines  -> {below}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The table of CONTRIBUTING.md is true: rows are performed in a copy, and the new thing works everywhere."""
+"""Rows of the table in CONTRIBUTING.md, performed in a copy: the addition works in every command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
 
 
 def quoted(text: str) -> Iterator[str]:
-    """What stands in backticks and looks like a path."""
+    """Texts in backticks that look like a path."""
     for name in re.findall(r"`([^`\s]+)`", text):
         if re.fullmatch(r"[\w./*-]*(/|\.(py|json|jsonl|md|toml|sh))", name) and not name.startswith(
             ("-", "*")
@@ -57,7 +57,7 @@ class Checkout:
     row: str = ""
 
     def perform(self, row: str, *, room: str = "ROOM") -> None:
-        """Change only what the row of that name says, in a room where it leaves the choice."""
+        """Allow only the changes that the row of that name lists; ``room`` replaces ROOM in its paths."""
         (cells,) = re.findall(
             rf"^\| {row} \| (.*) \|$", (self.folder / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE
         )
@@ -70,7 +70,7 @@ class Checkout:
         (self.folder / path).write_text(text, encoding="utf-8")
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """A change of a file that the row names; of a file of a folder that it names, where it may be any."""
+        """Change a file that the row names, or any file of a folder that it names."""
         named = rf"`{path}`|file of (its group in )?`{path.rpartition('/')[0]}/`"
         assert re.search(named, self.row)
         text = (self.folder / path).read_text(encoding="utf-8")

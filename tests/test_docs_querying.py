@@ -1,4 +1,4 @@
-"""The page on SQL: what its commands print is what it shows, and its Python runs."""
+"""The page on SQL: its commands print the outputs that it shows, and its Python code runs."""
 
 from __future__ import annotations
 

@@ -277,7 +277,7 @@ WAYS: dict[str, Callable[[Path], Found]] = {
     "graded file: inflating and scanning": scan_only,
     "graded file: reading": read_only,
     "graded file: cover": cover_alone,
-    "graded file: qrels and three cover boards": boards_exam_pp,
+    "graded file: qrels and three cover leaderboards": boards_exam_pp,
     "graded file: the same in the published way": boards_published,
     "nested bootstrap, 2,000 samples": nested,
 }
@@ -286,13 +286,13 @@ RATIOS = [
     ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "process_wall"),
     ("runs: one process each, ir-measures' command", "runs: exam_pp's command", "cpu"),
     ("more qrels: one process each, pytrec_eval alone", "more qrels: exam_pp", "cpu"),
-    ("graded file: the same in the published way", "graded file: qrels and three cover boards", "cpu"),
+    ("graded file: the same in the published way", "graded file: qrels and three cover leaderboards", "cpu"),
 ]
 """The slow way, the fast one, and which of the fast one's seconds count."""
 SAME = [
     ("runs: exam_pp", "runs: one process each, pytrec_eval alone"),
     ("more qrels: exam_pp", "more qrels: one process each, pytrec_eval alone"),
-    ("graded file: qrels and three cover boards", "graded file: the same in the published way"),
+    ("graded file: qrels and three cover leaderboards", "graded file: the same in the published way"),
 ]
 
 
@@ -305,7 +305,7 @@ def table(found: dict[str, dict[str, float]]) -> str:
     for way, row in found.items():
         seconds = f"{row['cpu']:.2f} | {row['process']:.2f} | {row['process_wall']:.2f}"
         lines.append(f"| {way} | {seconds} | {row['spread']:.0%} |")
-    lines += ["", "| ratio | of | found |", "|---|---|---:|"]
+    lines += ["", "| ratio | of | measured |", "|---|---|---:|"]
     for slow, fast, kind in RATIOS:
         # The CPU seconds of one process each are those of its processes; the one that starts them is ours.
         ratio = found[slow]["process_wall" if kind == "process_wall" else "cpu"] / found[fast][kind]

@@ -27,7 +27,7 @@ _LIMIT = 200_000
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to a command, how often, and what must come of it."""
+    """What is done to a command, how often, and the required outcome."""
 
     name: str
     expected: str
@@ -160,11 +160,11 @@ FAULTS: tuple[Fault, ...] = (
         "full disk, at a random place", "one sentence, exit code 1, no output, no leftovers", 40, full_disk
     ),
     Fault("full device as standard output", "one sentence, exit code 1", 3, full_device),
-    Fault("a reader that ends early (`head`)", "exit code 141, no words", 3, reader_gone),
+    Fault("a reader that ends early (`head`)", "exit code 141, no message", 3, reader_gone),
     Fault("a folder without permission", "one sentence, exit code 1", 3, no_permission),
     Fault(
         "another process writes the output",
-        "one sentence, exit code 1; the first output stands",
+        "one sentence, exit code 1; the first output is kept",
         3,
         two_writers,
     ),

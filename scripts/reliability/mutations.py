@@ -145,13 +145,13 @@ def zip_and_damage(rng: Random, data: bytes) -> bytes:
 
 MUTATIONS: dict[str, Mutation] = {
     "flipped bits": flip_bits,
-    "other bytes": replace_bytes,
-    "cut off": truncate,
-    "a stretch twice": repeat,
-    "lines": change_lines,
-    "encodings": encode,
-    "words and numbers": change_word,
-    "JSON values and keys": change_json,
+    "replaced bytes": replace_bytes,
+    "truncated": truncate,
+    "duplicated parts": repeat,
+    "changed lines": change_lines,
+    "other encodings": encode,
+    "changed words and numbers": change_word,
+    "changed JSON values and keys": change_json,
     "damaged gzips": zip_and_damage,
 }
 
