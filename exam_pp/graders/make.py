@@ -24,10 +24,10 @@ def make_grader(
     soft: bool = True,
     repairs: int = REPAIRS,
 ) -> Grader[RubricGrades | DirectGrade]:
-    """Make the grader for the prompt's kind.
+    """Make the grader for the prompt's kind; raises :class:`SelectionError` if it does not grade passages.
 
-    ``model`` and ``options`` are recorded with the grades. ``repairs`` is the maximal number of repeated calls
-    for a list that cannot be read. Raises :class:`SelectionError` for a prompt that does not grade passages.
+    ``model`` and ``options`` are recorded with the grades. ``repairs`` is the maximal number of repeated
+    calls for a list that cannot be read.
     """
     options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else DEFAULT_MAX_NEW_TOKENS)
     if prompt.kind == "direct":

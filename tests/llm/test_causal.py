@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.messages import Part, Request
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
 
 LABELS = tuple("012345")
@@ -326,7 +326,7 @@ def test_thoughts_can_be_told_from_the_reply(
     requests = [as_request(prompt, max_new_tokens=1) for prompt in prompts]
     llm = load_llm(options(tmp_path, engine, thinking_tokens=12))
     replies = [reply.text for _, reply in sorted(llm.generate(requests))]
-    assert [without_thoughts(reply) for reply in replies] == ["\n\n2", None]
+    assert [without_thinking(reply) for reply in replies] == ["\n\n2", None]
     assert all(reply.startswith("<think>") for reply in replies)
     if opened:
         with pytest.raises(ModelError, match="thinks aloud before every reply: give it room"):

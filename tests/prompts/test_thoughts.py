@@ -9,7 +9,7 @@ from exam_pp.graders.answer_verification import answers_of
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import STILL_THINKING
 from exam_pp.prompts.entry_list import plain_label, read_labels
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 from exam_pp.test_bank import Question
 
 
@@ -31,7 +31,7 @@ from exam_pp.test_bank import Question
     ],
 )
 def test_without_thoughts(reply: str, said: str | None) -> None:
-    assert without_thoughts(reply) == said
+    assert without_thinking(reply) == said
 
 
 @pytest.mark.parametrize("unparsed", ["default", "ungraded", "published"])
