@@ -26,9 +26,9 @@ def load_llm(options: ModelOptions) -> LLM:
     _refuse_misspelt_name(options.model)
     if options.base_url and options.pipeline != "openai":
         raise ModelError("--base-url needs --model-pipeline openai.")
-    if options.thinking_tokens and (
-        options.model in _OWN_MODELS or options.pipeline in _PIPELINES_WITHOUT_THINKING
-    ):
+    if options.thinking_tokens and options.model in _OWN_MODELS:
+        raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
+    if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
         raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 

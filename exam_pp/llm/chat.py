@@ -176,8 +176,8 @@ class CausalEncoder(PromptEncoder):
             )
         if "<|channel|>" in self._template:  # gpt-oss
             raise ModelError(
-                f"The model {self._model!r} writes thinking text and replies to channels, which --model-pipeline "
-                "text-generation cannot separate: serve it behind an endpoint (--model-pipeline openai)."
+                f"The model {self._model!r} writes thinking text and replies to channels, which are not "
+                "supported here: serve it behind an endpoint (--model-pipeline openai)."
             )
 
 

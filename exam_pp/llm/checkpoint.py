@@ -25,9 +25,7 @@ def checkpoint_path(options: ModelOptions) -> str:
     if options.model == BUNDLED:
         folder = Path(str(files("exam_pp") / "bundled"))
         if not (folder / "config.json").is_file():
-            raise ModelError(
-                "The checkpoint of the bundled grader is missing from this installation; install exam_pp again."
-            )
+            raise ModelError("The checkpoint of the bundled grader is missing: install exam_pp again.")
         return str(folder)
     return options.model
 
@@ -80,8 +78,8 @@ def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
         return ModelError(f"The model {name!r} has no revision {options.revision!r}.")
     if causes & _UNKNOWN:
         return ModelError(
-            f"The model {name!r} is neither a folder nor a model on the Hugging Face Hub. For a private model, "
-            "log in with `hf auth login` or the environment variable HF_TOKEN."
+            f"The model {name!r} is neither a folder nor a model on the Hugging Face Hub. For a private "
+            "model, log in with `hf auth login` or the environment variable HF_TOKEN."
         )
     if causes & _UNREACHABLE:
         return ModelError(
@@ -240,7 +238,7 @@ class ModelCheckpoint:
 
 
 _FEWEST_PIECES = 10
-"""Minimal vocabulary besides special tokens: without files, transformers makes up a nearly empty tokenizer."""
+"""Minimal vocabulary besides special tokens; without files, transformers makes a nearly empty tokenizer."""
 
 _LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, UnpicklingError)
 

@@ -169,7 +169,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         ends: torch.Tensor,
         spans: Sequence[Sequence[tuple[int, int] | None]],
     ) -> list[tuple[float, tuple[int, int]]]:
-        """The score and the character range of the best span in each window; −inf for windows without spans."""
+        """Score and character range of the best span in each window; the score is −inf without any span."""
         torch, (rows, width) = self._torch, starts.shape
         left = self._tokenizer.padding_side == "left"
         of_passage = torch.zeros(rows, width, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Transformers engine for sequence-to-sequence models, the reference for all other engines."""
+"""Transformers engine for sequence-to-sequence models, the reference for CTranslate2."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Checkpoint(ModelCheckpoint):
         unsupported = [key for key in ("bad_words_ids", "suppress_tokens") if self._option(key)]
         if unsupported:
             raise ModelError(
-                f"The model {options.model!r} cannot be used: its generation option {unsupported[0]!r}, usual "
-                "in models for translation, is not supported."
+                f"The model {options.model!r} cannot be used: its generation option {unsupported[0]!r} is "
+                "not supported; it is usual in models for translation."
             )
 
     @cached_property
@@ -258,7 +258,7 @@ class _Batch:
     prompts: Any
 
     def cache(self, rows: list[int], times: int = 1) -> Any:
-        """A cache with the prompts' keys and values of these rows, each repeated ``times``, without a reply."""
+        """A cache with the keys and values of these rows' prompts, each repeated ``times``."""
         from transformers import DynamicCache, EncoderDecoderCache
 
         copy = DynamicCache()
