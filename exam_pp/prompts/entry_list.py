@@ -67,7 +67,7 @@ def read_labels(reply: str) -> list[str] | None:
     if not lists:
         return _lines(reply) or None
     value = parsed(lists[-1])
-    if not isinstance(value, list):  # words without quotes
+    if not isinstance(value, list):  # the labels have no quotes
         value = lists[-1][1:-1].split(",")
     return [_encodable("null" if item is None else str(item)).strip() for item in value]
 

@@ -44,7 +44,7 @@ def test_ratings_are_labels_of_the_scale(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_rating_does_not_depend_on_asking_for_likelihoods(name: str) -> None:
+def test_rating_does_not_depend_on_the_request_for_likelihoods(name: str) -> None:
     """A request without soft grades has no labels, so the scale is read from the text of the prompt."""
     soft, hard = answers(name, [rating(), rating(soft=False)])
     assert hard.text in QUESTION_RATING.labels

@@ -150,7 +150,7 @@ def test_a_plain_prompt_is_answered_in_one_line(
     engine: str,
     labels: tuple[str, ...],
 ) -> None:
-    """Without a turn to end, a model goes on with a document of its own; a chat model may need lines."""
+    """A model without chat template would continue the text; a chat model may need several lines."""
     for kind, stops in (("plain", True), ("chat", False)):
         _, tokenizer = reference(causal_checkpoints[kind])
         folder = tmp_path / kind

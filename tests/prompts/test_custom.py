@@ -83,7 +83,7 @@ def test_reading_rules(
         ({"kind": '"direct"'}, "reading: 'rating' cannot be used for a direct prompt."),
         ({"template": '"{qestion} {context}"'}, "template: has the unknown placeholder {qestion} (did you"),
         ({"template": '"{question}"'}, "template: does not contain the placeholder {context}."),
-        ({"template": '"{question} {context} {context}"'}, "template: contains the placeholder {context} more"),
+        ({"template": '"{question} {context} {context}"'}, "template: contains the placeholder {context}"),
         ({"template": '"{question} {context} {"'}, "template: single '{' encountered in format"),
         ({"template": '"{question.x} {context}"'}, "template: {question.x} is not a placeholder. For a"),
         ({"template": '"{question!r} {context}"'}, "template: {question} is not a placeholder."),
