@@ -207,21 +207,21 @@ class CausalLLM(DecoderLLM):
         """Keys and values of all tokens but the last; None for beam search and other kinds of models."""
         if ids.shape[1] < 2 or self._options.beams > 1:
             return None
-        known: dict[str, Any] = {}
+        cached: dict[str, Any] = {}
         if shared:
             once = self._inputs(ids[:1, :shared], mask[:1, :shared], 0)
             cache = self._model.base_model(**once, use_cache=True).past_key_values
             cache.batch_repeat_interleave(len(ids))
-            known = {"past_key_values": cache}
+            cached = {"past_key_values": cache}
         inputs = self._inputs(ids[:, :-1], mask[:, :-1], shared)
-        output = self._model.base_model(**inputs, **known, use_cache=True)
+        output = self._model.base_model(**inputs, **cached, use_cache=True)
         return getattr(output, "past_key_values", None)
 
-    def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, known: int) -> dict[str, torch.Tensor]:
-        """Arguments of a forward pass over the columns after the first ``known`` ones."""
-        inputs = {"input_ids": ids[:, known:], "attention_mask": mask}
+    def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, cached: int) -> dict[str, torch.Tensor]:
+        """Arguments of a forward pass over the columns after the first ``cached`` ones."""
+        inputs = {"input_ids": ids[:, cached:], "attention_mask": mask}
         if "position_ids" in self._takes:
-            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, known:]
+            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, cached:]
         return inputs
 
     @cached_property
@@ -247,8 +247,8 @@ class CausalLLM(DecoderLLM):
                 0 if cache is None else ids.shape[1] - 1,
             )
             # The pass appends to its cache, so it gets a copy: the reply is generated from the original.
-            known = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
-            logits = self._model(**inputs, **known).logits[:, -len(label) - 1 :].float().log_softmax(-1)
+            cached = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
+            logits = self._model(**inputs, **cached).logits[:, -len(label) - 1 :].float().log_softmax(-1)
             label_scores = logits[:, :-1].gather(-1, pieces.unsqueeze(-1)).squeeze(-1).sum(-1)
             columns.append(label_scores + logits[:, -1, stops.to(logits.device)].logsumexp(-1))
         return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]

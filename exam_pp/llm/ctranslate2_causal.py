@@ -222,8 +222,8 @@ class CTranslate2CausalLLM(DecoderLLM):
                 ids = [*prompt, *label]
                 with torch.inference_mode():
                     scores = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-                places = range(len(prompt) - 1, len(ids) - 1)
-                expected = math.fsum(scores[at, ids[at + 1]].item() for at in places)
+                positions = range(len(prompt) - 1, len(ids) - 1)
+                expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
                 (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
                 actual = math.fsum(result.log_probs[-len(label) :])
                 check_probe(actual, expected, self._place.compute_type)
@@ -238,7 +238,7 @@ def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     kind = rope.get("rope_type") or rope.get("type") or "default"
     if kind not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
-        raise ModelError(f"its scaling of token positions is not supported ({kind})")
+        raise ModelError(f"the model's scaling of token positions is not supported ({kind})")
     ids = sorted(checkpoint.tokenizer.get_vocab().values())
     if ids != list(range(len(ids))):
         raise ModelError("the token ids of the model have gaps")

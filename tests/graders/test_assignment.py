@@ -32,11 +32,11 @@ def unit(count: int, text: str = "The Moon pulls the oceans.") -> PassageUnit:
 
 
 def assign(
-    what: PassageUnit, reply: Callable[[Request], Completion | str], name: str = LISTWISE, repairs: int = 2
+    passage: PassageUnit, reply: Callable[[Request], Completion | str], name: str = LISTWISE, repairs: int = 2
 ) -> tuple[RubricGrades, FakeLLM]:
     llm = FakeLLM(reply)
     grader = make_grader(PROMPTS.get(name), "m", {}, repairs=repairs)
-    (grades,) = run_requests([grader.run(what)], Answerer(llm, Journal(None)))
+    (grades,) = run_requests([grader.run(passage)], Answerer(llm, Journal(None)))
     assert isinstance(grades, RubricGrades)
     return grades, llm
 

@@ -200,11 +200,11 @@ def test_a_request_that_fails_in_all_attempts_is_an_error_of_its_completion(answ
         return answer if "bad" in body["messages"][0]["content"] else rating(body)
 
     with serve(behave) as server:
-        good, bad, other = ask(server.url, [request("good"), request("bad"), request("other")])
+        first, bad, last = ask(server.url, [request("good"), request("bad"), request("also good")])
         assert sum(server.seen.values()) == 2 + endpoint.ATTEMPTS
     assert reason in (bad.error or "")
     assert SECRET not in (bad.error or "")
-    assert (good.error, other.error) == (None, None)
+    assert (first.error, last.error) == (None, None)
 
 
 def test_refused_requests_and_empty_replies_are_not_repeated() -> None:
@@ -449,13 +449,13 @@ def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Pa
         for q in range(5)
     ]  # fmt: skip
     passages, entries = write_jsonl("passages.jsonl", queries), write_jsonl("bank.jsonl", bank)
-    what = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    grading = GradeOptions(prompts=[PROMPTS.get(RATING)])
     results = []
     for name, script in (("faulty", faulty(random.Random(3), threading.Lock())), ("sound", rating)):
         with serve(script) as server:
             output = tmp_path / f"{name}.jsonl"
             model = options(server.url, timeout=0.4, concurrency=12)
-            summary = grade_file(GradeFiles(passages, output, entries), model, what)
+            summary = grade_file(GradeFiles(passages, output, entries), model, grading)
             assert (summary.graded, summary.ungraded, summary.asked) == (200, 0, 200)
             assert len(server.seen) == 200
             if name == "faulty":

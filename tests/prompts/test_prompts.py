@@ -103,7 +103,7 @@ def test_every_prompt_has_a_reading_rule_a_scale_and_a_source(prompt: Prompt) ->
 
 
 @pytest.mark.parametrize(("few", "zero"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
-def test_few_shot_prompts_are_the_zero_shot_words_around_four_examples(few: str, zero: str) -> None:
+def test_few_shot_prompts_are_zero_shot_prompts_with_four_examples(few: str, zero: str) -> None:
     instruction, _, fields = PROMPTS.get(zero).template.partition("\n")
     template = PROMPTS.get(few).template
     assert template.startswith(instruction + "\nPassage: ")
