@@ -34,7 +34,7 @@ BATCH_SIZE = 16
 
 ATTEMPTS = 8
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
-"""Seconds before the second attempt and the upper limit; the delay doubles after each attempt."""
+"""Seconds before the second attempt and their upper limit; delays double and sum to about a minute."""
 
 LONGEST_RETRY_AFTER = 300.0
 """Maximal delay in seconds that a server may request with Retry-After."""

@@ -57,7 +57,7 @@ ASSOCIATION_WEIGHT = {"question": 0.7, "query": 0.7, "nugget": 0.35}
 HALF_TRUST = 30
 """A word in this many passages has a trust of one half; associations of rarer words are more random."""
 FULL_COSINE = 0.5
-"""The association that counts as 1."""
+"""The cosine that counts as full association."""
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.75)
 """The lowest evidence for the ratings 1 to 5."""
 ASSIGNMENT_THRESHOLDS = (0.5, 0.7)

@@ -101,7 +101,8 @@ def is_correct(answer: str, golds: Sequence[str]) -> bool:
     """Whether an answer is correct; without gold answers, "unanswerable" is correct.
 
     With gold answers, expressions of unanswerability and ill-formed answers (empty, or a lone choice label)
-    are wrong, except a "no" for the gold answer "no". The answer is compared with and without its markup.
+    are wrong, unless they match a gold answer "no" or "false". The answer is compared with
+    and without its markup.
     """
     plain = without_markup(answer)
     return _is_correct(answer, golds) or (plain is not answer and _is_correct(plain, golds))
