@@ -162,10 +162,7 @@ class ModelCheckpoint:
             return model
         try:
             return model.to(device)
-        except (
-            RuntimeError,
-            AssertionError,
-        ) as error:  # AssertionError: torch without support for the device
+        except (RuntimeError, AssertionError) as error:  # AssertionError: no support for the device in torch
             raise load_failed(self.options, error) from error
 
     def model(self, dtype: Any, device_map: str | None = None) -> Any:
