@@ -1,1 +1,4 @@
-"""What is asked about a passage, and what grade the replies make. Pure: no model, no files."""
+"""Graders: the requests to a model about a passage, and the grades made from its replies.
+
+Graders are pure: they call no model and read no files.
+"""

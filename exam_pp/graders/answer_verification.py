@@ -1,4 +1,4 @@
-"""Answer verification: a model is asked about extracted answers that match no gold answer by words."""
+"""Answer verification: a model judges extracted answers whose words match no gold answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.prompts.answer_key import checkable_golds, is_correct
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 from exam_pp.test_bank import Entry
 
 MAX_NEW_TOKENS = 16
@@ -21,11 +21,11 @@ MAX_NEW_TOKENS = 16
 
 @dataclass(frozen=True)
 class AnswerVerifier:
-    """Grades answers that were extracted before (EXAM++, 2024, section 4.2.1).
+    """Grades answers that an earlier run extracted (EXAM++, 2024, section 4.2.1).
 
-    An answer that matches the key by its words is correct, an unanswerable or ill-formed one is wrong; of
-    every other the model is asked whether it is as correct as a gold answer, one gold answer at a time.
-    ``source`` is recorded in ``prompt_info``: who extracted the answers, with which prompt.
+    An answer whose words match a gold answer is correct; an unanswerable or ill-formed answer is wrong. For
+    all other answers the model is asked whether they are as correct as a gold answer, in one call for each
+    gold answer. ``source`` is recorded in ``prompt_info``: the model and the prompt of the extraction.
     """
 
     prompt: Prompt
@@ -34,24 +34,24 @@ class AnswerVerifier:
     source: dict[str, Any] = field(default_factory=dict)
 
     def of(self, source: dict[str, Any]) -> AnswerVerifier:
-        """The same verifier for answers of ``source``."""
+        """A copy of this verifier for answers from ``source``."""
         return replace(self, source=source)
 
     def run(self, answers: Sequence[tuple[Entry, str]]) -> Grading[RubricGrades]:
-        """Ask about the answers that need it; an answer whose replies cannot be read stays ungraded."""
-        asked = [
-            (entry, gold, self._request(entry, gold, answer))
+        """Verify the answers that need a call; an answer whose replies cannot be read stays ungraded."""
+        calls = [
+            (entry, self._request(entry, gold, answer))
             for entry, answer in answers
-            for gold in self._golds_to_ask(entry, answer)
+            for gold in self._golds_to_verify(entry, answer)
         ]
         replies: dict[str, list[tuple[Request, Completion]]] = {}
-        if asked:
-            completions = yield [request for _, _, request in asked]
-            for (entry, _, request), completion in zip(asked, completions, strict=True):
+        if calls:
+            completions = yield [request for _, request in calls]
+            for (entry, request), completion in zip(calls, completions, strict=True):
                 replies.setdefault(entry.entry_id, []).append((request, completion))
         return self._grades(answers, replies)
 
-    def _golds_to_ask(self, entry: Entry, answer: str) -> list[str]:
+    def _golds_to_verify(self, entry: Entry, answer: str) -> list[str]:
         golds = checkable_golds(entry) or []
         if is_correct(answer, golds) or is_unanswerable(answer) or is_ill_formed(answer):
             return []
@@ -69,9 +69,9 @@ class AnswerVerifier:
         kept: list[tuple[str, str]] = []
         errors: dict[str, Any] = {}
         for entry, answer in answers:
-            mine = replies.get(entry.entry_id, [])
-            accepted, problem = self._read(mine)
-            if not mine:
+            entry_replies = replies.get(entry.entry_id, [])
+            accepted, problem = self._read(entry_replies)
+            if not entry_replies:
                 accepted = is_correct(answer, checkable_golds(entry) or [])
             if problem is not None and not accepted:
                 errors[entry.entry_id] = problem
@@ -92,12 +92,14 @@ class AnswerVerifier:
         }
         if replies:
             grades["verifications"] = [
-                [entry_id, reply.text] for entry_id, mine in replies.items() for _, reply in mine
+                [entry_id, reply.text]
+                for entry_id, entry_replies in replies.items()
+                for _, reply in entry_replies
             ]
         return RubricGrades(**grades)
 
     def _read(self, replies: Sequence[tuple[Request, Completion]]) -> tuple[bool, dict[str, Any] | None]:
-        """Whether any reply says yes, and the first that says neither yes nor no."""
+        """Whether any reply is yes, and the error record of the first unreadable reply or None."""
         accepted = False
         problem = None
         for request, reply in replies:
@@ -111,8 +113,8 @@ class AnswerVerifier:
 
 
 def answers_of(grades: RubricGrades, entries: dict[str, Entry]) -> Iterator[tuple[Entry, str]]:
-    """The stored answers to questions whose key can be compared with text, without what was thought aloud."""
+    """Yield the stored answers to questions with checkable gold answers, without thinking text."""
     for entry_id, answer in grades.answers:
         entry = entries.get(entry_id)
         if entry is not None and entry.gold_answers is not None and checkable_golds(entry) is not None:
-            yield entry, without_thoughts(answer) or ""
+            yield entry, without_thinking(answer) or ""

@@ -1,4 +1,7 @@
-"""Which nuggets an answer holds: in lists of ten, or one by one (Pradeep et al., 2024, section 3.3)."""
+"""Nugget assignment: which nuggets an answer supports, labelled in lists of ten or singly.
+
+Source: Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track, 2024, section 3.3.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,23 @@ from exam_pp.test_bank import Entry
 
 @dataclass(frozen=True)
 class AssignmentGrader(RubricGrader):
-    """Labels every nugget of an answer; ratings of 2, 1 and 0 stand beside the labels.
+    """Labels every nugget for an answer, and stores the ratings 2, 1 and 0 with the labels.
 
-    A listwise prompt lists ten nuggets a call, and lists that cannot be read are asked for again, ``repairs``
-    times at most; likelihoods of labels are asked for only where a call is about one nugget. An answer
-    without text supports nothing, which is known without asking.
+    A listwise prompt lists ten nuggets in a call. A list that cannot be read is requested again, at most
+    ``repairs`` times. Only calls about a single nugget ask for likelihoods of labels. An answer without text
+    gets the lowest label for all nuggets, without a call.
     """
 
     repairs: int = REPAIRS
 
     def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
-        """Label the nuggets of the unit; a nugget whose label is unknown stays ungraded, with that label."""
+        """Label the nuggets of the unit.
+
+        A nugget with an unknown label stays ungraded, and its error holds that label.
+        """
         if not unit.text.strip():
-            nothing = [Completion(self.prompt.labels[0])] * len(unit.entries)
-            return self._grades(unit, nothing).model_copy(update={"answers": []})
+            unsupported = [Completion(self.prompt.labels[0])] * len(unit.entries)
+            return self._grades(unit, unsupported).model_copy(update={"answers": []})
         if is_listwise(self.prompt):
             texts = [entry.text for entry in unit.entries]
             replies = yield from label_in_tens(
@@ -65,5 +71,5 @@ class AssignmentGrader(RubricGrader):
             return super()._error(unit, entry, reply, reason)
         start = unit.entries.index(entry) // PER_CALL * PER_CALL
         chunk = [entry.text for entry in unit.entries[start : start + PER_CALL]]
-        asked = self._list_request(unit, chunk).text
-        return {"response": reply.text, "prompt": asked, "failure_reason": reason}
+        prompt_text = self._list_request(unit, chunk).text
+        return {"response": reply.text, "prompt": prompt_text, "failure_reason": reason}

@@ -1,4 +1,4 @@
-"""The contract between what asks (a grader) and what drives it (the grading phase)."""
+"""The contract between a grader and the scheduler that sends its requests to a model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from exam_pp.test_bank import Entry
 G_co = TypeVar("G_co", bound=RubricGrades | DirectGrade, covariant=True)
 
 Grading = Generator[list[Request], list[Completion], G_co]
-"""Yields requests, is sent their completions in the same order, returns the grades.
+"""A generator that yields requests, receives their completions in the same order, and returns grades.
 
-One-shot prompts yield once; windows, retries and second opinions yield again.
+Most graders yield once; graders with windows or retries yield several times.
 """
 
 
 @dataclass(frozen=True)
 class PassageUnit:
-    """A passage and the bank entries that are to be graded on it; no entries for a direct grade."""
+    """A passage and the bank entries to grade it against; ``entries`` is empty for a direct grade."""
 
     query_id: str
     query_text: str
@@ -31,12 +31,12 @@ class PassageUnit:
 
     @property
     def pairs(self) -> int:
-        """How many grades are wanted."""
+        """The number of grades to make."""
         return len(self.entries) or 1
 
 
 class Grader(Protocol[G_co]):
-    """Turns a unit of work into requests, and the replies into grades."""
+    """Turns a passage with its entries into requests, and the replies into grades."""
 
     def run(self, unit: PassageUnit) -> Grading[G_co]:
-        """Start grading a unit."""
+        """Start grading ``unit``."""

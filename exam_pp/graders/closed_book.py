@@ -1,4 +1,4 @@
-"""Grading without a passage: what a model says that knows the answer by heart."""
+"""Closed-book grading: answers to questions without a passage."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from exam_pp.graders.rubric import RubricGrader
 
 @dataclass(frozen=True)
 class ClosedBookGrader(RubricGrader):
-    """Asks every entry with an empty context, which other graders refuse to do."""
+    """Asks about every entry with an empty context; other graders leave such entries ungraded."""
 
     def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
-        """Ask every entry of the unit."""
+        """Send one request for each entry."""
         replies = yield [self._request(unit, entry) for entry in unit.entries]
         return self._grades(unit, replies)

@@ -1,4 +1,4 @@
-"""Direct grading: one request a passage, whether it is relevant for the query."""
+"""Direct grading: one request for each passage about its relevance for the query."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
 
 @dataclass(frozen=True)
 class DirectGrader:
-    """Labels a passage as a whole, with a direct prompt (EXAM++, appendix A).
+    """Grades a passage as a whole with a direct prompt (EXAM++, appendix A).
 
     ``model`` and ``options`` are recorded with the grade. A reply that cannot be read leaves the passage
-    ungraded: the grade then holds the reply and the reason in ``error``, and no rating.
+    ungraded: the grade has no rating, and ``error`` holds the reply and the reason.
     """
 
     prompt: Prompt
@@ -29,7 +29,7 @@ class DirectGrader:
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
     def run(self, unit: PassageUnit) -> Grading[DirectGrade]:
-        """Ask once; a passage without text is left ungraded without asking."""
+        """Send one request; a passage without text stays ungraded and needs no request."""
         if not unit.text.strip():
             return self._grade(Completion(error=NO_TEXT), "")
         values = {"query": unit.query_text, CUT_SLOT: unit.text}
@@ -38,7 +38,7 @@ class DirectGrader:
         (reply,) = yield [request]
         return self._grade(reply, request.text)
 
-    def _grade(self, reply: Completion, asked: str) -> DirectGrade:
+    def _grade(self, reply: Completion, prompt_text: str) -> DirectGrade:
         verdict = (
             self.prompt.parse(reply.text, None, self.unparsed)
             if reply.error is None
@@ -55,7 +55,7 @@ class DirectGrader:
         if reply.tokens_cut:
             grade["tokens_cut"] = {DIRECT_ID: reply.tokens_cut}
         if verdict.reason is not None:
-            grade["error"] = {"response": reply.text, "prompt": asked, "failure_reason": verdict.reason}
+            grade["error"] = {"response": reply.text, "prompt": prompt_text, "failure_reason": verdict.reason}
             return DirectGrade(**grade)
         grade["relevance_label"] = int(verdict.correct) if verdict.rating is None else verdict.rating
         if verdict.rating is not None:

@@ -1,4 +1,4 @@
-"""Asking for a test bank: a request for each query or facet, and another one where the reply is no list."""
+"""Generation of test banks: one request for each query or facet, repeated if the reply is not a list."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from exam_pp.prompts.generation import GENERATION_PROMPTS, PUBLISHED_COUNT, REPA
 from exam_pp.test_bank import EntryKind
 
 MAX_NEW_TOKENS = 1024
-"""Room for a list: ten questions take about 300 tokens."""
+"""Enough for a list: ten questions take about 300 tokens."""
 
 
 @dataclass(frozen=True)
 class GenerationUnit:
-    """A query, or one facet of it, that is to get entries."""
+    """A query or one of its facets, for which entries are generated."""
 
     query_id: str
     query_text: str
@@ -27,7 +27,10 @@ class GenerationUnit:
 
 @dataclass(frozen=True)
 class Generated:
-    """The texts that a model listed, or the ``reason`` why there are none; its last ``reply``, raw."""
+    """The texts that a model listed, or the ``reason`` why the list is empty.
+
+    ``reply`` is the model's last reply as it was.
+    """
 
     texts: list[str]
     reply: str
@@ -37,10 +40,11 @@ class Generated:
 
 @dataclass(frozen=True)
 class EntryGenerator:
-    """Asks for entries with the words of the workbench paper's Table 1.
+    """Generates entries with the prompts of the workbench paper (Dietz, SIGIR 2024, Table 1).
 
-    ``count`` is the number that TREC DL style asks for (None: the paper's 10). A reply without a list is
-    answered with the instruction, ``repairs`` times at most; a failed call is not repeated.
+    ``count`` is the number of entries that a TREC DL prompt asks for (None: 10, as in the paper). After a
+    reply without a list the instruction is sent again, at most ``repairs`` times; a failed call is not
+    repeated.
     """
 
     kind: EntryKind
@@ -49,11 +53,11 @@ class EntryGenerator:
     max_new_tokens: int = MAX_NEW_TOKENS
 
     def prompt(self, unit: GenerationUnit) -> Prompt:
-        """TREC CAR style for a facet, TREC DL style for a query without."""
+        """The TREC CAR prompt for a facet, the TREC DL prompt for a query without facets."""
         return GENERATION_PROMPTS[self.kind, unit.facet_text is not None]
 
     def run(self, unit: GenerationUnit) -> Generator[list[Request], list[Completion], Generated]:
-        """Ask, and read the reply."""
+        """Send the request, read the reply, and repeat the request if necessary."""
         prompt = self.prompt(unit)
         values = {
             "query": unit.query_text,
@@ -72,6 +76,6 @@ class EntryGenerator:
         reason = reply.error or prompt.parse(reply.text, None, "default").reason
         return Generated(texts or [], reply.text, calls, None if texts else reason)
 
-    def _repair(self, asked: Request, reply: str) -> Request:
-        said = Part(reply, slot="reply", may_be_cut=True, role="assistant")
-        return Request((*asked.parts, said, *REPAIR_PROMPTS[self.kind].render({})), (), self.max_new_tokens)
+    def _repair(self, request: Request, reply: str) -> Request:
+        turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
+        return Request((*request.parts, turn, *REPAIR_PROMPTS[self.kind].render({})), (), self.max_new_tokens)

@@ -1,4 +1,4 @@
-"""Which grader a prompt calls for."""
+"""Choice of the grader that fits a prompt."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ def make_grader(
     soft: bool = True,
     repairs: int = REPAIRS,
 ) -> Grader[RubricGrades | DirectGrade]:
-    """The grader for the prompt's kind.
+    """Make the grader for the prompt's kind; raises :class:`SelectionError` if it does not grade passages.
 
-    ``model`` and ``options`` are recorded with the grades; ``repairs`` is how often lists that cannot be read
-    are asked for again. Raises :class:`SelectionError` for a prompt
-    that grades no passages.
+    ``model`` and ``options`` are recorded with the grades. ``repairs`` is the maximal number of repeated
+    calls for a list that cannot be read.
     """
     options = _recorded(options, MAX_NEW_TOKENS if is_listwise(prompt) else DEFAULT_MAX_NEW_TOKENS)
     if prompt.kind == "direct":
@@ -42,7 +41,7 @@ def make_grader(
     raise SelectionError(f"The prompt {prompt.name} does not grade passages{hint}.")
 
 
-def _recorded(options: dict[str, Any], asked: int) -> dict[str, Any]:
-    """What is recorded: how long a reply could be is a matter of the model and of what is asked."""
-    possible = options.get("max_new_tokens")
-    return options if possible is None else options | {"max_new_tokens": min(possible, asked)}
+def _recorded(options: dict[str, Any], requested: int) -> dict[str, Any]:
+    """Lower ``max_new_tokens`` to the requested number: both the model and the request limit a reply."""
+    limit = options.get("max_new_tokens")
+    return options if limit is None else options | {"max_new_tokens": min(limit, requested)}

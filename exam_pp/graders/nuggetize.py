@@ -1,4 +1,4 @@
-"""AutoNuggets: nuggets of a query, listed window by window, and their importance.
+"""AutoNuggetizer: nuggets of a query from windows of passages, and their importance.
 
 Source: Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track, 2024, section 3.1.
 """
@@ -21,14 +21,14 @@ MAX_NUGGETS = 30
 KEPT_NUGGETS = 20
 MAX_WORDS = 12
 MAX_NEW_TOKENS = 1024
-"""Room for the list: thirty nuggets of twelve words take about 600 tokens."""
+"""Enough for the list: thirty nuggets of twelve words take about 600 tokens."""
 
 Outcome = Literal["list", "no list", "failed"]
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The relevant passages of a query, ids and texts, best first."""
+    """The relevant passages of a query as pairs of id and text, best first."""
 
     query_id: str
     query_text: str
@@ -37,9 +37,10 @@ class Segments:
 
 @dataclass
 class Window:
-    """What one call made of the list. ``left_out`` are listed texts, by the reason to leave them out.
+    """The list of nuggets after one call.
 
-    After ``no list`` and ``failed`` the list is what it was before.
+    ``left_out`` maps a reason to the listed texts that were dropped for it. If the outcome is ``no list`` or
+    ``failed``, ``nuggets`` is the list from before the call.
     """
 
     passages: list[str]
@@ -51,16 +52,16 @@ class Window:
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """The window for files; what is empty is left out."""
+        """The window as a JSON object without empty values."""
         return {key: value for key, value in vars(self).items() if value or key == "nuggets"}
 
 
 @dataclass(frozen=True)
 class Nuggets:
-    """The nuggets of a query with their importance (None: not asked, or not known), and how they came about.
+    """The nuggets of a query with their importance, and the windows that they come from.
 
-    ``cut`` are those beyond the number to keep; ``unlabelled`` maps a nugget to the reason why its importance
-    is not known.
+    The importance is None if the model was not asked, or if its label could not be read; then ``unlabelled``
+    maps the nugget to the reason. ``cut`` are the nuggets beyond the number to keep.
     """
 
     nuggets: list[tuple[str, str | None]]
@@ -71,9 +72,9 @@ class Nuggets:
 
 @dataclass(frozen=True)
 class Nuggetizer:
-    """Lists at most ``max_nuggets`` of ``max_words`` words, labels their importance, and keeps ``keep``.
+    """Lists at most ``max_nuggets`` nuggets of ``max_words`` words, labels their importance, keeps ``keep``.
 
-    With ``for_editing`` the list is left as it is, without importance, for people to edit (section 3.2).
+    With ``for_editing`` nuggets get no importance and all are kept, for an editor to revise (section 3.2).
     """
 
     max_nuggets: int = MAX_NUGGETS
@@ -83,7 +84,7 @@ class Nuggetizer:
     repairs: int = REPAIRS
 
     def run(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
-        """Ask about one window of ten segments after the other, then about importance, ten nuggets a call."""
+        """Update the list with each window of ten segments, then label importance, ten nuggets in a call."""
         nuggets: list[str] = []
         windows: list[Window] = []
         for start in range(0, len(segments.passages), PER_CALL):
@@ -113,16 +114,16 @@ class Nuggetizer:
         if reply.error is not None:
             return Window(passages, "failed", before, reply.text, reply.error)
         texts = read_entries(reply.text, "nuggets")
-        if not texts and not before and read_labels(reply.text) == []:  # nothing found in this window
+        if not texts and not before and read_labels(reply.text) == []:  # the reply is an empty list
             return Window(passages, "list", [], reply.text, tokens_cut=reply.tokens_cut)
-        kept, left_out = self._sifted(texts or [])
+        kept, left_out = self._select(texts or [])
         outcome: Outcome = "list" if kept else "no list"
         return Window(
             passages, outcome, kept or before, reply.text, tokens_cut=reply.tokens_cut, left_out=left_out
         )
 
-    def _sifted(self, texts: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-        """The nuggets that are short enough, new, and within the cap; and the others."""
+    def _select(self, texts: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+        """Split texts into new nuggets within both limits, and dropped texts by reason."""
         kept: dict[str, str] = {}
         left_out: dict[str, list[str]] = {}
         for text in texts:
@@ -138,24 +139,24 @@ class Nuggetizer:
         return list(kept.values()), left_out
 
     def _ordered(self, nuggets: list[str], labels: list[Completion], windows: list[Window]) -> Nuggets:
-        """Vital before okay before unknown; within each, in the model's order, which is by importance."""
-        known: dict[str, str | None] = {}
+        """Sort nuggets: vital, okay, unknown; the model's order by importance breaks ties."""
+        importance: dict[str, str | None] = {}
         unlabelled: dict[str, str] = {}
         for nugget, label in zip(nuggets, labels, strict=True):
             reason = label.error or NUGGET_IMPORTANCE.parse(label.text, None, "default").reason
-            known[nugget] = None if reason else plain_label(label.text)
+            importance[nugget] = None if reason else plain_label(label.text)
             if reason:
                 unlabelled[nugget] = f"{reason}: {label.text}" if label.text else reason
-        order = sorted(nuggets, key=lambda nugget: _FIRST.get(known[nugget] or "", len(_FIRST)))
+        order = sorted(nuggets, key=lambda nugget: _ORDER.get(importance[nugget] or "", len(_ORDER)))
         return Nuggets(
-            [(nugget, known[nugget]) for nugget in order[: self.keep]],
+            [(nugget, importance[nugget]) for nugget in order[: self.keep]],
             windows,
             order[self.keep :],
             unlabelled,
         )
 
 
-_FIRST = {"vital": 0, "okay": 1}
+_ORDER = {"vital": 0, "okay": 1}
 
 
 def _importance(query: str, nuggets: Sequence[str]) -> Request:

@@ -1,4 +1,4 @@
-"""Reading stored replies again, under another policy or with another answer key. Pure: no model."""
+"""Regrading from stored replies, under another policy or with another answer key, without a model."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ G = TypeVar("G", RubricGrades, DirectGrade)
 def reread_rubric(
     grades: RubricGrades, prompt: Prompt, unparsed: Unparsed, entries: Mapping[str, Entry] | None = None
 ) -> RubricGrades:
-    """The grades that the stored replies make now; what has no stored reply stays as it was.
+    """Read the stored replies again and return the new grades; grades without a stored reply do not change.
 
-    Replies that were left ungraded because they could not be read take part; failed calls and a person's
-    ratings do not, nor entries that repeat, whose replies are not told apart. Ratings that change get the
-    source ``reread``, and keep their soft grade. ``entries`` are the bank's, for prompts with an answer key:
-    entries that it lacks stay as they were.
+    Replies that could not be read before are read again. Failed calls, ratings of a reviewer, and entries
+    that occur more than once do not change. Changed ratings get the source ``reread`` and keep their soft
+    grade. ``entries`` are the bank entries, which prompts with an answer key need; grades of entries that are
+    not in the bank do not change.
     """
     old = {rating.entry_id: rating for rating in grades.self_ratings or ()}
     errors = dict(grades.errors) if isinstance(grades.errors, dict) else None
     answered = dict(grades.answers)
-    repeated = _repeated(grades)
+    duplicates = _duplicates(grades)
     replies = {
         key: reply
         for key, reply in (answered | _unread(errors)).items()
         if not (key in old and old[key].source == "human")
-        if key not in repeated
+        if key not in duplicates
         if not prompt.answer_key or key in (entries or {})
     }
     if not replies:
@@ -77,7 +77,7 @@ def reread_rubric(
     return _set(grades, new)
 
 
-def _repeated(grades: RubricGrades) -> set[str]:
+def _duplicates(grades: RubricGrades) -> set[str]:
     lists = (
         [key for key, _ in grades.answers],
         [rating.entry_id for rating in grades.self_ratings or ()],
@@ -112,27 +112,27 @@ def _errors(
 
 def _ratings(old: Sequence[SelfRating], verdicts: Mapping[str, Verdict], prompt: Prompt) -> list[SelfRating]:
     ratings = []
-    for before in old:
-        verdict = verdicts.get(before.entry_id)
+    for rating in old:
+        verdict = verdicts.get(rating.entry_id)
         if verdict is None:
-            ratings.append(before)
+            ratings.append(rating)
         elif verdict.rating is not None:
-            ratings.append(_rating(before.entry_id, verdict, before, prompt))
+            ratings.append(_rating(rating.entry_id, verdict, rating, prompt))
     known = {rating.entry_id for rating in old}
     new = {key: verdict for key, verdict in verdicts.items() if key not in known}
     return ratings + [_rating(key, v, None, prompt) for key, v in new.items() if v.rating is not None]
 
 
-def _rating(key: str, verdict: Verdict, before: SelfRating | None, prompt: Prompt) -> SelfRating:
+def _rating(key: str, verdict: Verdict, old: SelfRating | None, prompt: Prompt) -> SelfRating:
     new: dict[str, Any] = {"self_rating": verdict.rating}
-    if before is None:
+    if old is None:
         id_key = f"{prompt.entry_kind}_id"
         return SelfRating(**{id_key: key}, **new, source="reread")
-    if before.self_rating != verdict.rating:
+    if old.self_rating != verdict.rating:
         new["source"] = "reread"
-    elif before.source is not None or verdict.source != "number":
+    elif old.source is not None or verdict.source != "number":
         new["source"] = verdict.source
-    return before.model_copy(update=new)
+    return old.model_copy(update=new)
 
 
 def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:
-    """The label that the stored reply makes now; a failed call, or a grade without a reply, stays."""
+    """Read the stored reply again; a failed call and a grade without a reply do not change."""
     failed = grade.error is not None and grade.error.get("failure_reason") not in UNREADABLE
     if (failed and grade.error) or not grade.answer:
         return grade
@@ -156,7 +156,7 @@ def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> Dir
 
 
 def _set(grade: G, new: dict[str, Any]) -> G:
-    """A copy in which None means that the key is not written."""
+    """A copy with the new values; a key whose new value is None is not written."""
     copy = grade.model_copy(update={key: value for key, value in new.items() if value is not None})
     for key in [key for key, value in new.items() if value is None and key in copy.model_fields_set]:
         setattr(copy, key, None)

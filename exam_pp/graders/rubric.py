@@ -1,4 +1,4 @@
-"""Rubric grading, point by point: one request for every bank entry of a passage."""
+"""Rubric grading with one request for every bank entry of a passage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_TEXT = "the passage has no text"
 
 
 def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
-    """What ``prompt_info`` says of how replies were read: only a policy other than the papers'."""
+    """The ``unparsed`` key of ``prompt_info``; empty for the policy of the papers."""
     return {"unparsed": unparsed} if prompt.is_rated and unparsed != "default" else {}
 
 
@@ -25,8 +25,8 @@ def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
 class RubricGrader:
     """Grades a passage with a question or nugget prompt.
 
-    ``model`` and ``options`` are recorded with the grades. With ``soft`` the scale's likelihoods are
-    asked for, where the prompt has a scale.
+    ``model`` and ``options`` are recorded with the grades. With ``soft``, requests of prompts with a scale
+    also ask for the likelihoods of the scale's labels.
     """
 
     prompt: Prompt
@@ -37,7 +37,7 @@ class RubricGrader:
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
     def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
-        """Ask every entry of the unit; a passage without text is left ungraded without asking."""
+        """Send one request for each entry; a passage without text stays ungraded and needs no request."""
         if not unit.text.strip():
             empty = Completion(error=NO_TEXT)
             return self._grades(unit, [empty] * len(unit.entries))

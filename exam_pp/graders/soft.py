@@ -1,4 +1,4 @@
-"""Soft grades: the expected rating and its margin, from the likelihoods of the scale's labels."""
+"""Soft grades: expected rating and margin from the likelihoods of the scale's labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 DECIMALS = 4
-"""Soft values are rounded, so that they do not depend on how requests were batched."""
+"""Decimals of soft values. Rounding makes them independent of the batches of requests."""
 
 
 class SoftGrade(NamedTuple):
-    """``probabilities`` of the grades 0, 1, 2 ..., renormalised over the scale.
+    """The expected rating under the probabilities of the labels.
 
-    ``expected`` is Σ r·p(r); ``margin`` the best p minus the second best.
+    ``probabilities`` are those of the grades 0, 1, 2 ..., renormalised over the scale; ``expected`` is
+    Σ r·p(r); ``margin`` is the highest probability minus the second highest.
     """
 
     expected: float
@@ -22,9 +23,10 @@ class SoftGrade(NamedTuple):
 
 
 def soft_grade(label_logprobs: Sequence[float]) -> SoftGrade | None:
-    """The soft grade of log-probabilities of labels 0, 1, 2 ...; None where there are none.
+    """Compute the soft grade from the log-probabilities of the labels 0, 1, 2 ...
 
-    Impossible labels (−inf) are fine; a model that has overflown (NaN, +inf) says nothing about any.
+    Returns None for fewer than two labels, and for NaN or +inf, which a model returns after an overflow.
+    −inf stands for an impossible label and is allowed.
     """
     if len(label_logprobs) < 2 or any(map(math.isnan, label_logprobs)):
         return None

@@ -1,4 +1,4 @@
-"""Models that answer requests. ``exam_pp.llm.base`` is the contract; backends register by name."""
+"""Language models and baselines behind one contract (``exam_pp.llm.base``); backends register by name."""
 
 from exam_pp.llm.backends import BACKENDS, load_llm
 from exam_pp.llm.base import LLM, ModelOptions

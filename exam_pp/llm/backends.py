@@ -1,4 +1,4 @@
-"""The registry of model backends, and loading the model that the options name."""
+"""Registry of model backends, and loading of a model from its options."""
 
 from __future__ import annotations
 
@@ -13,41 +13,40 @@ from exam_pp.registry import Registry
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
-"""Model names that are a backend of their own."""
-_NEVER_THINK = ("text2text", "question-answering")
+"""Maps the model names that need no checkpoint to their backends."""
+_PIPELINES_WITHOUT_THINKING = ("text2text", "question-answering")
 
 
 def load_llm(options: ModelOptions) -> LLM:
-    """The model that the options name; loads weights, so call it once a process.
+    """Load the model that the options name. This loads weights, so call it once in a process.
 
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
     """
     _refuse_misspelt_name(options.model)
     if options.base_url and options.pipeline != "openai":
-        raise ModelError("--base-url is for endpoints: add --model-pipeline openai, or leave it out.")
-    if options.thinking_tokens and (options.model in _OWN_MODELS or options.pipeline in _NEVER_THINK):
-        raise ModelError(
-            "--thinking-tokens is for models that think aloud: those of --model-pipeline text-generation or "
-            "openai."
-        )
+        raise ModelError("--base-url needs --model-pipeline openai.")
+    if options.thinking_tokens and options.model in _OWN_MODELS:
+        raise ModelError(f"--thinking-tokens cannot be used with the model {options.model!r}.")
+    if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
+        raise ModelError("--thinking-tokens needs --model-pipeline text-generation or openai.")
     return BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))(options)
 
 
 def reads_lists(options: ModelOptions) -> bool:
-    """Whether the model is of a kind for prompts that list many things: one that continues text."""
+    """Whether the model can answer prompts with lists, which needs a decoder-only model or an endpoint."""
     if options.model in _OWN_MODELS:
         return options.model == "fake"
-    return options.pipeline not in ("text2text", "question-answering")
+    return options.pipeline not in _PIPELINES_WITHOUT_THINKING
 
 
 def rates(options: ModelOptions) -> bool:
-    """Whether the model can be asked for ratings: extractive models only find answers."""
+    """Whether the model can give ratings; extractive models only return answers."""
     return options.model in _OWN_MODELS or options.pipeline != "question-answering"
 
 
 def _refuse_misspelt_name(model: str) -> None:
-    """A slip in one of our own names should not end as a search on the Hub."""
+    """Raise UnknownNameError for a misspelt built-in model name, instead of searching it on the Hub."""
     own = [*_OWN_MODELS, BUNDLED]
     close = get_close_matches(model, own, n=1, cutoff=0.75)
     if close and model not in own and not Path(model).exists():
@@ -61,7 +60,7 @@ def _fake(options: ModelOptions) -> LLM:
 
 
 def _seq2seq(options: ModelOptions) -> LLM:
-    """A T5-like checkpoint with the engine that the options and the installation allow."""
+    """Load a T5-like checkpoint with the engine that the options and the installation allow."""
     from exam_pp.llm.ctranslate2 import start_ctranslate2
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
@@ -77,13 +76,13 @@ def _seq2seq(options: ModelOptions) -> LLM:
 
 
 def _causal(options: ModelOptions) -> LLM:
-    """A decoder-only checkpoint with the engine that the options and the installation allow."""
+    """Load a decoder-only checkpoint with the engine that the options and the installation allow."""
     from exam_pp.llm.causal import CausalCheckpoint, CausalLLM
-    from exam_pp.llm.conversion import is_wanted, start
+    from exam_pp.llm.conversion import requests_ctranslate2, start
     from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
 
     checkpoint = CausalCheckpoint(options)
-    if is_wanted(options):
+    if requests_ctranslate2(options):
         return start(options, lambda: CTranslate2CausalLLM(checkpoint))
     return CausalLLM(checkpoint)
 

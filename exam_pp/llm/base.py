@@ -1,4 +1,4 @@
-"""The contract of a backend: requests in, completions out, batch by batch."""
+"""Contract of model backends: options, requests, batches and completions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,36 @@ Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 Batch = list[int]
-"""Indices into a sequence of requests."""
+"""Indices of requests in a sequence."""
 
 PUBLISHED_BEAMS = 5
-"""The beam size of the published FLAN-T5 gradings."""
+"""Beam size of the published FLAN-T5 gradings."""
 
 BUNDLED = "bundled"
-"""The model name of the grader that comes with the package."""
+"""Model name of the grader that is part of the package."""
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What a user can say about a model; each backend uses what concerns it.
+    """Options of a model; a backend ignores the options that it does not need.
 
-    ``batch_tokens`` bounds the padded tokens of a batch (None: chosen for the device).
-    ``num_beams`` is the beam size, 1 for greedy decoding (None: :attr:`beams` says).
-    ``max_input_tokens`` bounds a prompt (None: what the model was made for).
-    ``device_map="auto"`` spreads a model over all GPUs of the machine (and its memory).
-    ``thinking_tokens`` is the room for thoughts before each reply; 0: models that can are asked not to think.
-    ``base_url``, ``timeout`` (seconds a call) and ``concurrency`` (calls at a time) are for endpoints.
+    Args:
+        model: A name on the Hugging Face Hub, a folder, ``bundled``, a baseline, or a model of an endpoint.
+        pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering`` or ``openai``.
+        revision: The branch, tag or commit of a model on the Hub.
+        device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
+        device_map: ``auto`` distributes the weights over all GPUs of the machine and its memory.
+        dtype: The type of the weights. Default: bfloat16 on GPUs that support it, else float32.
+        engine: The library that runs a checkpoint. Default: CTranslate2 for T5-like models if possible.
+        compute_type: The type in which CTranslate2 computes, such as ``int8``.
+        batch_tokens: The maximal number of padded tokens in a batch. Default: depends on the device.
+        num_beams: The beam size; 1 is greedy decoding. Default: 5 for ``text2text``, else 1.
+        max_input_tokens: The maximal number of tokens in a prompt. Default: the limit of the model.
+        threads: The number of CPU threads. Default: all cores.
+        thinking_tokens: The number of tokens for thinking before each reply. 0 switches thinking off.
+        base_url: The URL of an endpoint.
+        timeout: Seconds after which a call to an endpoint is cancelled and repeated.
+        concurrency: The number of simultaneous calls to an endpoint.
     """
 
     model: str
@@ -52,51 +63,51 @@ class ModelOptions:
 
     @property
     def beams(self) -> int:
-        """The asked beam size; else the published 5 for seq2seq models, and greedy for all others."""
+        """The beam size: ``num_beams``, else 5 for seq2seq models (as published) and 1 for all others."""
         return self.num_beams or (PUBLISHED_BEAMS if self.pipeline == "text2text" else 1)
 
     @property
     def thinking(self) -> dict[str, int]:
-        """What grades record of the thoughts."""
+        """The ``thinking_tokens`` entry of provenance; empty if thinking is off."""
         return {"thinking_tokens": self.thinking_tokens} if self.thinking_tokens else {}
 
 
 class LLM(Protocol):
     """A model that answers requests.
 
-    ``name`` is what files record as ``llm``. A failure of one request is a :class:`Completion` with
-    an ``error``; only what makes every further answer impossible is raised.
+    Files record ``name`` as ``llm``. The failure of one request is a :class:`Completion` with an ``error``;
+    an exception means that no further request can be answered.
     """
 
     name: str
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies: revision, dtype, generation options, versions."""
+        """Everything that determines the replies: revision, dtype, generation options, versions."""
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """How the requests will be grouped: a pure function of the requests and the options."""
+        """Group the requests into batches; depends only on the requests and the options."""
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
-        """Yield (index, completion) as each batch is done, in any order.
+        """Yield (index, completion) pairs batch by batch, in any order.
 
-        Without ``batches`` every request is answered; with them, exactly those that they hold.
+        With ``batches`` only the requests in them are answered; by default all are.
         """
 
 
 @runtime_checkable
 class LearnsFromPassages(Protocol):
-    """A backend that looks at all passages before it grades (IDF of the lexical grader)."""
+    """A backend that reads all passages before it grades, such as the lexical grader for its IDF."""
 
     def learn(self, passages: Iterable[str]) -> None:
-        """Take the texts in; called once, before the first request."""
+        """Read the passages; called once before the first request."""
 
 
 @runtime_checkable
 class HasExpensiveLabels(Protocol):
-    """A backend that may need about as long for the labels' likelihoods as for the reply itself."""
+    """A backend whose label likelihoods may take about as long as the replies."""
 
     @property
     def labels_are_expensive(self) -> bool:
-        """Whether it does."""
+        """Whether label likelihoods take about as long as replies."""

@@ -1,7 +1,7 @@
-"""Graders without a model that every judge must beat: random and constant ratings.
+"""Baselines without a model: random and constant ratings, which every grader must beat.
 
-:class:`Baseline` is what they share with the lexical grader (:mod:`exam_pp.llm.lexical`): which scale a
-request asks for, which texts it compares, and answering request by request.
+:class:`Baseline` is also the base class of the lexical grader (:mod:`exam_pp.llm.lexical`): it reads the
+scale and the texts from a request and answers request by request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 UNANSWERABLE = "unanswerable"
-"""The published reply when the passage holds no answer."""
+"""The published reply for a passage without an answer."""
 
 _ENTRY_SLOTS = ("question", "nugget", "query")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
@@ -29,28 +29,28 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each a substring of it, without the white space around them."""
+    """The sentences of a text as stripped substrings."""
     return [span.strip() for span in _SENTENCE_END.split(text) if span.strip()]
 
 
 def scale_of(request: Request) -> tuple[str, ...]:
-    """The answer scale, lowest label first; empty where the prompt asks for free text.
+    """The labels of the answer scale, lowest first; empty if the prompt asks for free text.
 
-    Requests name their scale when they want soft grades; otherwise it is read from the prompt's own
-    words: lines such as ``- 5: ...``, "yes or no", or the labels of an assignment.
+    Requests for soft grades contain the labels. Otherwise the scale is read from the text of the prompt:
+    lines such as ``- 5: ...``, "yes or no", or the labels of an assignment.
     """
     if request.labels:
         return request.labels
-    words = "".join(part.text for part in request.parts if part.slot is None)
-    if digits := _SCALE_LINE.findall(words):
+    text = "".join(part.text for part in request.parts if part.slot is None)
+    if digits := _SCALE_LINE.findall(text):
         return tuple(sorted(set(digits)))
-    if _ASSIGNMENT.search(words):
+    if _ASSIGNMENT.search(text):
         return ASSIGNMENTS
-    return ("no", "yes") if _YES_NO.search(words) else ()
+    return ("no", "yes") if _YES_NO.search(text) else ()
 
 
 def entry_of(request: Request) -> tuple[str, str] | None:
-    """The slot and the text that the passage is held against: a question, a nugget or the query."""
+    """The slot and text of the question, nugget or query that the passage is compared with, or None."""
     for slot in _ENTRY_SLOTS:
         if text := request.slot(slot):
             return slot, text
@@ -58,21 +58,21 @@ def entry_of(request: Request) -> tuple[str, str] | None:
 
 
 class Baseline(ABC):
-    """A grader that answers each request by itself, without weights; subclasses say how."""
+    """A grader without weights; subclasses implement :meth:`reply` for a single request."""
 
     name = "baseline"
     batch_size = 256
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies."""
+        """The engine's name, and the mark of a baseline."""
         return {"engine": self.name, "baseline": True}
 
     @abstractmethod
     def reply(self, request: Request) -> Completion:
-        """The reply to one request: a pure function of it (and of what was learned)."""
+        """Reply to one request; depends only on the request and on the passages that were read."""
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """Batches of a fixed size, in the order given."""
+        """Batches of a fixed size in the order of the requests."""
         return batches_in_order(len(requests), self.batch_size)
 
     def generate(
@@ -85,15 +85,15 @@ class Baseline(ABC):
 
 
 class RandomLLM(Baseline):
-    """A label, or a sentence of the passage, drawn at random; equal requests get equal replies.
+    """Replies with a random label or a random sentence of the passage; equal requests get equal replies.
 
-    Free text is "unanswerable" half of the time.
+    Half of the free-text replies are "unanswerable".
     """
 
     name = "random"
 
     def reply(self, request: Request) -> Completion:
-        """Drawn by a generator that is seeded with the request's hash."""
+        """Draw a reply with a random generator seeded by the request's hash."""
         random = Random(request.key())
         if labels := scale_of(request):
             return Completion(random.choice(labels))
@@ -102,12 +102,12 @@ class RandomLLM(Baseline):
 
 
 class ConstantLLM(Baseline):
-    """Always the middle of the scale (3 of 0 to 5), or the passage's first sentence."""
+    """Replies with the middle of the scale (3 of 0 to 5), or with the passage's first sentence."""
 
     name = "constant"
 
     def reply(self, request: Request) -> Completion:
-        """The same for every entry."""
+        """Return the same reply for every entry."""
         if labels := scale_of(request):
             return Completion(labels[len(labels) // 2])
         spans = sentences(request.slot("context") or "")

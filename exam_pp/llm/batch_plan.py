@@ -1,4 +1,4 @@
-"""Grouping requests into batches: by length, under a token budget."""
+"""Batching of requests by length under a token budget."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from exam_pp.llm.base import Batch
 
 MAX_BATCH_SIZE = 256
-"""More rows than this make decoding steps slow without filling the machine any better."""
+"""Maximal number of rows: more rows slow decoding down without a higher throughput."""
 
 
 def plan_batches(
     lengths: Sequence[int], batch_tokens: int, groups: Sequence[Hashable] | None = None
 ) -> list[Batch]:
-    """Indices grouped so that rows × longest row stays within ``batch_tokens``; longest first.
+    """Group indices so that rows × longest row is at most ``batch_tokens``, longest rows first.
 
-    Only rows of equal ``groups`` share a batch. A row longer than the budget is a batch of its own.
-    The plan depends on nothing but the arguments, so that a run that continues after a kill makes the
-    same batches. Longest first, because a batch that does not fit the memory should fail early.
+    Only rows with equal ``groups`` share a batch. A row longer than the budget is a batch by itself.
+    The plan depends only on the arguments, so a resumed run makes the same batches. The longest rows come
+    first so that a batch that does not fit into memory fails early.
     """
     batches: list[Batch] = []
     for members in _by_group(range(len(lengths)), groups):
@@ -34,7 +34,7 @@ def plan_batches(
 
 
 def batches_in_order(count: int, size: int) -> list[Batch]:
-    """So many indices, in batches of a fixed size."""
+    """Group the indices below ``count`` into batches of a fixed size."""
     return [list(range(start, min(start + size, count))) for start in range(0, count, size)]
 
 

@@ -1,4 +1,4 @@
-"""Base of all local models: batches by length, a few ahead, halved when memory does not suffice."""
+"""Base class of local models: batches by length, asynchronous execution, recovery from out of memory."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ E = TypeVar("E", bound=Encoded)
 
 
 class BatchedLLM(ABC, Generic[E]):
-    """A local model behind the :class:`exam_pp.llm.base.LLM` contract; kinds of models say how they answer.
+    """A local model behind the :class:`exam_pp.llm.base.LLM` contract; subclasses encode and answer prompts.
 
-    ``batch_tokens`` bounds the padded tokens of a batch; ``parallel`` is how many batches are begun
-    before the first is waited for.
+    ``batch_tokens`` is the maximal number of padded tokens in a batch; ``parallel`` is the number of batches
+    that are started before the first result is awaited.
     """
 
     def __init__(self, name: str, batch_tokens: int, parallel: int = 0) -> None:
@@ -36,36 +36,36 @@ class BatchedLLM(ABC, Generic[E]):
 
     @abstractmethod
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies, in a fixed order of keys."""
+        """Everything that determines the replies, in a fixed order of keys."""
 
     @abstractmethod
     def encode(self, requests: Sequence[Request]) -> list[E]:
-        """The prompts as the model takes them, in order."""
+        """Encode the prompts for the model, in order."""
 
     @abstractmethod
     def start(self, requests: Sequence[Request], encoded: Sequence[E]) -> Callable[[], list[Completion]]:
-        """Begin a batch, whose requests are of one group; the returned function waits for its completions."""
+        """Start a batch of requests of one group; the returned function waits for the completions."""
 
     def group(self, request: Request, prompt: E) -> Hashable:
-        """Only requests of equal groups share a batch."""
+        """The group of a request; only requests of the same group share a batch."""
         return (request.labels, request.max_new_tokens)
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """By length under the token budget; requests of different groups do not mix."""
+        """Group requests by length under the token budget; requests of different groups do not mix."""
         encoded = self._encoded(requests)
-        askable = [index for index, prompt in enumerate(encoded) if prompt.error is None]
+        valid = [index for index, prompt in enumerate(encoded) if prompt.error is None]
         plan = plan_batches(
-            [len(encoded[index].ids) for index in askable],
+            [len(encoded[index].ids) for index in valid],
             self._batch_tokens,
-            [self.group(requests[index], encoded[index]) for index in askable],
+            [self.group(requests[index], encoded[index]) for index in valid],
         )
         refused = [[index] for index, prompt in enumerate(encoded) if prompt.error is not None]
-        return refused + [[askable[position] for position in batch] for batch in plan]
+        return refused + [[valid[position] for position in batch] for batch in plan]
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
-        """Answer batch by batch; with a parallel engine, a few batches ahead."""
+        """Answer batch by batch; an engine with ``parallel`` works on several batches at a time."""
         encoded = self._encoded(requests)
         running: deque[tuple[Batch, Callable[[], list[Completion]]]] = deque()
         for planned in self.batches(requests) if batches is None else batches:
@@ -98,29 +98,29 @@ class BatchedLLM(ABC, Generic[E]):
         completions = _wait(wait)
         if completions is None:
             del wait
-            yield from self._halves(requests, encoded, batch)
+            yield from self._retry_halves(requests, encoded, batch)
             return
         for index, completion in zip(batch, completions, strict=True):
             yield index, replace(completion, tokens_cut=encoded[index].tokens_cut)
 
-    def _halves(
+    def _retry_halves(
         self, requests: Sequence[Request], encoded: list[E], batch: Batch
     ) -> Iterator[tuple[int, Completion]]:
-        """Out of memory is no reason to stop: the batch is tried again in two halves.
+        """Retry a batch that ran out of memory as two halves.
 
-        Later batches of its size are halved at once: they would fail with their work half done.
+        Later batches of the same size are split before they start, because they would fail as well.
         """
         free_memory()
         if len(batch) == 1:
-            yield batch[0], Completion(error="out of memory, even in a batch of its own")
+            yield batch[0], Completion(error="out of memory with a batch of one prompt")
             return
-        log.warning("Out of memory with a batch of %d prompts: halving it", len(batch))
+        log.warning("Out of memory with a batch of %d prompts; retrying with half of them", len(batch))
         self._too_large = min(self._too_large, _size(encoded, batch))
         for half in self._parts(encoded, batch):
             yield from self._finish(requests, encoded, half, self._start(requests, encoded, half))
 
     def _parts(self, encoded: list[E], batch: Batch) -> Iterator[Batch]:
-        """The batch, or pieces of it that are smaller than what has not fitted the memory so far."""
+        """Yield the batch, or parts of it that are smaller than any batch that ran out of memory."""
         if len(batch) == 1 or _size(encoded, batch) < self._too_large:
             yield batch
             return
@@ -130,14 +130,15 @@ class BatchedLLM(ABC, Generic[E]):
 
 
 def _size(encoded: Sequence[Encoded], batch: Batch) -> int:
-    """Padded tokens."""
+    """The number of padded tokens in a batch."""
     return len(batch) * max(len(encoded[index].ids) for index in batch)
 
 
 def _wait(wait: Callable[[], list[Completion]]) -> list[Completion] | None:
-    """The completions; None where the memory did not suffice.
+    """Wait for the completions; None after an out-of-memory error.
 
-    A function of its own: as long as the error is handled, its traceback keeps alive what filled the memory.
+    This is a function by itself because an error that is being handled keeps the tensors in its traceback
+    alive.
     """
     try:
         return wait()
@@ -156,13 +157,13 @@ def _is_out_of_memory(error: BaseException) -> bool:
             "can't allocate memory",
             "cannot allocate memory",
             "bad_alloc",
-            "status_alloc_failed",  # cuBLAS and cuDNN, where nothing is left for their own needs
+            "status_alloc_failed",  # cuBLAS and cuDNN without memory for their own buffers
         )
     )
 
 
 def free_memory() -> None:
-    """Hand back what torch keeps of the GPU's memory for itself."""
+    """Release the GPU memory that torch caches."""
     import torch
 
     if torch.cuda.is_available():

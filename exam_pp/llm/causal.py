@@ -1,4 +1,4 @@
-"""Causal language models (Llama, Qwen, Mistral, GPT ...): the pipeline ``text-generation``."""
+"""Causal language models (Llama, Qwen, Mistral, GPT ...) for the pipeline ``text-generation``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _UNKNOWN_CONTEXT = 2048
 _CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
 
 SHORTEST_PREFIX = 16
-"""Tokens that prompts must share for their keys and values to be computed once."""
+"""Minimal length in tokens of a shared prefix whose keys and values are computed once."""
 
 
 class CausalCheckpoint(ModelCheckpoint):
-    """A decoder-only checkpoint. ``context`` is how many tokens prompt and reply may have together."""
+    """A decoder-only checkpoint. ``context`` is the maximal number of tokens in prompt and reply together."""
 
     pipeline = "text-generation"
 
@@ -40,9 +40,9 @@ class CausalCheckpoint(ModelCheckpoint):
         self.context = min((int(n) for n in lengths if n and n < 10**9), default=_UNKNOWN_CONTEXT)
 
     def ends(self) -> list[int]:
-        """Every end-of-sequence token that the checkpoint names; some name several."""
-        named = (self._generation_end(), self.config.get_text_config().eos_token_id)
-        ids = [i for value in named for i in (value if isinstance(value, list) else [value])]
+        """All end-of-sequence token ids of the checkpoint; some checkpoints have several."""
+        values = (self._generation_end(), self.config.get_text_config().eos_token_id)
+        ids = [i for value in values for i in (value if isinstance(value, list) else [value])]
         return [i for i in dict.fromkeys([*ids, self.tokenizer.eos_token_id]) if i is not None]
 
     def _generation_end(self) -> Any:
@@ -54,7 +54,7 @@ class CausalCheckpoint(ModelCheckpoint):
 
 
 class DecoderLLM(BatchedLLM[Encoded]):
-    """A causal model: prompts in its chat format, replies that end where they should; engines answer."""
+    """Base class of causal models: encodes prompts in the model's chat format and decodes replies."""
 
     def __init__(self, checkpoint: CausalCheckpoint, batch_tokens: int, parallel: int = 0) -> None:
         options = checkpoint.options
@@ -77,7 +77,7 @@ class DecoderLLM(BatchedLLM[Encoded]):
         """Engine, dtype, device kind and versions."""
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies, in a fixed order of keys."""
+        """Everything that determines the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
@@ -93,19 +93,19 @@ class DecoderLLM(BatchedLLM[Encoded]):
         }
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
-        """Token ids in the model's format; only passages are shortened."""
+        """Encode prompts in the model's format; only passages are shortened."""
         return self._encoder.encode(requests)
 
     def group(self, request: Request, prompt: Encoded) -> Hashable:
-        """Rows of a batch share the scale and what ends them."""
+        """Requests of a batch have the same scale and the same rule for the end of a reply."""
         return (request.labels, request.max_new_tokens, request.one_line)
 
     def ends_with_line(self, request: Request) -> bool:
-        """Whether a reply is one line. Chat models end their turn; others go on with a text of their own."""
+        """Whether to stop at the line end; models without a chat template would continue the text."""
         return request.one_line and not self._encoder.is_chat
 
     def label_stops(self, one_line: bool) -> list[int]:
-        """The tokens after which a label is the whole reply."""
+        """The token ids after which a label is the whole reply."""
         return sorted({*self._stops, *(self._encoder.line_ends() if one_line else ())})
 
     def has_line(self, reply: Sequence[int]) -> bool:
@@ -113,25 +113,25 @@ class DecoderLLM(BatchedLLM[Encoded]):
         return "\n" in self._encoder.decode([reply])[0].lstrip()
 
     def texts(self, rows: Sequence[Sequence[int]], one_line: bool) -> list[str]:
-        """The replies as text."""
-        replies = [self._encoder.opened + text.strip() for text in self._encoder.decode(rows)]
+        """Decode replies to text."""
+        replies = [self._encoder.opening_tag + text.strip() for text in self._encoder.decode(rows)]
         return [reply.split("\n", 1)[0].rstrip() for reply in replies] if one_line else replies
 
 
 def shared_start(prompts: Iterable[list[int]]) -> list[int]:
-    """What all prompts (one or more) begin with, without any prompt's last token."""
+    """The longest common prefix of at least one prompt, without the last token of any prompt."""
     shortened = [prompt[:-1] for prompt in prompts]
-    first, last = min(shortened), max(shortened)  # in lexical order: all others are between them
-    ends = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    first, last = min(shortened), max(shortened)  # a prefix of these two is a prefix of all between them
+    ends = (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(ends, min(len(first), len(last)))]
 
 
 class CausalLLM(DecoderLLM):
-    """A causal model through transformers, rows padded on the left.
+    """A causal model through transformers.
 
-    The keys and values of what all rows begin with, the instruction, are computed once. The scale's
-    likelihoods come from the keys and values that the reply is generated from, so they cost no second pass
-    over the prompt.
+    The keys and values of the prefix that all rows share, the instruction, are computed once; padding follows
+    the prefix. The label likelihoods reuse the keys and values of the prompt, so they need no second pass
+    over it.
     """
 
     def __init__(self, checkpoint: CausalCheckpoint) -> None:
@@ -143,7 +143,7 @@ class CausalLLM(DecoderLLM):
         super().__init__(checkpoint, _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS)
         pad = self._tokenizer.pad_token_id
         self._pad_id = pad if pad is not None else (self._stops or [0])[0]
-        # Decoding is ours to choose and to record: nothing is taken over from the checkpoint unseen.
+        # An empty config replaces the checkpoint's: all decoding options are set and recorded here.
         self._model.generation_config = import_transformers().GenerationConfig()
 
     def engine_provenance(self) -> dict[str, str]:
@@ -153,7 +153,7 @@ class CausalLLM(DecoderLLM):
     def start(
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
-        """The work happens when the result is asked for: one batch at a time."""
+        """Return a function that runs the batch when it is called, so that one batch runs at a time."""
         return lambda: self._run(requests[0], [prompt.ids for prompt in encoded])
 
     def _run(self, first: Request, prompts: list[list[int]]) -> list[Completion]:
@@ -166,23 +166,23 @@ class CausalLLM(DecoderLLM):
             watcher = _OverflowWatcher(self._options.beams)
             texts = self._replies(ids, mask, cache, self._encoder.new_tokens(first), one_line, watcher)
         return [
-            Completion(text, label_logprobs=probs) if fine else Completion(error=self._placed.overflow)
-            for text, probs, fine in zip(texts, logprobs, watcher.sound(len(prompts)), strict=True)
+            Completion(text, label_logprobs=probs) if valid else Completion(error=self._placed.overflow)
+            for text, probs, valid in zip(texts, logprobs, watcher.is_valid(len(prompts)), strict=True)
         ]
 
     def _shared_tokens(self, prompts: list[list[int]]) -> int:
-        """How many tokens all rows begin with, where it pays and the model allows it."""
+        """The length of the shared prefix; 0 if sharing does not pay or the model does not support it."""
         if len(prompts) < 2 or not self._can_share:
             return 0
-        # Two tokens are left of every prompt: one to compute here, and the last to generate from.
+        # Two tokens of every prompt stay outside: one for this pass, and the last one to generate from.
         shared = len(shared_start(prompt[:-1] for prompt in prompts))
         return shared if shared >= SHORTEST_PREFIX else 0
 
     @cached_property
     def _can_share(self) -> bool:
-        """Whether the model keeps keys and values of every token, and gets the positions of tokens from us.
+        """Whether the model caches keys and values of every token and takes ``position_ids``.
 
-        Padding stands behind the shared tokens, which others would count.
+        Without ``position_ids``, a model would count the padding behind the shared prefix.
         """
         if self._options.beams > 1 or "position_ids" not in self._takes:
             return False
@@ -193,7 +193,7 @@ class CausalLLM(DecoderLLM):
         return all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
     def _pad(self, prompts: Sequence[Sequence[int]], shared: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows of one length: what is shared, padding, and the rest of the prompt."""
+        """Pad rows to one length: shared prefix, padding, rest of the prompt."""
         longest = max(len(prompt) for prompt in prompts)
         gaps = [longest - len(prompt) for prompt in prompts]
         ids = [
@@ -204,24 +204,24 @@ class CausalLLM(DecoderLLM):
         return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
 
     def _prefill(self, ids: torch.Tensor, mask: torch.Tensor, shared: int) -> Any:
-        """Keys and values of all tokens but the last; None for models that keep something else."""
+        """Keys and values of all tokens but the last; None for beam search and other kinds of models."""
         if ids.shape[1] < 2 or self._options.beams > 1:
             return None
-        known: dict[str, Any] = {}
+        cached: dict[str, Any] = {}
         if shared:
             once = self._inputs(ids[:1, :shared], mask[:1, :shared], 0)
             cache = self._model.base_model(**once, use_cache=True).past_key_values
             cache.batch_repeat_interleave(len(ids))
-            known = {"past_key_values": cache}
+            cached = {"past_key_values": cache}
         inputs = self._inputs(ids[:, :-1], mask[:, :-1], shared)
-        output = self._model.base_model(**inputs, **known, use_cache=True)
+        output = self._model.base_model(**inputs, **cached, use_cache=True)
         return getattr(output, "past_key_values", None)
 
-    def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, known: int) -> dict[str, torch.Tensor]:
-        """Arguments of a forward pass over what follows the first ``known`` columns."""
-        inputs = {"input_ids": ids[:, known:], "attention_mask": mask}
+    def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, cached: int) -> dict[str, torch.Tensor]:
+        """Arguments of a forward pass over the columns after the first ``cached`` ones."""
+        inputs = {"input_ids": ids[:, cached:], "attention_mask": mask}
         if "position_ids" in self._takes:
-            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, known:]
+            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, cached:]
         return inputs
 
     @cached_property
@@ -233,7 +233,7 @@ class CausalLLM(DecoderLLM):
     def _label_logprobs(
         self, labels: tuple[str, ...], ids: torch.Tensor, mask: torch.Tensor, cache: Any, one_line: bool
     ) -> list[tuple[float, ...]]:
-        """Joint log-probability of every label and a stop, by teacher forcing."""
+        """Joint log-probability of every label followed by a stop token, by teacher forcing."""
         if not labels:
             return [()] * len(ids)
         torch, rows = self._torch, len(ids)
@@ -246,9 +246,9 @@ class CausalLLM(DecoderLLM):
                 torch.cat([mask, torch.ones_like(pieces)], 1),
                 0 if cache is None else ids.shape[1] - 1,
             )
-            # The pass appends to what it is given; the reply is generated from the original.
-            known = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
-            logits = self._model(**inputs, **known).logits[:, -len(label) - 1 :].float().log_softmax(-1)
+            # The pass appends to its cache, so it gets a copy: the reply is generated from the original.
+            cached = {} if cache is None else {"past_key_values": copy.deepcopy(cache), "use_cache": True}
+            logits = self._model(**inputs, **cached).logits[:, -len(label) - 1 :].float().log_softmax(-1)
             label_scores = logits[:, :-1].gather(-1, pieces.unsqueeze(-1)).squeeze(-1).sum(-1)
             columns.append(label_scores + logits[:, -1, stops.to(logits.device)].logsumexp(-1))
         return [tuple(row) for row in torch.stack(columns, dim=1).tolist()]
@@ -279,7 +279,7 @@ class CausalLLM(DecoderLLM):
         return self.texts(output[:, ids.shape[1] :].tolist(), one_line)
 
     def _line_end(self, start: int) -> Callable[..., torch.Tensor]:
-        """A stopping criterion: rows whose reply has a line break after its first word."""
+        """A stopping criterion for rows whose reply has a line break after its first word."""
 
         def has_line(sequences: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
             done = [self.has_line(reply) for reply in sequences[:, start:].tolist()]
@@ -290,20 +290,20 @@ class CausalLLM(DecoderLLM):
 
 
 class _OverflowWatcher:
-    """Watches the scores of a search for numbers that are none; changes nothing."""
+    """A logits processor that records NaN and +inf and returns the scores unchanged."""
 
     def __init__(self, beams: int) -> None:
         self._beams = beams
-        self._unsound: torch.Tensor | None = None
+        self._overflown: torch.Tensor | None = None
 
     def __call__(self, _input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        found = ~(scores < float("inf")).all(-1)  # what is not a number is smaller than nothing
-        self._unsound = found if self._unsound is None else self._unsound | found
+        overflown = ~(scores < float("inf")).all(-1)  # comparisons with NaN are False
+        self._overflown = overflown if self._overflown is None else self._overflown | overflown
         return scores
 
-    def sound(self, rows: int) -> list[bool]:
-        """Whether all scores of each row were numbers."""
-        if self._unsound is None:
+    def is_valid(self, rows: int) -> list[bool]:
+        """Whether no score of the row was NaN or +inf, for each row."""
+        if self._overflown is None:
             return [True] * rows
-        fine: list[bool] = (~self._unsound.view(rows, self._beams).any(-1)).tolist()
-        return fine
+        valid: list[bool] = (~self._overflown.view(rows, self._beams).any(-1)).tolist()
+        return valid

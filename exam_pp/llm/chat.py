@@ -1,4 +1,4 @@
-"""Prompts for models that continue text: as chat messages where the tokenizer has a template for them."""
+"""Prompts for decoder-only models, as chat messages if the tokenizer has a chat template."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from exam_pp.messages import THOUGHT_MARKS, Part, Request
 _MARK = "the reply of the assistant"
 
 PROMPT_DATE = date(2024, 7, 26)
-"""The day that templates which name one get to know: replies must not change overnight. It is the one that
-Llama's templates name where they are told none."""
+"""The fixed date for chat templates that contain the current date, so that replies do not depend on the day.
+It is the default of Llama's templates."""
 
 
 def as_messages(parts: Iterable[Part]) -> list[dict[str, str]]:
-    """Chat messages: consecutive parts of a role are one message."""
+    """Make chat messages; consecutive parts with the same role become one message."""
     return [
         {"role": role, "content": "".join(part.text for part in of_role)}
         for role, of_role in groupby(parts, key=lambda part: part.role)
@@ -28,12 +28,12 @@ def as_messages(parts: Iterable[Part]) -> list[dict[str, str]]:
 
 
 class CausalEncoder(PromptEncoder):
-    """Encodes requests for a model of ``context`` tokens, and knows how its replies end.
+    """Encodes requests for a model with a context of ``context`` tokens, and decodes its replies.
 
-    A prompt leaves room for its reply: ``max_new_tokens`` and the model's thoughts, but not more than half of
-    the context. ``stops`` are the token ids that end a reply; ``opened`` is the mark at the end of every
-    prompt behind which the model is to think, or empty. Raises :class:`ModelError` where thoughts would be
-    read as replies.
+    A prompt leaves room for the reply: ``max_new_tokens`` and the thinking tokens, but at most half of the
+    context. ``stops`` are the token ids that end a reply. ``opening_tag`` is the tag that begins the thinking
+    text if the chat template writes it at the end of every prompt, else empty. Raises :class:`ModelError` if
+    thinking text would be read as a reply.
     """
 
     def __init__(
@@ -49,18 +49,18 @@ class CausalEncoder(PromptEncoder):
         self._context = context
         self._thinking_tokens = thinking_tokens
         self._special = _special_tokens(tokenizer)
-        self._hidden = _special_ids(tokenizer) - _thought_marks(tokenizer)
+        self._hidden = _special_ids(tokenizer) - _thinking_tags(tokenizer)
         self.is_chat = bool(getattr(tokenizer, "chat_template", None))
-        self._template = _undated(tokenizer.get_chat_template()) if self.is_chat else ""
+        self._template = _with_fixed_date(tokenizer.get_chat_template()) if self.is_chat else ""
         self.names_date = self._template.startswith(_FIXED_DATE)
         super().__init__(tokenizer, max_tokens or context)
         self._joins = False
         self.stops = frozenset([*stops, *self._turn_end()])
-        self.opened = self._opened()
+        self.opening_tag = self._opening_tag()
         self._check_thinking()
 
     def decode(self, rows: Iterable[Iterable[int]]) -> list[str]:
-        """The text without special tokens, except those around thoughts."""
+        """Decode rows of token ids without special tokens, except the tags around thinking text."""
         texts: list[str] = self._tokenizer.batch_decode(
             [[i for i in row if i not in self._hidden] for row in rows],
             skip_special_tokens=False,
@@ -69,26 +69,26 @@ class CausalEncoder(PromptEncoder):
         return texts
 
     def new_tokens(self, request: Request) -> int:
-        """How long the reply may be, with the thoughts before it."""
+        """Maximal number of tokens in the reply, including thinking text."""
         return min(request.max_new_tokens + self._thinking_tokens, self.most_new_tokens)
 
     @property
     def most_new_tokens(self) -> int:
-        """How long any reply may be."""
+        """Maximal number of tokens in any reply."""
         return self._context // 2
 
     def line_ends(self) -> frozenset[int]:
-        """The tokens that are nothing but line breaks."""
-        found = (
+        """The ids of tokens that consist of line breaks only."""
+        rows = (
             self._tokenizer(text, add_special_tokens=False)["input_ids"][-1:] for text in ("a\n", "a\n\n")
         )
-        return frozenset(i for ids in found for i in ids if self._tokenizer.decode([i]).strip(" ") in _BREAKS)
+        return frozenset(i for ids in rows for i in ids if self._tokenizer.decode([i]).strip(" ") in _BREAKS)
 
     def _limit(self, request: Request) -> int:
         return min(self.max_tokens, self._context - self.new_tokens(request))
 
     def _clean(self, text: str) -> str:
-        """A passage that spells out a special token must not end the turn: a space breaks it."""
+        """Insert a space into special tokens of a passage, which would end the turn."""
         text = clean(text)
         return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
@@ -96,25 +96,26 @@ class CausalEncoder(PromptEncoder):
         if self.is_chat:
             ids: list[int] = self._tokenizer(self._render(parts), add_special_tokens=False)["input_ids"]
             return ids
-        if other := {part.role for part in parts} - {"user"}:
+        if roles := {part.role for part in parts} - {"user"}:
             raise ModelError(
-                f"The prompt has a part for the role {min(other)!r}, but the model {self._model!r} has no "
-                "chat template: use a model that is tuned for chat, or another prompt."
+                f"The prompt has a part for the role {min(roles)!r}, but the model {self._model!r} has no "
+                "chat template: use a chat model or another prompt."
             )
         ids = super()._whole(parts)
         if ids and ids[-1] == self._tokenizer.eos_token_id and parts:
-            ids = ids[:-1]  # some tokenizers end every text, and then there is nothing to continue
+            ids = ids[:-1]  # some tokenizers append an end-of-sequence token, which cannot be continued
         return ids or [self._first_token()]
 
     def _first_token(self) -> int:
-        """What an empty prompt begins with: a model needs one token to continue."""
+        """The token for an empty prompt, because a model needs at least one token to continue."""
         token = self._tokenizer.bos_token_id
         return int(self._tokenizer.eos_token_id or 0) if token is None else int(token)
 
     def _render(self, parts: Sequence[Part], **options: Any) -> str:
-        """The prompt in the model's format. Models that can think aloud are asked to answer at once.
+        """Render the prompt with the chat template, which switches thinking on or off.
 
-        Where a template knows no system (Gemma's, for example), the user says those words first.
+        If the template does not support the system role (as Gemma's), the system text goes to the beginning
+        of the user's message.
         """
         from jinja2.exceptions import TemplateError
 
@@ -126,9 +127,9 @@ class CausalEncoder(PromptEncoder):
                 try:
                     return self._apply(_without_system(messages), **options)
                 except TemplateError:
-                    pass  # the system was not the trouble: the first error says what is
+                    pass  # the system role is not the cause, so the first error is reported
             raise ModelError(
-                f"The chat template of the model {self._model!r} does not take this prompt: {error}"
+                f"The chat template of the model {self._model!r} cannot render this prompt: {error}"
             ) from error
 
     def _apply(self, messages: list[dict[str, str]], **options: Any) -> str:
@@ -138,7 +139,7 @@ class CausalEncoder(PromptEncoder):
             tokenize=False,
             add_generation_prompt=True,
             enable_thinking=bool(self._thinking_tokens),
-            thinking=bool(self._thinking_tokens),  # what DeepSeek's and Granite's call it
+            thinking=bool(self._thinking_tokens),  # the name in DeepSeek's and Granite's templates
             **options,
         )
         return text
@@ -156,32 +157,31 @@ class CausalEncoder(PromptEncoder):
         ids = self._tokenizer(after.lstrip(), add_special_tokens=False)["input_ids"][:1]
         return [i for i in ids if i in self._tokenizer.all_special_ids or i in _added(self._tokenizer)]
 
-    def _opened(self) -> str:
+    def _opening_tag(self) -> str:
         if not self.is_chat:
             return ""
         tail = self._render([Part(_MARK)]).rpartition(_MARK)[2]
         return next((begin for begin, end in THOUGHT_MARKS if tail.rfind(begin) > tail.rfind(end)), "")
 
     def _check_thinking(self) -> None:
-        """Refuse what would have thoughts read as replies."""
+        """Raise ModelError if thinking text would be read as a reply."""
         if self._thinking_tokens and not self.is_chat:
             raise ModelError(
-                f"The model {self._model!r} has no chat template, so it does not think: leave out "
-                "--thinking-tokens."
+                f"--thinking-tokens cannot be used with the model {self._model!r}: it has no chat template."
             )
-        if self.opened and not self._thinking_tokens:
+        if self.opening_tag and not self._thinking_tokens:
             raise ModelError(
-                f"The model {self._model!r} thinks aloud before every reply: give it room with "
-                "--thinking-tokens, such as 4096."
+                f"The model {self._model!r} thinks before every reply: add --thinking-tokens, such as "
+                "--thinking-tokens 4096."
             )
         if "<|channel|>" in self._template:  # gpt-oss
             raise ModelError(
-                f"The model {self._model!r} thinks and replies in channels, which are not told apart here: "
-                "serve it behind an endpoint (--model-pipeline openai)."
+                f"The model {self._model!r} writes thinking text and replies to channels, which are not "
+                "supported here: serve it behind an endpoint (--model-pipeline openai)."
             )
 
 
-# Templates ask transformers' strftime_now for the date. Here a macro answers instead.
+# Templates get the date from transformers' strftime_now; this macro replaces it.
 _FIXED_DATE = "".join(
     [
         "{%- macro strftime_now(format) -%}{{ format",
@@ -191,7 +191,7 @@ _FIXED_DATE = "".join(
 )
 
 
-def _undated(template: str) -> str:
+def _with_fixed_date(template: str) -> str:
     return _FIXED_DATE + template if "strftime_now" in template else template
 
 
@@ -212,14 +212,14 @@ def _special_ids(tokenizer: Any) -> set[int]:
     return {i for i, token in _added(tokenizer).items() if token.special} | set(tokenizer.all_special_ids)
 
 
-def _thought_marks(tokenizer: Any) -> set[int]:
+def _thinking_tags(tokenizer: Any) -> set[int]:
     marks = {mark for pair in THOUGHT_MARKS for mark in pair}
     return {i for i, token in _added(tokenizer).items() if token.content in marks}
 
 
 def _special_tokens(tokenizer: Any) -> re.Pattern[str]:
-    """All special tokens; those of one or two characters are ordinary text in some vocabularies."""
-    words = {token.content for token in _added(tokenizer).values() if token.special}
-    words |= set(tokenizer.all_special_tokens)
-    long = sorted((word for word in words if len(word) > 2), key=len, reverse=True)
+    """Match special tokens of three characters or more; shorter ones are plain text in some vocabularies."""
+    tokens = {token.content for token in _added(tokenizer).values() if token.special}
+    tokens |= set(tokenizer.all_special_tokens)
+    long = sorted((token for token in tokens if len(token) > 2), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, long)) or r"(?!)")

@@ -1,4 +1,4 @@
-"""Finding a checkpoint and telling which one it is."""
+"""Loading of checkpoints: files, identity, weights, tokenizer, device and dtype."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _WEIGHTS = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja")
 
 
 def checkpoint_path(options: ModelOptions) -> str:
-    """The folder of ``bundled``, a local folder, or a Hub name as it is."""
+    """The folder of the bundled grader, else the folder or Hub name unchanged."""
     if options.model == BUNDLED:
         folder = Path(str(files("exam_pp") / "bundled"))
         if not (folder / "config.json").is_file():
-            raise ModelError("The bundled grader's checkpoint is missing from this installation.")
+            raise ModelError("The checkpoint of the bundled grader is missing: install exam_pp again.")
         return str(folder)
     return options.model
 
 
 def identity(path: str, revision: str | None) -> dict[str, str]:
-    """What tells this checkpoint from another: the Hub's commit, or a hash of the local files."""
+    """The identity of a checkpoint: the commit on the Hub, or a hash of the local files."""
     if Path(path).is_dir():
         return {"checkpoint_hash": folder_hash(Path(path))}
-    # Files of the Hub lie in folders that are named for their commit.
+    # Cached files of the Hub are in a folder whose name is the commit.
     file = import_transformers().utils.cached_file(path, "config.json", revision=revision)
     return {"revision": Path(file).parent.name}
 
 
 def folder_hash(folder: Path) -> str:
-    """First 16 hex digits of the SHA-256 over the checkpoint's files, names and contents."""
+    """First 16 hex digits of the SHA-256 of the names and contents of the checkpoint's files."""
     digest = hashlib.sha256()
     for file in sorted(p for p in folder.iterdir() if p.suffix in _WEIGHTS and p.is_file()):
         digest.update(file.name.encode() + b"\0")
@@ -50,55 +50,55 @@ def folder_hash(folder: Path) -> str:
 
 
 def import_transformers() -> Any:
-    """The transformers package; raises :class:`MissingExtraError` where it is not installed."""
+    """Import transformers; raises :class:`MissingExtraError` if it or torch is not installed."""
     try:
-        import torch  # noqa: F401 - transformers imports without it, and then has no models
+        import torch  # noqa: F401 - without torch, transformers can be imported but has no models
         import transformers
     except ImportError as error:
         raise MissingExtraError("A local model", "hf") from error
-    # Its retries without a network are many lines; what came of them is one sentence of ours.
+    # Without a network, huggingface_hub logs every retry; the error message is enough.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return transformers
 
 
 _GATED, _UNKNOWN = {"GatedRepoError"}, {"RepositoryNotFoundError", "HFValidationError"}
-_OUT_OF_REACH = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
+_UNREACHABLE = {"LocalEntryNotFoundError", "OfflineModeIsEnabled"}
 
 
 def load_failed(options: ModelOptions, error: BaseException) -> ModelError:
-    """A load error of transformers as one sentence that says what to do."""
+    """Make a ModelError with a short message from a load error of transformers."""
     name = options.model
     causes = {type(cause).__name__ for cause in _chain(error)}
     if causes & _GATED or "gated repo" in str(error):
         return ModelError(
-            f"The model {name!r} is gated: accept its terms on its page of the Hugging Face Hub and log in "
-            "(`hf auth login`, or the environment variable HF_TOKEN)."
+            f"The model {name!r} is gated: accept its terms on the Hugging Face Hub and log in with "
+            "`hf auth login` or the environment variable HF_TOKEN."
         )
     if "RevisionNotFoundError" in causes:
         return ModelError(f"The model {name!r} has no revision {options.revision!r}.")
     if causes & _UNKNOWN:
         return ModelError(
-            f"The model {name!r} is neither a folder nor a model on the Hugging Face Hub (if it is private, "
-            "log in with `hf auth login` or HF_TOKEN): it cannot be loaded."
+            f"The model {name!r} is neither a folder nor a model on the Hugging Face Hub. For a private "
+            "model, log in with `hf auth login` or the environment variable HF_TOKEN."
         )
-    if causes & _OUT_OF_REACH:
+    if causes & _UNREACHABLE:
         return ModelError(
-            f"The model {name!r} cannot be loaded: it is not in the local cache, and the Hugging Face Hub is "
-            "out of reach (or switched off by HF_HUB_OFFLINE)."
+            f"The model {name!r} cannot be loaded: it is not in the local cache, and the Hugging Face Hub "
+            "cannot be reached (or is disabled by HF_HUB_OFFLINE)."
         )
     if isinstance(error, UnpicklingError):
         return ModelError(
-            f"The model {name!r} cannot be loaded: its weights are no plain numbers, and reading them could "
-            "run a program; use a version of it with safetensors."
+            f"The model {name!r} cannot be loaded: its weight files contain pickled objects, which could run "
+            "code. Use a version of the model with safetensors files."
         )
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"The model {name!r} needs a program of its own, which is not run here: serve it behind an "
-            "endpoint (--model-pipeline openai)."
+            f"The model {name!r} needs custom code from its checkpoint, which exam-pp does not run: serve it "
+            "behind an endpoint (--model-pipeline openai)."
         )
     if "ignore_mismatched_sizes" in str(error):
         return ModelError(
-            f"The model {name!r} cannot be loaded: its weights have other sizes than its config.json says."
+            f"The model {name!r} cannot be loaded: the sizes of its weights do not match its config.json."
         )
     reason = " ".join(str(error).split()).rstrip(".")
     short = reason if len(reason) < 300 else reason[:300] + " ..."
@@ -111,7 +111,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-# Which of transformers' classes loads the models of a pipeline, and the table of architectures it knows.
+# By pipeline: the class of transformers that loads the models, and its table of architectures.
 _LOADERS = {
     "text2text": ("AutoModelForSeq2SeqLM", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"),
     "text-generation": ("AutoModelForCausalLM", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
@@ -120,11 +120,10 @@ _LOADERS = {
 
 
 class ModelCheckpoint:
-    """A checkpoint of the pipeline's kind: config and tokenizer at once, weights when they are asked for.
+    """A checkpoint for one pipeline. Config and tokenizer are loaded at once, weights by :meth:`model`.
 
-    ``revision`` is the Hub's commit, whatever moves there while files are read; None for a folder. Raises
-    :class:`ModelError` for missing checkpoints, checkpoints without a tokenizer and other kinds of
-    models.
+    ``revision`` is the commit on the Hub, so that all files come from the same commit; None for a folder.
+    Raises :class:`ModelError` for a missing checkpoint, a missing tokenizer, and models of other pipelines.
     """
 
     pipeline: str
@@ -135,19 +134,17 @@ class ModelCheckpoint:
             options.engine == "ctranslate2" or options.compute_type
         ):
             raise ModelError(
-                "CTranslate2 (--engine, --compute-type) has no models for question-answering: they run on "
-                "transformers."
+                "--engine ctranslate2 and --compute-type cannot be used with --model-pipeline "
+                "question-answering."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
-            raise ModelError(
-                "--device-map is for transformers: leave out --engine ctranslate2 and --compute-type."
-            )
+            raise ModelError("--device-map cannot be used with --engine ctranslate2 or --compute-type.")
         self.options = options
         self.path = checkpoint_path(options)
         if options.revision and Path(self.path).is_dir():
             raise ModelError(
-                f"--revision is for models of the Hugging Face Hub, and {options.model!r} is a folder: its "
-                "files are its only revision."
+                "--revision can only be used with a model of the Hugging Face Hub, but "
+                f"{options.model!r} is a folder."
             )
         try:
             self.identity = identity(self.path, options.revision)
@@ -159,17 +156,17 @@ class ModelCheckpoint:
         self.tokenizer: Any = self._load_tokenizer()
 
     def placed_model(self, dtype: Any, device: str) -> Any:
-        """The weights in ``dtype`` on the device, or spread over all of them (``device_map``)."""
+        """Load the weights in ``dtype`` to the device, or to all devices with ``device_map``."""
         model = self.model(dtype, self.options.device_map)
         if self.options.device_map:
             return model
         try:
             return model.to(device)
-        except (RuntimeError, AssertionError) as error:  # torch asserts that it was built for the device
+        except (RuntimeError, AssertionError) as error:  # AssertionError: no support for the device in torch
             raise load_failed(self.options, error) from error
 
     def model(self, dtype: Any, device_map: str | None = None) -> Any:
-        """The weights in ``dtype``, ready for inference on the CPU, or where the device map puts them."""
+        """Load the weights in ``dtype`` for inference, on the CPU or according to ``device_map``."""
         transformers = import_transformers()
         from safetensors import SafetensorError
 
@@ -177,36 +174,36 @@ class ModelCheckpoint:
         loader = getattr(transformers, _LOADERS[self.pipeline][0])
         try:
             with quiet_loading(transformers):
-                model, found = loader.from_pretrained(
+                model, info = loader.from_pretrained(
                     self.path, **self._source, dtype=dtype, output_loading_info=True, **where
                 )
         except (*_LOAD_ERRORS, SafetensorError) as error:
             raise load_failed(self.options, error) from error
-        self._check_weights(found["missing_keys"], found["unexpected_keys"])
+        self._check_weights(info["missing_keys"], info["unexpected_keys"])
         return model.eval()
 
     @property
     def _source(self) -> dict[str, Any]:
-        # Programs of a checkpoint are not run: unless told so, transformers asks at the terminal.
+        # Custom code of checkpoints never runs. Without this argument, transformers asks at the terminal.
         return {"revision": self.revision, "trust_remote_code": False}
 
     def _check_weights(self, missing: Collection[str], unexpected: Collection[str]) -> None:
-        """Refuse a checkpoint that lacks weights: random numbers would stand for them."""
+        """Raise ModelError for missing weights, which would be random numbers; warn of unexpected ones."""
         if missing:
             weights = counted(len(missing), "weight")
             raise ModelError(
-                f"The model {self.options.model!r} lacks {weights} that its config.json asks for, such as "
-                f"{min(missing)}: get its files again."
+                f"The model {self.options.model!r} lacks {weights} of its config.json, such as "
+                f"{min(missing)!r}: download its files again."
             )
         if unexpected:
             log.warning(
-                "The model %r has %s that its config.json has no use for, such as %s: see whether they "
-                "belong together",
+                "The model %r has %s not used by its config.json, such as %r: check that config.json belongs "
+                "to these weights",
                 self.options.model, counted(len(unexpected), "weight"), min(unexpected),
             )  # fmt: skip
 
     def _check_kind(self) -> None:
-        """Refuse other kinds of models: a missing head would be filled with random numbers."""
+        """Raise ModelError for models of other pipelines, whose missing head would be random numbers."""
         architectures = getattr(self.config, "architectures", None) or []
         fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
         if self.pipeline in fitting or (
@@ -214,16 +211,17 @@ class ModelCheckpoint:
         ):
             return
         kind = architectures[0] if architectures else f"{self.config.model_type} model"
-        hint = f": use --model-pipeline {fitting[0]}" if fitting else ""
+        hint = f"; use --model-pipeline {fitting[0]}" if fitting else ""
         raise ModelError(
-            f"The model {self.options.model!r} ({kind}) is not one for the pipeline {self.pipeline}{hint}."
+            f"The model {self.options.model!r} ({kind}) cannot be used with --model-pipeline "
+            f"{self.pipeline}{hint}."
         )
 
     def _load_tokenizer(self) -> Any:
         transformers = import_transformers()
         missing = ModelError(
-            f"The model {self.options.model!r} has no tokenizer that can be used: put its tokenizer files "
-            "next to its weights."
+            f"The model {self.options.model!r} has no usable tokenizer: put its tokenizer files into the "
+            "folder of its weights."
         )
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.path, **self._source, use_fast=True)
@@ -237,7 +235,7 @@ class ModelCheckpoint:
 
 
 _FEWEST_PIECES = 10
-"""Where there are no files, transformers makes up a tokenizer of special tokens and at most a few others."""
+"""Minimal vocabulary besides special tokens; without files, transformers makes a nearly empty tokenizer."""
 
 _LOAD_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, UnpicklingError)
 
@@ -250,7 +248,7 @@ def _architectures(pipeline: str) -> set[str]:
 
 @contextlib.contextmanager
 def quiet_loading(transformers: Any) -> Iterator[None]:
-    """No bar for reading weights, which would tear our own, and no advice for makers of checkpoints."""
+    """Silence the progress bar and the warnings of transformers, which would break our progress bar."""
     logging = transformers.utils.logging
     bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -264,41 +262,41 @@ def quiet_loading(transformers: Any) -> Iterator[None]:
 
 
 def pick_device(options: ModelOptions) -> str:
-    """The asked device, else the first GPU, else the CPU.
+    """The requested device, else the first GPU, else the CPU.
 
-    A GPU becomes that of the process: else every process would take some memory of the first. Raises
-    :class:`ModelError` where there is no such GPU.
+    A GPU becomes the current device of the process; otherwise every process would allocate memory on the
+    first GPU. Raises :class:`ModelError` if the GPU does not exist.
     """
     import torch
 
     if options.device_map and options.device:
-        raise ModelError("--device-map chooses the devices itself: leave out --device.")
+        raise ModelError("--device-map cannot be used with --device.")
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device.startswith("cuda"):
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         number = device.partition(":")[2] or "0"
         if not (number.isdecimal() and int(number) < count):
-            raise ModelError(f"There is no device {device!r} here: torch finds {count or 'no'} GPUs.")
+            raise ModelError(f"The device {device!r} does not exist: torch finds {counted(count, 'GPU')}.")
         torch.cuda.set_device(int(number))
     return device
 
 
 def pick_dtype(options: ModelOptions, device: str) -> str:
-    """The asked dtype, else bfloat16 where a GPU has it: many models overflow in float16."""
+    """The requested dtype, else bfloat16 on a GPU that supports it (many models overflow in float16)."""
     import torch
 
     if options.dtype != "auto":
         return options.dtype
     if not device.startswith("cuda"):
         return "float32"
-    # Emulated, on older GPUs, it is slower than float32.
+    # Older GPUs emulate bfloat16, which is slower than float32.
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
 class PlacedModel:
-    """A checkpoint's weights on the device and in the dtype that its options ask for, ready to answer.
+    """The weights of a checkpoint on the device and in the dtype of its options.
 
-    Raises :class:`ModelError`.
+    Raises :class:`ModelError` if the device does not exist or the weights cannot be loaded.
     """
 
     def __init__(self, checkpoint: ModelCheckpoint) -> None:
@@ -313,13 +311,13 @@ class PlacedModel:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether batches may be large."""
+        """Whether the model is on a GPU, where batches may be larger."""
         return self.device.startswith("cuda")
 
     @property
     def overflow(self) -> str:
-        """Why there is no reply: it would be empty or noise, and be read as a grade."""
-        return f"the model's numbers overflow in {self._dtype}: choose another --dtype"
+        """The reason for a missing reply after an overflow; the reply itself would be noise."""
+        return f"the model's numbers overflow in {self._dtype}; use another --dtype"
 
     def provenance(self) -> dict[str, str]:
         """Engine, dtype, device kind and versions."""

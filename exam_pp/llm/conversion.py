@@ -1,4 +1,4 @@
-"""Checkpoints for CTranslate2: converted once, checked against transformers, kept in a cache."""
+"""Conversion of checkpoints for CTranslate2, with a check against transformers and a cache."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Likelihoods of a converted checkpoint may differ from transformers' by this much (natural log); a
-# wrong scale of the output layer, the usual failure, moves them by more than 1.
+# Maximal difference between log-likelihoods (natural log) of a converted checkpoint and of transformers. The
+# usual failure, a wrong scale of the output layer, changes them by more than 1.
 _TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.3}
 _LOOSE_TOLERANCE = 1.0
 
 _SEAL = "checked"
-"""The file with the hash of a converted checkpoint's others."""
+"""The file with the hash of all other files of a converted checkpoint."""
 
 _ABANDONED = 24 * 60 * 60
-"""Seconds after which a half-done conversion is taken for one that was killed."""
+"""Seconds after which an incomplete conversion counts as killed."""
 
 
-def is_wanted(options: ModelOptions) -> bool:
-    """Whether the options ask for CTranslate2: ``--engine ctranslate2``, ``--compute-type``."""
+def requests_ctranslate2(options: ModelOptions) -> bool:
+    """Whether ``--engine ctranslate2`` or ``--compute-type`` requests CTranslate2."""
     return options.engine == "ctranslate2" or options.compute_type is not None
 
 
 def start(options: ModelOptions, make: Callable[[], T]) -> T:
-    """What ``make`` gives.
+    """Return the result of ``make``.
 
-    Raises :class:`MissingExtraError` where CTranslate2 is not installed, and :class:`ModelError` where it
-    cannot run this checkpoint.
+    Raises :class:`MissingExtraError` if CTranslate2 is not installed, and :class:`ModelError` if it cannot
+    run the checkpoint.
     """
     try:
         return make()
@@ -56,35 +56,38 @@ def start(options: ModelOptions, make: Callable[[], T]) -> T:
 
 
 def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
-    """As :func:`start`, but None instead of an error where the options do not ask for CTranslate2."""
+    """Like :func:`start`, but return None instead of an error if the options do not request CTranslate2."""
     try:
         return start(options, make)
     except (MissingExtraError, ModelError) as error:
-        if is_wanted(options):
+        if requests_ctranslate2(options):
             raise
         if isinstance(error, ModelError):
-            log.warning("%s: using transformers", error)
+            log.warning("%s. Using transformers instead.", str(error).rstrip("."))
     return None
 
 
 def engine_device(options: ModelOptions) -> str:
-    """``"cuda"`` or ``"cpu"``: the asked device, else the GPU if there is one."""
+    """``"cuda"`` or ``"cpu"``: the requested device, else the GPU if available."""
     import ctranslate2
 
-    wanted = (options.device or "auto").split(":")[0]
-    if wanted == "auto":
+    device = (options.device or "auto").split(":")[0]
+    if device == "auto":
         return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
-    return wanted
+    return device
 
 
 def device_index(options: ModelOptions) -> int:
-    """The 1 of ``cuda:1``."""
+    """The index of the device, such as 1 for ``cuda:1``; 0 by default."""
     number = (options.device or "").partition(":")[2]
     return int(number) if number.isdecimal() else 0
 
 
 def engine_compute_type(options: ModelOptions, device: str) -> str:
-    """The asked type, else bfloat16 on a GPU that has it, else float32 (FLAN-T5 overflows in float16)."""
+    """The requested type, else bfloat16 if the GPU supports it, else float32.
+
+    float16 is never the default, because FLAN-T5 overflows in it.
+    """
     import ctranslate2
 
     if options.compute_type:
@@ -93,28 +96,28 @@ def engine_compute_type(options: ModelOptions, device: str) -> str:
         return options.dtype
     if device != "cuda":
         return "float32"
-    known = ctranslate2.get_supported_compute_types(device, device_index(options))
-    return "bfloat16" if "bfloat16" in known else "float32"
+    supported = ctranslate2.get_supported_compute_types(device, device_index(options))
+    return "bfloat16" if "bfloat16" in supported else "float32"
 
 
 def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
-    """Workers and threads each: on a CPU many workers of one thread beat one worker of many."""
+    """The number of workers, and of threads for each; on a CPU, many workers of one thread are fastest."""
     if device == "cuda":
         return 1, 0
     cores = options.threads or available_cores()
-    # Each worker holds activations of its own: eight are enough to keep any machine's memory bus busy.
+    # Each worker needs memory for its activations, and eight workers saturate the memory bus.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where and in which type the engine computes, and how many batches it works on at a time."""
+    """Device, compute type and number of workers of the engine."""
 
     device: str
     index: int
@@ -124,7 +127,7 @@ class Placement:
 
     @classmethod
     def of(cls, options: ModelOptions) -> Placement:
-        """What the options ask for, and what suits the machine."""
+        """Choose the placement from the options and the hardware."""
         device = engine_device(options)
         return cls(
             device,
@@ -135,7 +138,7 @@ class Placement:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """For a Translator or a Generator."""
+        """Arguments for a Translator or a Generator of CTranslate2."""
         return {
             "device": self.device,
             "device_index": self.index,
@@ -151,22 +154,22 @@ class Placement:
             "dtype": self.compute_type,
             "device": self.device,
             "ctranslate2": version("ctranslate2"),
-            "transformers": version("transformers"),  # its tokenizers make the prompts
+            "transformers": version("transformers"),  # its tokenizers encode the prompts
         }
 
 
 def cache_folder() -> Path:
-    """Where converted checkpoints are kept: ``EXAM_PP_CACHE``, else the user's cache folder."""
+    """The folder for converted checkpoints: ``EXAM_PP_CACHE``, else the user's cache folder."""
     if chosen := os.environ.get("EXAM_PP_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exam_pp"
 
 
 def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[Path], None]) -> Path:
-    """The folder of the converted checkpoint; converts and checks it on the first use.
+    """Convert and check the checkpoint on first use, and return the folder of the converted checkpoint.
 
-    ``check`` gets the folder and raises :class:`ModelError` where the conversion is wrong. The folder
-    appears under its name only when it is complete and checked.
+    ``check`` gets the folder and raises :class:`ModelError` if the conversion is wrong. The folder gets its
+    final name only after the check.
     """
     import ctranslate2
 
@@ -176,10 +179,10 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(target.parent):
-        if _is_whole(target):  # another process has been faster
+        if _is_whole(target):  # another process has converted it in the meantime
             return target
         if target.is_dir():
-            log.warning("The converted checkpoint in %s is damaged: it is made again.", target)
+            log.warning("The converted checkpoint in %s is damaged; converting it again.", target)
             shutil.rmtree(target)
         log.info("Converting %s for CTranslate2 (once, into %s)", checkpoint.options.model, target)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -193,7 +196,7 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
             try:
                 part.rename(target)
             except OSError:
-                if not target.is_dir():  # as above, where nothing can be locked
+                if not target.is_dir():  # without locks, another process may have converted it as well
                     raise
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -201,16 +204,16 @@ def converted(checkpoint: ModelCheckpoint, compute_type: str, check: Callable[[P
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether it holds what was checked; half-copied or zeroed weights would answer something, too."""
+    """Whether the files are those that were checked; incomplete weights would give wrong replies silently."""
     seal = folder / _SEAL
     return seal.is_file() and seal.read_bytes() == folder_hash(folder).encode()
 
 
 @contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Other processes wait: a conversion takes the memory of the model twice, and eight GPUs start eight.
+    """Lock the folder, because a conversion needs the memory of the model twice.
 
-    What conversions that were killed left in the folder goes after a day, when nobody can be at work on it.
+    Also removes files of killed conversions that are older than a day.
     """
     lock = _locked(folder.with_name(f"{folder.name}.lock"))
     try:
@@ -224,12 +227,12 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _locked(path: Path) -> IO[str] | None:
-    """The file, locked until it is closed; None where the file system cannot lock."""
+    """Open the file and lock it until it is closed; None if the file system does not support locks."""
     try:
-        with ExitStack() as opened:
-            lock = opened.enter_context(path.open("a"))
+        with ExitStack() as stack:
+            lock = stack.enter_context(path.open("a"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-            opened.pop_all()
+            stack.pop_all()
     except OSError:
         return None
     return lock
@@ -243,22 +246,22 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:
             model = super().load_model(*args, **kwargs)
-            # Recent transformers always set `tie_word_embeddings` and keep what it meant for T5's
-            # output scale elsewhere; the converter reads the old flag.
+            # Recent versions of transformers always set `tie_word_embeddings`; the flag for T5's output scale
+            # is now `scale_decoder_outputs`, but the converter still reads the old one.
             if hasattr(model.config, "scale_decoder_outputs"):
                 model.config.tie_word_embeddings = model.config.scale_decoder_outputs
             return model
 
         def load_tokenizer(self, *args: Any, **kwargs: Any) -> Any:
             tokenizer = super().load_tokenizer(*args, **kwargs)
-            # A model without these cannot be written. They are never asked for: prompts are tokens.
+            # The converter needs both tokens to write a model; prompts are token ids and never use them.
             tokenizer.bos_token = tokenizer.bos_token or tokenizer.eos_token
             tokenizer.unk_token = tokenizer.unk_token or tokenizer.eos_token
             return tokenizer
 
     kind = type(checkpoint.config).__name__
     if kind not in _MODEL_LOADERS:
-        raise ModelError(f"it has no conversion for models with a {kind}")
+        raise ModelError(f"it cannot convert models with a {kind}")
     converter = Converter(checkpoint.path, revision=checkpoint.revision)
     try:
         with quiet_loading(transformers):
@@ -266,33 +269,33 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     except UnpicklingError as error:
         raise load_failed(checkpoint.options, error) from error
     except (AttributeError, KeyError, TypeError, IndexError) as error:
-        # It reads configs of many models, not all of which are what they were when it was written.
-        raise ModelError(f"its conversion fails ({type(error).__name__}: {error})") from error
+        # The converter may not know newer config formats.
+        raise ModelError(f"the conversion fails ({type(error).__name__}: {error})") from error
 
 
-def opened(open_: Callable[[], T], try_: Callable[[T], object]) -> T:
-    """The engine that ``open_`` makes, after ``try_`` has had a reply of it.
+def start_engine(load: Callable[[], T], probe: Callable[[T], object]) -> T:
+    """Load the engine and run ``probe`` on it once.
 
-    Libraries of a GPU are loaded for the first batch: that one is missing must show while another engine can
-    take over.
+    GPU libraries are loaded with the first batch, so the probe shows a missing library while another engine
+    can still be chosen.
     """
-    engine = open_()
-    try_(engine)
+    engine = load()
+    probe(engine)
     return engine
 
 
 def check_type(compute_type: str) -> str:
-    """The type of a check, which runs on the CPU: that does not know every type of a GPU."""
+    """The compute type of the check, which runs on the CPU and falls back to float32 there."""
     import ctranslate2
 
     return compute_type if compute_type in ctranslate2.get_supported_compute_types("cpu") else "float32"
 
 
-def check_probe(found: float, expected: float, compute_type: str) -> None:
-    """Compare the log-likelihood of a probe with transformers'; raises :class:`ModelError`."""
+def check_probe(actual: float, expected: float, compute_type: str) -> None:
+    """Raise ModelError if a log-likelihood differs too much from that of transformers."""
     tolerance = _TOLERANCE.get(compute_type, _LOOSE_TOLERANCE)
-    if not abs(found - expected) <= tolerance * max(1.0, abs(expected) / 10):
+    if not abs(actual - expected) <= tolerance * max(1.0, abs(expected) / 10):
         raise ModelError(
-            f"the converted checkpoint disagrees with transformers (log-likelihood {found:.4f} "
-            f"instead of {expected:.4f} for a probe)"
+            f"the converted checkpoint disagrees with transformers (log-likelihood {actual:.4f} "
+            f"instead of {expected:.4f} for a test prompt)"
         )

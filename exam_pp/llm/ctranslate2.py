@@ -1,4 +1,4 @@
-"""The fast engine: CTranslate2, with checkpoints converted once and checked against transformers."""
+"""CTranslate2 engine for sequence-to-sequence models, the fast alternative to transformers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from exam_pp.llm.conversion import (
     check_probe,
     check_type,
     converted,
-    opened,
+    start_engine,
     start_or_none,
 )
 from exam_pp.llm.seq2seq import Job
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST_REPLY = 256
-"""Longer replies go to the reference engine: the two differ where a search runs into a length limit."""
+"""Maximal reply length here. Longer replies go to transformers, because the engines treat length limits
+differently."""
 
 NEGLIGIBLE = 2e-5
-"""Where all replies that are not known have less than this part of the known labels' probability, a label
-that is not known cannot move the expected rating by more than 1e-4, and is not scored."""
+"""If all unknown replies together have less than this share of the known labels' probability, unknown labels
+are not scored: they change the expected rating by less than 1e-4."""
 
 NEGLIGIBLE_LOGPROB = -100.0
 
@@ -46,23 +47,24 @@ _PROBES = (
 
 
 def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
-    """The engine, or None where it is not installed or cannot run this checkpoint.
+    """Start the engine; None if it is not installed or cannot run the checkpoint.
 
-    Where the options ask for it (``--engine ctranslate2``, ``--compute-type``), the reason is raised.
+    Raises the reason instead if the options request CTranslate2 (``--engine ctranslate2``,
+    ``--compute-type``).
     """
     return start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
 
 
 class CTranslate2Engine:
-    """Batches on CTranslate2 workers, several at a time."""
+    """Runs several batches at a time on CTranslate2 workers."""
 
-    labels_are_expensive = True  # most cost an encoder pass of their own
+    labels_are_expensive = True  # most labels need a separate encoder pass
 
     def __init__(self, options: ModelOptions, checkpoint: Checkpoint) -> None:
         import ctranslate2
 
         if len(checkpoint.start_tokens) > 1:
-            raise ModelError("its searches begin with one token, not with two (forced_bos_token_id)")
+            raise ModelError("it does not support a second start token (forced_bos_token_id)")
         self._checkpoint = checkpoint
         self._options = options
         self._tokenizer = checkpoint.tokenizer
@@ -71,7 +73,7 @@ class CTranslate2Engine:
         folder = converted(
             checkpoint, place.compute_type, lambda part: _check(checkpoint, part, place.compute_type)
         )
-        self._translator = opened(
+        self._translator = start_engine(
             lambda: ctranslate2.Translator(str(folder), **place.arguments),
             lambda translator: translator.translate_batch(
                 [[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1
@@ -87,18 +89,18 @@ class CTranslate2Engine:
         return self._place.provenance()
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
-        """Queue a batch; workers take it up as they are free."""
+        """Queue a batch for the next free worker."""
         source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
         rows = self._label_rows(job.labels)
         if rows and self._beams == 1:
-            # Greedy search meets no label but its reply. The likeliest first tokens, each continued
-            # greedily to the length of a label, are nearly all labels, in the same encoder pass.
+            # Greedy search scores only its own reply. Therefore the likeliest first tokens are each continued
+            # greedily to the length of a label, in the same encoder pass; nearly all of them are labels.
             futures = self._search(
                 source,
                 beam_size=1,
                 return_alternatives=True,
                 num_hypotheses=len(rows),
-                length_penalty=0,  # the score is then the joint log-probability
+                length_penalty=0,  # makes the score the joint log-probability
                 max_decoding_length=min(job.max_new_tokens, max(map(len, rows))),
             )
             return lambda: self._collect_alternatives(job, source, rows, [f.result() for f in futures])
@@ -138,9 +140,10 @@ class CTranslate2Engine:
     def _collect_alternatives(
         self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
-        """The first alternative is greedy search's reply if it is complete; else the prompt is asked again.
+        """Take the first alternative as the greedy reply if it is complete; else send the prompt again.
 
-        Alternatives do not include the empty reply: it must be unlikelier.
+        Alternatives do not include the empty reply, so the first one must also be likelier than all unknown
+        replies together.
         """
         known = [self._complete(result, lambda tokens: 1) for result in results]
         likelihoods = self._label_logprobs(source, rows, known)
@@ -156,7 +159,7 @@ class CTranslate2Engine:
         return [Completion(texts[index], label_logprobs=row) for index, row in enumerate(likelihoods)]
 
     def _complete(self, result: Any, length: Callable[[Sequence[str]], int]) -> dict[tuple[str, ...], float]:
-        """Joint log-probabilities of the hypotheses that end; scores are means over ``length``."""
+        """Joint log-probabilities of complete hypotheses; their scores are means over ``length``."""
         return {
             tuple(tokens): score * length(tokens)
             for tokens, score in zip(result.hypotheses, result.scores, strict=True)
@@ -173,7 +176,7 @@ class CTranslate2Engine:
         return text.strip()
 
     def _ask_reference(self, job: Job, rows: list[int]) -> list[str]:
-        """Searches that had not ended at the length limit are repeated by transformers."""
+        """Repeat the searches that reached the length limit with transformers."""
         if not rows:
             return []
         self._reference = self._reference or self._load_reference()
@@ -181,7 +184,7 @@ class CTranslate2Engine:
         return [completion.text for completion in self._reference.start(again)()]
 
     def _load_reference(self) -> TransformersEngine:
-        """In the same precision; on the CPU where the GPU has no room for the model a second time."""
+        """Load transformers in the same precision, on the CPU if the GPU has no memory for a second copy."""
         from exam_pp.llm.huggingface import TransformersEngine
 
         options = replace(self._options, compute_type=None, dtype=_dtype(self._place.compute_type))
@@ -190,8 +193,8 @@ class CTranslate2Engine:
         except ModelError as error:
             if self._place.device == "cpu":
                 raise
-            log.warning("Replies of more than %d tokens are made on the CPU: %s", LONGEST_REPLY, error)
-        free_memory()  # of the half that was on the GPU
+            log.warning("Replies of more than %d tokens are generated on the CPU: %s", LONGEST_REPLY, error)
+        free_memory()  # the failed attempt may have left weights on the GPU
         return TransformersEngine(replace(options, device="cpu"), self._checkpoint)
 
     def _label_logprobs(
@@ -200,10 +203,9 @@ class CTranslate2Engine:
         rows: Sequence[tuple[str, ...]],
         known: list[dict[tuple[str, ...], float]],
     ) -> list[tuple[float, ...]]:
-        """Joint log-probabilities of the labels: from the search where it met them, else scored.
+        """Joint log-probabilities of the labels: from the search if it scored them, else computed here.
 
-        A search shares its encoder pass only with the labels that it met; each other label costs a
-        pass of its own.
+        Every label that the search did not score needs a separate encoder pass.
         """
         table: list[list[float]] = []
         missing: list[tuple[int, int]] = []
@@ -222,7 +224,7 @@ class CTranslate2Engine:
             return []
         scored = self._translator.score_batch(
             [source[index] for index, _ in pairs],
-            [list(rows[label][:-1]) for _, label in pairs],  # the end of sequence is added and scored
+            [list(rows[label][:-1]) for _, label in pairs],  # score_batch adds and scores the end token
             max_batch_size=self.batch_tokens,
             batch_type="tokens",
             max_input_length=0,
@@ -231,18 +233,18 @@ class CTranslate2Engine:
 
 
 def _dtype(compute_type: str) -> Dtype:
-    """The precision of transformers that is nearest; for 8 bits the one that suits the device."""
+    """The same dtype for transformers; ``auto`` for types that transformers does not have, such as int8."""
     same = (dtype for dtype in get_args(Dtype) if dtype == compute_type)
     return next(same, "auto")
 
 
 def _unknown(replies: dict[tuple[str, ...], float]) -> float:
-    """The probability of all replies but these."""
+    """The total probability of all replies that are not in ``replies``."""
     return 1 - math.fsum(map(math.exp, replies.values()))
 
 
 def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
-    """Compare log-likelihoods of a few continuations with transformers'; raises :class:`ModelError`."""
+    """Raise ModelError if log-likelihoods of a few continuations differ from those of transformers."""
     import ctranslate2
     import torch
 
@@ -257,6 +259,6 @@ def _check(checkpoint: Checkpoint, folder: Path, compute_type: str) -> None:
                 logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=start).logits[0]
             expected = logits.log_softmax(-1)[range(len(target)), target].sum().item()
             source = tokenizer.convert_ids_to_tokens(prompt)
-            words = tokenizer.convert_ids_to_tokens(target[:-1])
-            found = math.fsum(translator.score_batch([source], [words])[0].log_probs)
-            check_probe(found, expected, compute_type)
+            tokens = tokenizer.convert_ids_to_tokens(target[:-1])
+            actual = math.fsum(translator.score_batch([source], [tokens])[0].log_probs)
+            check_probe(actual, expected, compute_type)

@@ -1,4 +1,4 @@
-"""Causal models on CTranslate2: the pipeline ``text-generation`` on a CPU, and in 8 bits."""
+"""CTranslate2 engine for causal models: the pipeline ``text-generation`` on a CPU or in 8 bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exam_pp.llm.conversion import (
     check_probe,
     check_type,
     converted,
-    opened,
+    start_engine,
 )
 from exam_pp.llm.encoding import Encoded, label_pieces
 from exam_pp.messages import Completion, Request
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 
 _MOST_PREFIXES = 4
-"""What is kept stays in the memory of every worker until the end: the instructions of a few prompts."""
+"""Maximal number of cached prefixes: they stay in the memory of every worker until the end."""
 
 _LONG_PROBE = 1024
-"""Tokens of the longest probe: errors in positions grow with the length."""
+"""Tokens of the longest test prompt, because errors in positions grow with the length."""
 
 _PROBES = (
     "Question: which year was the bridge over the river opened? Passage: The bridge was opened in 1932.",
@@ -37,15 +37,15 @@ _PROBES = (
 )
 
 Path_ = tuple[int, ...]
-"""Token ids of the beginning of a reply."""
+"""Token ids at the beginning of a reply."""
 
 
 class CTranslate2CausalLLM(DecoderLLM):
-    """Prompts of equal length in a batch, so that nothing is padded; several batches at a time.
+    """A causal model on CTranslate2, with several batches at a time.
 
-    The keys and values of what all prompts begin with, the instruction, are computed once. Where the
-    likelihoods of a scale are wanted, each prompt is read once on its own and continued with all labels
-    side by side; a reply that is no label is asked for afterwards.
+    All prompts of a batch have the same length, so there is no padding. The keys and values of the shared
+    prefix, the instruction, are computed once. For label likelihoods, each prompt is read once and continued
+    with all labels in parallel; a reply that is not a label is generated afterwards.
     """
 
     def __init__(self, checkpoint: CausalCheckpoint) -> None:
@@ -53,18 +53,18 @@ class CTranslate2CausalLLM(DecoderLLM):
 
         options = checkpoint.options
         if options.beams > 1:
-            raise ModelError("it decodes greedily only")
+            raise ModelError("it supports only greedy decoding for causal models")
         self._place = place = Placement.of(options)
         usual = _GPU_BATCH_TOKENS if place.device == "cuda" else _CPU_BATCH_TOKENS
         super().__init__(checkpoint, usual, 2 * place.workers)
         _check_kind(checkpoint, self._encoder.max_tokens)
         if not self._stops:
-            raise ModelError("the checkpoint names no token that ends a reply")
+            raise ModelError("the checkpoint has no end-of-sequence token")
         folder = converted(checkpoint, place.compute_type, self._check)
-        self._generator = opened(
+        self._generator = start_engine(
             lambda: ctranslate2.Generator(str(folder), **place.arguments),
             lambda generator: generator.generate_batch(
-                [self._words([self._stops[0]])], beam_size=1, max_length=1
+                [self._tokens([self._stops[0]])], beam_size=1, max_length=1
             ),
         )
         self._prefixes: dict[str, list[int]] = {}
@@ -75,42 +75,42 @@ class CTranslate2CausalLLM(DecoderLLM):
         return self._place.provenance()
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
-        """Token ids in the model's format; what prompts of one instruction share is remembered."""
+        """Encode prompts in the model's format and remember the shared prefix of every instruction."""
         encoded = super().encode(requests)
         sharing: dict[str, list[list[int]]] = {}
         for request, prompt in zip(requests, encoded, strict=True):
-            if prompt.error is None and (words := _instruction(request)):
-                sharing.setdefault(words, []).append(prompt.ids)
-        for words, prompts in sharing.items():
+            if prompt.error is None and (instruction := _instruction(request)):
+                sharing.setdefault(instruction, []).append(prompt.ids)
+        for instruction, prompts in sharing.items():
             shared = shared_start(prompts)
-            if words in self._prefixes:
-                shared = shared_start([[*self._prefixes[words], 0], [*shared, 0]])
-            self._prefixes[words] = shared
+            if instruction in self._prefixes:
+                shared = shared_start([[*self._prefixes[instruction], 0], [*shared, 0]])
+            self._prefixes[instruction] = shared
         return encoded
 
     def group(self, request: Request, prompt: Encoded) -> Hashable:
-        """Rows of a batch have one length and begin alike."""
+        """Prompts of a batch have the same instruction and the same length."""
         return (super().group(request, prompt), _instruction(request), len(prompt.ids))
 
     def start(
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
-        """Queue a batch; workers take it up as they are free."""
+        """Queue a batch for the next free worker."""
         first, prompts = requests[0], [prompt.ids for prompt in encoded]
         if not first.labels:
             replies = self._ask(first, prompts)
             return lambda: [Completion(text) for text in replies()]
         labels = label_pieces(self._tokenizer, first.labels)
-        asked = [self._ask_labels(prompt, labels) for prompt in prompts]
-        return lambda: self._collect(first, prompts, labels, [wait() for wait in asked])
+        waits = [self._ask_labels(prompt, labels) for prompt in prompts]
+        return lambda: self._collect(first, prompts, labels, [wait() for wait in waits])
 
     def _ask(self, first: Request, prompts: Sequence[list[int]]) -> Callable[[], list[str]]:
-        """Greedy replies to prompts of one length."""
+        """Generate greedy replies to prompts of the same length."""
         one_line = self.ends_with_line(first)
         prefix = self._prefix(first, prompts)
         futures = self._generator.generate_batch(
-            [self._words(prompt[len(prefix) :]) for prompt in prompts],
-            static_prompt=self._words(prefix) or None,
+            [self._tokens(prompt[len(prefix) :]) for prompt in prompts],
+            static_prompt=self._tokens(prefix) or None,
             max_length=self._encoder.new_tokens(first),
             callback=self._line_watch(len(prompts)) if one_line else None,
             **self._search,
@@ -120,11 +120,11 @@ class CTranslate2CausalLLM(DecoderLLM):
     def _ask_labels(
         self, prompt: list[int], labels: Sequence[Sequence[int]]
     ) -> Callable[[], dict[Path_, torch.Tensor]]:
-        """The log-probabilities of all tokens after the prompt and each beginning of a label."""
+        """Log-probabilities of the next token after the prompt and after each prefix of a label."""
         rows = sorted({tuple(label[:end]) for label in labels for end in range(len(label) + 1)})
         futures = self._generator.generate_batch(
-            [self._words([prompt[-1], *row]) for row in rows],
-            static_prompt=self._words(prompt[:-1]) or None,
+            [self._tokens([prompt[-1], *row]) for row in rows],
+            static_prompt=self._tokens(prompt[:-1]) or None,
             cache_static_prompt=False,
             max_length=max(map(len, rows)) + 1,
             return_logits_vocab=True,
@@ -132,7 +132,8 @@ class CTranslate2CausalLLM(DecoderLLM):
         )
 
         def wait() -> dict[Path_, torch.Tensor]:
-            # As the shortest row has no label, the engine steps through all others, and counts these steps.
+            # The engine starts at the length of the shortest row, which is the empty label, so it returns
+            # logits for every step of the longer rows.
             steps = [future.result().logits[0] for future in futures]
             return {
                 row: _as_tensor(logits[len(row)]).log_softmax(-1)
@@ -147,7 +148,7 @@ class CTranslate2CausalLLM(DecoderLLM):
             "asynchronous": True,
             "beam_size": 1,
             "end_token": self._stops,
-            "return_end_token": True,  # some checkpoints end with a token that is shown
+            "return_end_token": True,  # the end token is a visible token in some checkpoints
             "include_prompt_in_result": False,
         }
 
@@ -158,20 +159,20 @@ class CTranslate2CausalLLM(DecoderLLM):
         labels: Sequence[Sequence[int]],
         following: Sequence[dict[Path_, torch.Tensor]],
     ) -> list[Completion]:
-        """Replies that are labels are known from the scoring; the others are asked for."""
+        """Take replies that are labels from the scores, and generate the others."""
         one_line, limit = self.ends_with_line(first), self._encoder.new_tokens(first)
         stops = self.label_stops(one_line)
         likelihoods = [_label_logprobs(after, labels, stops) for after in following]
-        found = [self._walk(after, limit, one_line) for after in following]
-        missing = [row for row, reply in enumerate(found) if reply is None]
-        texts = self.texts([reply or () for reply in found], one_line)
+        scored = [self._walk(after, limit, one_line) for after in following]
+        missing = [row for row, reply in enumerate(scored) if reply is None]
+        texts = self.texts([reply or () for reply in scored], one_line)
         if missing:
             for row, text in zip(missing, self._ask(first, [prompts[row] for row in missing])(), strict=True):
                 texts[row] = text
         return [Completion(text, label_logprobs=row) for text, row in zip(texts, likelihoods, strict=True)]
 
     def _walk(self, following: dict[Path_, torch.Tensor], limit: int, one_line: bool) -> Path_ | None:
-        """The greedy reply, where it is within the paths that were scored."""
+        """The greedy reply if it is within the scored paths, else None."""
         reply: Path_ = ()
         while len(reply) < limit:
             if reply not in following:
@@ -183,7 +184,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return reply
 
     def _line_watch(self, rows: int) -> Callable[[Any], bool]:
-        """Called with each token: whether the reply has come to the end of its line."""
+        """A callback for each token that returns whether the reply has reached the end of its line."""
         replies: list[list[int]] = [[] for _ in range(rows)]
 
         def ends(step: Any) -> bool:
@@ -193,7 +194,7 @@ class CTranslate2CausalLLM(DecoderLLM):
         return ends
 
     def _prefix(self, first: Request, prompts: Sequence[list[int]]) -> list[int]:
-        """What the prompts begin with, if its keys and values are kept."""
+        """The shared prefix if its keys and values are cached, else empty."""
         prefix = self._prefixes.get(_instruction(first), [])
         if len(prefix) < SHORTEST_PREFIX or any(ids[: len(prefix)] != prefix for ids in prompts):
             return []
@@ -201,12 +202,12 @@ class CTranslate2CausalLLM(DecoderLLM):
             self._kept.add(tuple(prefix))
         return prefix if tuple(prefix) in self._kept else []
 
-    def _words(self, ids: Sequence[int]) -> list[str]:
-        words: list[str] = self._tokenizer.convert_ids_to_tokens(list(ids))
-        return words
+    def _tokens(self, ids: Sequence[int]) -> list[str]:
+        tokens: list[str] = self._tokenizer.convert_ids_to_tokens(list(ids))
+        return tokens
 
     def _check(self, folder: Path) -> None:
-        """Compare log-likelihoods of a few continuations with transformers'; raises :class:`ModelError`."""
+        """Raise ModelError if log-likelihoods of a few continuations differ from those of transformers."""
         import ctranslate2
         import torch
 
@@ -221,30 +222,30 @@ class CTranslate2CausalLLM(DecoderLLM):
                 ids = [*prompt, *label]
                 with torch.inference_mode():
                     scores = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-                places = range(len(prompt) - 1, len(ids) - 1)
-                expected = math.fsum(scores[at, ids[at + 1]].item() for at in places)
-                (result,) = generator.score_batch([self._words(ids)], max_input_length=0)
-                found = math.fsum(result.log_probs[-len(label) :])
-                check_probe(found, expected, self._place.compute_type)
+                positions = range(len(prompt) - 1, len(ids) - 1)
+                expected = math.fsum(scores[at, ids[at + 1]].item() for at in positions)
+                (result,) = generator.score_batch([self._tokens(ids)], max_input_length=0)
+                actual = math.fsum(result.log_probs[-len(label) :])
+                check_probe(actual, expected, self._place.compute_type)
 
 
 def _check_kind(checkpoint: CausalCheckpoint, longest: int) -> None:
-    """Refuse what a check on short prompts cannot see; raises :class:`ModelError`."""
+    """Raise ModelError for models whose errors a check with short prompts cannot show."""
     config = checkpoint.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     if window and getattr(config, "use_sliding_window", True) and window < longest:
-        raise ModelError(f"its attention is limited to a window of {window} tokens")
+        raise ModelError(f"the model's attention has a sliding window of {window} tokens")
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind not in ("default", "linear"):  # release 4.8.5 scales those of Llama 3 wrongly
-        raise ModelError(f"the positions of its tokens are scaled in a way that is not known ({kind})")
+    if kind not in ("default", "linear"):  # CTranslate2 4.8.5 scales the positions of Llama 3 wrongly
+        raise ModelError(f"the model's scaling of token positions is not supported ({kind})")
     ids = sorted(checkpoint.tokenizer.get_vocab().values())
     if ids != list(range(len(ids))):
-        raise ModelError("the numbers of its tokens have gaps")
+        raise ModelError("the token ids of the model have gaps")
 
 
 def _instruction(request: Request) -> str:
-    """The words that a prompt begins with, before anything is filled in."""
+    """The text of the prompt template before the first placeholder."""
     first = next(iter(request.parts), None)
     return first.text if first is not None and first.slot is None else ""
 
@@ -252,7 +253,7 @@ def _instruction(request: Request) -> str:
 def _label_logprobs(
     following: dict[Path_, torch.Tensor], labels: Iterable[Sequence[int]], stops: Sequence[int]
 ) -> tuple[float, ...]:
-    """Joint log-probability of every label and a stop."""
+    """Joint log-probability of every label followed by a stop token."""
     return tuple(
         math.fsum(following[tuple(label[:at])][token].item() for at, token in enumerate(label))
         + following[tuple(label)][stops].logsumexp(-1).item()
@@ -261,7 +262,7 @@ def _label_logprobs(
 
 
 def _as_tensor(view: Any) -> torch.Tensor:
-    """Logits of the engine, on whatever device and in whatever type it has them."""
+    """Convert logits of the engine to a float32 tensor on the CPU."""
     import ctranslate2
     import numpy as np
     import torch

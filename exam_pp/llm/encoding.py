@@ -1,4 +1,4 @@
-"""Prompts as token ids; only the passage is ever shortened."""
+"""Encoding of prompts as token ids; only the passage is shortened if the prompt is too long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CACHED_TEXTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids of a prompt, how many passage tokens were cut, or why it cannot be asked."""
+    """Token ids of a prompt and the number of removed passage tokens, or the reason why it is too long."""
 
     ids: list[int]
     tokens_cut: int = 0
@@ -25,17 +25,17 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part's text, encoded alone and without special tokens."""
+    """The ids of a text that was encoded alone, without special tokens."""
 
     ids: list[int]
     has_unknown: bool
 
 
 class PromptEncoder:
-    """Encodes requests for one tokenizer, at most ``max_tokens`` ids each.
+    """Encodes requests with a tokenizer, to at most ``max_tokens`` ids each.
 
-    Where the tokenizer works word by word, each text is encoded once and the ids are joined, which
-    gives the same ids as encoding the whole prompt; all other prompts are encoded as a whole.
+    If the tokenizer works word by word, each text is encoded once and the ids are joined. This gives the same
+    ids as encoding the whole prompt, which is the method for all other tokenizers.
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int) -> None:
@@ -52,7 +52,7 @@ class PromptEncoder:
         self._suffix = probe[start + len(alone) :] if start is not None else []
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
-        """One result a request, in order."""
+        """Encode each request, in order."""
         return [self._encode(request) for request in requests]
 
     def _encode(self, request: Request) -> Encoded:
@@ -64,15 +64,15 @@ class PromptEncoder:
         return self._shorten(parts, limit)
 
     def _limit(self, request: Request) -> int:
-        """How many ids the prompt may have."""
+        """Maximal number of ids of the prompt."""
         return self.max_tokens
 
     def _clean(self, text: str) -> str:
-        """The text without what the tokenizer would refuse or misread."""
+        """Replace characters that the tokenizer would refuse or misread."""
         return clean(text)
 
     def _ids(self, parts: list[Part], limit: int) -> list[int] | None:
-        """The ids of the prompt; None if the passage alone is too long to be worth encoding."""
+        """The ids of the prompt; None if the passage alone exceeds the limit."""
         pieces = [self._piece(part.text) for part in parts]
         if sum(len(p.ids) for p, part in zip(pieces, parts, strict=True) if part.may_be_cut) > limit:
             return None
@@ -94,7 +94,7 @@ class PromptEncoder:
         return Encoded([], error=f"the prompt without its passage is longer than {limit} tokens")
 
     def _start_of(self, text: str, tokens: int) -> tuple[str, int]:
-        """The text up to the end of its ``tokens``-th token, and how many tokens follow."""
+        """The text up to the end of its ``tokens``-th token, and the number of tokens after it."""
         key = (text, tokens)
         if key not in self._shortened:
             encoding = self._tokenizer(
@@ -102,7 +102,7 @@ class PromptEncoder:
             )
             ids, offsets = encoding["input_ids"], encoding.get("offset_mapping")
             kept = min(tokens, len(ids))
-            if offsets is None:  # tokenizers in Python, such as ByT5's, do not tell
+            if offsets is None:  # tokenizers in Python, such as ByT5's, have no offsets
                 start = self._tokenizer.decode(
                     ids[:kept], skip_special_tokens=True, clean_up_tokenization_spaces=False
                 )
@@ -123,13 +123,13 @@ class PromptEncoder:
     def _whole(self, parts: list[Part]) -> list[int]:
         ids: list[int] = self._tokenizer(
             "".join(part.text for part in parts),
-            verbose=False,  # that a prompt is too long is seen here, and dealt with
+            verbose=False,  # no warning about long prompts: the caller shortens them
         )["input_ids"]
         return ids
 
 
 def label_pieces(tokenizer: Any, labels: Sequence[str]) -> list[list[int]]:
-    """The token ids of each label of an answer scale alone."""
+    """The token ids of each label of a scale, without special tokens."""
     return [tokenizer(label, add_special_tokens=False)["input_ids"] for label in labels]
 
 
@@ -140,7 +140,7 @@ def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
 
 
 def clean(text: str) -> str:
-    """The text as Unicode. Lone surrogates are none: tokenizers refuse them."""
+    """Replace lone surrogates, which UTF-8 cannot encode and tokenizers refuse."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -149,17 +149,17 @@ def clean(text: str) -> str:
 
 
 def _joinable(parts: list[Part]) -> bool:
-    """Whether every border between parts is at white space (empty parts have no border)."""
+    """Whether all parts are separated by white space; empty parts are ignored."""
     texts = [part.text for part in parts if part.text]
     return all(a[-1].isspace() or b[0].isspace() for a, b in pairwise(texts))
 
 
-# What these steps do to a word does not depend on its neighbours.
+# These steps change a word independently of its neighbours.
 _WORDWISE_NORMALIZERS = {"Precompiled", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents"}
 
 
 def _works_word_by_word(tokenizer: Any) -> bool:
-    """Whether text is split at white space before anything looks at more than one word."""
+    """Whether the tokenizer splits text at white space before any step that depends on several words."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return False

@@ -1,6 +1,6 @@
-"""OpenAI-compatible endpoints (a vLLM server, for example): the pipeline ``openai``.
+"""OpenAI-compatible endpoints, such as a vLLM server, for the pipeline ``openai``.
 
-The key is read from the environment variable ``OPENAI_API_KEY`` by the client, and goes nowhere else.
+The API key comes from the environment variable ``OPENAI_API_KEY``; it is never logged or written to files.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ log = logging.getLogger(__name__)
 
 KEY = "OPENAI_API_KEY"
 BATCH_SIZE = 16
-"""Replies that are handed over, and so saved, together."""
+"""Number of replies that are returned, and therefore saved, together."""
 
 ATTEMPTS = 8
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
-"""Seconds before the second attempt, doubled for each further one: a minute in all."""
+"""Seconds before the second attempt and their upper limit; delays double and sum to about a minute."""
 
 LONGEST_RETRY_AFTER = 300.0
-"""Seconds that a server may ask us to wait."""
+"""Maximal delay in seconds that a server may request with Retry-After."""
 
 GIVE_UP_AFTER = 20
-"""So many requests in a row without a reply, each tried to the end, and the endpoint counts as dead."""
+"""The run stops after this many consecutive requests that failed in all attempts."""
 
 LONGEST_REPLY = 4096
-"""Tokens; requests ask for less."""
+"""Maximal number of tokens in a reply; prompts request fewer."""
 
 TOP_LOGPROBS = 20
 UNSEEN_SHARE = 1e-3
-"""Label likelihoods are used where labels that the server did not list weigh less than this share."""
+"""Label likelihoods are used only if the labels that the server did not list have less than this share."""
 
 NEGLIGIBLE_LOGPROB = -100.0
+_NOT_A_COMPLETION = "the reply is not a chat completion"
 _MARKS = [mark for pair in THOUGHT_MARKS for mark in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
@@ -60,12 +61,12 @@ _HINTS = {
 
 
 def load_endpoint(options: ModelOptions) -> LLM:
-    """A model behind an endpoint; asks nothing yet. Raises :class:`ModelError` for what cannot work."""
+    """Make a model behind an endpoint, without a call; raises :class:`ModelError` for invalid options."""
     return EndpointLLM(options)
 
 
 class _AttemptError(Exception):
-    """A failure that another attempt may mend; ``delay`` is how long the server wants us to wait."""
+    """A failure that may be temporary; ``delay`` is the number of seconds that the server asks to wait."""
 
     def __init__(self, reason: str, delay: float | None = None) -> None:
         super().__init__(reason)
@@ -73,17 +74,17 @@ class _AttemptError(Exception):
 
 
 class _Outcome(NamedTuple):
-    """``refused``: the endpoint is there, but gave this request no reply."""
+    """A completion; ``refused`` means that the endpoint answered the request without a reply text."""
 
     completion: Completion
     refused: bool = False
 
 
 class EndpointLLM:
-    """Chat completions with ``concurrency`` calls at a time, each tried again with growing delays.
+    """A chat-completions endpoint with ``concurrency`` simultaneous calls and retries with growing delays.
 
-    A request that fails to the end gets a completion with an error; a refused key, an unknown model and an
-    endpoint that does not answer at all stop everything.
+    A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model and
+    an unreachable endpoint raise :class:`ModelError`.
     """
 
     def __init__(self, options: ModelOptions) -> None:
@@ -99,16 +100,16 @@ class EndpointLLM:
         self._key = _read_key()
         self._is_openai = urlsplit(self._url).hostname == "api.openai.com"
         if self._is_openai and not self._key:
-            raise ModelError(f"Name an endpoint with --base-url, or set {KEY} to use api.openai.com.")
-        for library in ("httpx", "httpx2"):  # they log every call, with its whole URL
+            raise ModelError(f"--base-url is missing. To use api.openai.com, set {KEY}.")
+        for library in ("httpx", "httpx2"):  # these log every call with its whole URL
             logging.getLogger(library).setLevel(logging.WARNING)
-        self._gives_logprobs = True
+        self._supports_logprobs = True
         self._failed_in_a_row = 0
         self._refused_passage: str | None = None
         self._ever_reached = self._ever_answered = False
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies as far as it can be known from here; credentials are no part of it."""
+        """The known settings that determine the replies, without credentials."""
         url = urlsplit(self._url)
         return {
             "pipeline": self._options.pipeline,
@@ -121,13 +122,13 @@ class EndpointLLM:
         }
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
-        """Batches of a fixed size, in the order given."""
+        """Batches of a fixed size in the order of the requests."""
         return batches_in_order(len(requests), BATCH_SIZE)
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
-        """Yield each reply as it comes; calls of later batches fill the gaps of earlier ones."""
+        """Yield each reply when it arrives; calls of later batches start as soon as there is a free slot."""
         order = (
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
@@ -145,11 +146,11 @@ class EndpointLLM:
                         self._watch(requests[index], outcome)
                         yield index, outcome.completion
             finally:
-                stopped.set()  # threads that wait for their next attempt end at once
+                stopped.set()  # ends threads that wait for their next attempt
 
     def _client(self) -> Any:
         try:
-            # A local server often wants no key, but the client insists on one.
+            # Local servers often need no key, but the client requires a value.
             return self._openai.OpenAI(
                 base_url=self._url,
                 api_key=self._key or "none",
@@ -158,15 +159,17 @@ class EndpointLLM:
                 http_client=self._openai.DefaultHttpxClient(event_hooks={"response": [self._limit_body]}),
             )
         except (ImportError, ValueError, OSError) as error:
-            # A ValueError quotes the proxy's address, which may hold a password.
-            reason = "an address is none" if isinstance(error, ValueError) else " ".join(str(error).split())
+            # The text of a ValueError contains the proxy's address, which may include a password.
+            reason = (
+                "an address is not valid" if isinstance(error, ValueError) else " ".join(str(error).split())
+            )
             raise ModelError(
-                "The proxies or certificates that the environment names cannot be used (HTTP_PROXY, "
-                f"HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE ...): {reason.rstrip('.')}."
+                "The proxies or certificates of the environment cannot be used (HTTP_PROXY, HTTPS_PROXY, "
+                f"ALL_PROXY, SSL_CERT_FILE ...): {reason.rstrip('.')}."
             ) from error
 
     def _limit_body(self, response: Any) -> None:
-        """For a body that trickles in: each piece of it starts the client's own clock again."""
+        """Apply the timeout to the whole body, because every chunk restarts the client's own timeout."""
         read, end = response.iter_raw, monotonic() + self._options.timeout
 
         def limited(chunk_size: int | None = None) -> Iterator[bytes]:
@@ -178,10 +181,11 @@ class EndpointLLM:
         response.iter_raw = limited
 
     def _watch(self, request: Request, outcome: _Outcome) -> None:
-        """Raise when nothing has been answered for long: asking on would only lose time.
+        """Raise ModelError after too many consecutive failures.
 
-        A refusal is about the request if others are answered. If none is yet, it counts once a passage: one
-        that is too long is refused for every entry, but an endpoint that refuses all does not like our calls.
+        Before the first reply, refusals count once for each passage: a passage that is too long is refused
+        for every entry, but an endpoint that refuses many passages does not support our calls. After the
+        first reply, a refusal concerns only its request and does not count.
         """
         reason = outcome.completion.error
         self._ever_answered = self._ever_answered or reason is None
@@ -194,11 +198,11 @@ class EndpointLLM:
         if self._failed_in_a_row >= max(GIVE_UP_AFTER, self._options.concurrency):
             raise self._stop(f"has failed {self._failed_in_a_row} times in a row ({reason})")
 
-    def _stop(self, what: str) -> ModelError:
-        return ModelError(f"The endpoint {self.provenance()['base_url']} {what}.")
+    def _stop(self, problem: str) -> ModelError:
+        return ModelError(f"The endpoint {self.provenance()['base_url']} {problem}.")
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> _Outcome:
-        """The reply to one request, tried again as long as that makes sense."""
+        """Send one request, with retries after temporary failures."""
         delay, reason = FIRST_DELAY, "stopped"
         for attempt in range(ATTEMPTS):
             if stopped.is_set():
@@ -209,34 +213,32 @@ class EndpointLLM:
                 reason = str(failure)
                 if attempt == ATTEMPTS - 1:
                     break
-                # Chance keeps many threads from coming back at the same moment.
+                # The random factor keeps threads from retrying at the same moment.
                 pause = delay * random.uniform(0.75, 1.25)
                 stopped.wait(min(LONGEST_RETRY_AFTER, max(pause, failure.delay or 0.0)))
                 delay = min(2 * delay, LONGEST_DELAY)
                 continue
             self._ever_reached = True
             return _Outcome(completion, refused=completion.error is not None)
-        return _Outcome(
-            Completion(error=f"the endpoint failed {ATTEMPTS} times, the last time with: {reason}")
-        )
+        return _Outcome(Completion(error=f"the endpoint failed {ATTEMPTS} times; the last failure: {reason}"))
 
     def _attempt(self, client: Any, request: Request) -> Completion:
         api = self._openai
-        wants_logprobs = bool(request.labels) and self._gives_logprobs
+        wants_logprobs = bool(request.labels) and self._supports_logprobs
         try:
             answer = client.chat.completions.create(**self._arguments(request, wants_logprobs))
         except (api.APITimeoutError, TimeoutError) as error:
-            raise _AttemptError(f"no reply within {self._options.timeout:g} s") from error
+            raise _AttemptError(f"no reply within {self._options.timeout:g} s (--timeout)") from error
         except api.APIStatusError as error:
             return self._refused(client, request, error, wants_logprobs)
         except api.APIConnectionError as error:
             reason = self._hide_key(str(error.__cause__ or error))
-            # One that breaks off is another matter than none at all: somebody is there.
+            # Stop only if no connection was ever made; a broken connection may be temporary.
             if not self._ever_reached and type(error.__cause__).__name__ == "ConnectError":
-                raise self._stop(f"cannot be reached ({reason}); see whether the server is running") from None
+                raise self._stop(f"cannot be reached ({reason}): check that the server is running") from None
             raise _AttemptError(f"connection failed ({reason})") from error
-        except (api.APIError, ValueError, TypeError) as error:  # a body that is no JSON, or no object
-            raise _AttemptError("a reply that is no chat completion") from error
+        except (api.APIError, ValueError, TypeError) as error:  # the body is not a JSON object
+            raise _AttemptError(_NOT_A_COMPLETION) from error
         return _read(
             answer, request.labels if wants_logprobs else (), thinks=self._options.thinking_tokens > 0
         )
@@ -248,7 +250,7 @@ class EndpointLLM:
             "model": self.name,
             "messages": [message | {"content": clean(message["content"])} for message in messages],
             "temperature": 0,
-            # The newer name is the only one for some of OpenAI's models, and unknown to many servers.
+            # Some of OpenAI's models support only the newer name, many other servers only the older one.
             "max_completion_tokens" if self._is_openai else "max_tokens": longest,
         }
         if wants_logprobs:
@@ -260,20 +262,22 @@ class EndpointLLM:
         reason = self._hide_key(_message(error))
         if status in _HINTS or getattr(error, "code", None) == "insufficient_quota":
             hint = f": {_HINTS[status]}" if status in _HINTS else ""
-            raise self._stop(f"answers {status} ({reason}) for the model {self.name!r}{hint}") from None
+            raise self._stop(
+                f"returns status {status} ({reason}) for the model {self.name!r}{hint}"
+            ) from None
         if status in _RETRIED or status >= 500:
             raise _AttemptError(
                 f"status {status} ({reason})", _retry_after(error.response.headers)
             ) from error
         if wants_logprobs and "logprobs" in reason:
-            if self._gives_logprobs:
-                log.warning("The endpoint gives no likelihoods: there will be no soft grades.")
-            self._gives_logprobs = False
+            if self._supports_logprobs:
+                log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
+            self._supports_logprobs = False
             return self._attempt(client, request)
         return Completion(error=f"the endpoint refused the request with status {status} ({reason})")
 
     def _hide_key(self, text: str) -> str:
-        """Servers may quote what they were sent."""
+        """Remove the key from a message of the server, which may quote it."""
         if self._key:
             text = text.replace(self._key, "***")
         return " ".join(clean(text).split())[:300]
@@ -283,35 +287,36 @@ def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # the port is not valid
         fits = False
     if not fits:
         raise ModelError(f"--base-url must be a URL such as http://localhost:8000/v1, not {url!r}.")
     if "@" in parts.netloc:
-        raise ModelError(f"Put no credentials into --base-url: the key is read from {KEY}.")
+        raise ModelError(f"--base-url must not contain credentials; set the key in {KEY}.")
 
 
 def _read_key() -> str:
-    """The key, without the line break that a key from a file ends with; empty if there is none.
+    """The stripped key, empty if the variable is not set.
 
-    What no header can hold is refused here: the client's error would quote it.
+    Raises :class:`ModelError` for characters that a header cannot hold, because the client's error would
+    quote the key.
     """
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ModelError(f"The key in {KEY} holds characters that no key has: set it again.")
+        raise ModelError(f"The key in {KEY} contains characters that are not allowed in a key; set it again.")
     return key
 
 
 def _message(error: Any) -> str:
-    """The sentence in the body of an error, in the shapes that servers use."""
+    """The error message in the body of a response, in the formats that servers use."""
     body = error.body if isinstance(error.body, dict) else {}
     inner = body.get("error")
-    found = (inner.get("message") if isinstance(inner, dict) else inner) or body.get("message")
-    return str(found or body.get("detail") or error.response.reason_phrase or "no reason given").rstrip(".")
+    text = (inner.get("message") if isinstance(inner, dict) else inner) or body.get("message")
+    return str(text or body.get("detail") or error.response.reason_phrase or "unknown reason").rstrip(".")
 
 
 def _retry_after(headers: Any) -> float | None:
-    """Seconds that the server asks for, given as a number or as a date."""
+    """Seconds from the Retry-After header, which is a number or a date; None if missing or invalid."""
     value = headers.get("retry-after")
     if value is None:
         return None
@@ -326,34 +331,35 @@ def _retry_after(headers: Any) -> float | None:
 
 
 def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
-    """The text and the label likelihoods of a chat completion; :class:`_AttemptError` for anything else.
+    """Read text and label likelihoods of a chat completion; raises :class:`_AttemptError` for other replies.
 
-    Servers give thoughts apart from the text, or before it: then a text that was cut off before their end is
-    all thoughts, and gets the mark that says so.
+    Servers return thinking text in a separate field or before the text. In the latter case, a text that was
+    cut off without a closing tag is all thinking text, and gets an opening tag.
     """
     try:
         choice = answer.choices[0]
         message, finish = choice.message, choice.finish_reason
         text = message.content
     except (AttributeError, IndexError, TypeError) as error:
-        raise _AttemptError("a reply that is no chat completion") from error
+        raise _AttemptError(_NOT_A_COMPLETION) from error
     if text is not None and not isinstance(text, str):
-        raise _AttemptError("a reply that is no chat completion")
-    apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
-    # Models that think aloud may never come to their answer; an empty reply would be read as a grade.
-    if text is None or finish == "content_filter" or (not text.strip() and (finish == "length" or apart)):
+        raise _AttemptError(_NOT_A_COMPLETION)
+    reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+    # A model may run out of tokens while thinking; its empty reply would be read as a grade.
+    if text is None or finish == "content_filter" or (not text.strip() and (finish == "length" or reasoning)):
         return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
     text = clean(text).strip()
-    if thinks and finish == "length" and not apart and not any(mark in text for mark in _MARKS):
+    if thinks and finish == "length" and not reasoning and not any(mark in text for mark in _MARKS):
         text = THOUGHT_MARKS[0][0] + text
     return Completion(text, label_logprobs=_label_logprobs(choice, labels) if labels else ())
 
 
 def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
-    """Log-probabilities of the labels as the first token of the reply; empty where they are not known.
+    """Log-probabilities of the labels as first token of the reply; empty if they are unknown.
 
-    Only where the reply itself begins with a label of one token. A label may come with white space around
-    it. The end of the reply is not in these likelihoods, as endpoints do not tell it for other labels.
+    They are known only if the reply begins with a label of a single token, possibly with white space around
+    it. The probability that the reply ends after the label is not included, because endpoints do not return
+    it for labels other than the reply's.
     """
     try:
         first = next(token for token in choice.logprobs.content if token.token.strip())
@@ -362,7 +368,7 @@ def _label_logprobs(choice: Any, labels: Sequence[str]) -> tuple[float, ...]:
         mass = dict.fromkeys(labels, 0.0)
         seen = 0.0
         for token in first.top_logprobs:
-            probability = math.exp(min(float(token.logprob), 0.0))  # in this order NaN stays NaN
+            probability = math.exp(min(float(token.logprob), 0.0))  # min() in this order keeps NaN
             seen += probability
             if token.token.strip() in mass:
                 mass[token.token.strip()] += probability

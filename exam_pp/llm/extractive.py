@@ -1,4 +1,4 @@
-"""Extractive question answering with models tuned on SQuAD2: the pipeline ``question-answering``.
+"""Extractive question answering with models tuned on SQuAD2, for the pipeline ``question-answering``.
 
 The answer is the span of the passage with the highest sum of start and end scores, unless "no answer"
 scores higher by more than a threshold (Rajpurkar et al., "Know What You Don't Know", 2018; Devlin et al.,
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
     import torch
 
 UNANSWERABLE = "unanswerable"
-"""The published reply when the passage holds no answer."""
+"""The published reply for a passage without an answer."""
 
 MAX_WINDOW, STRIDE = 384, 128
-"""Tokens of a window, and how many of them the next one repeats: the values of SQuAD fine-tuning."""
+"""Length of a window and overlap of windows in tokens, as in SQuAD fine-tuning."""
 
 MAX_ANSWER_TOKENS = 30
 NULL_THRESHOLD = 0.0
-"""How far "no answer" must beat the best span; 0 is what SQuAD2 checkpoints are reported with."""
+"""Required difference between "no answer" and the best span; 0 as in reports on SQuAD2 checkpoints."""
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 
 
 def load_extractive(options: ModelOptions) -> LLM:
-    """An extractive model; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
+    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other kinds of models."""
     return ExtractiveLLM(options, ExtractiveCheckpoint(options))
 
 
 class ExtractiveCheckpoint(ModelCheckpoint):
-    """An encoder with a head for spans."""
+    """A checkpoint of an encoder with a span head."""
 
     pipeline = "question-answering"
 
 
 @dataclass(frozen=True, slots=True)
 class Window(Encoded):
-    """Encoded question and passage; ``ids`` are those of all windows, one after the other.
+    """The encoded windows of a question and a passage; ``ids`` are the ids of all windows in a row.
 
-    ``inputs`` are the model's arguments of each window; ``spans`` the characters of the passage that each
-    token stands for, None for tokens that are not of the passage.
+    ``inputs`` are the model's arguments for each window. ``spans`` are the character ranges of the tokens in
+    the passage, None for other tokens. ``null`` is the position of the classification token.
     """
 
     passage: str = ""
@@ -61,7 +61,7 @@ class Window(Encoded):
 
 
 class ExtractiveLLM(BatchedLLM[Window]):
-    """Replies with a span of the passage, or "unanswerable"."""
+    """An extractive model, which replies with a span of the passage or with "unanswerable"."""
 
     def __init__(self, options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> None:
         import torch
@@ -79,7 +79,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         super().__init__(options.model, options.batch_tokens or usual)
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies, in a fixed order of keys."""
+        """Everything that determines the replies, in a fixed order of keys."""
         return {
             **self._checkpoint.identity,
             "pipeline": self._options.pipeline,
@@ -92,23 +92,23 @@ class ExtractiveLLM(BatchedLLM[Window]):
         }
 
     def group(self, request: Request, prompt: Window) -> Hashable:
-        """Any two requests may share a batch."""
+        """All requests may share a batch."""
         return None
 
     def encode(self, requests: Sequence[Request]) -> list[Window]:
-        """Question and passage of each request, as overlapping windows."""
+        """Encode question and passage of each request as overlapping windows."""
         return [self._encode(request) for request in requests]
 
     def _encode(self, request: Request) -> Window:
         question, passage = request.slot("question"), request.slot("context")
         if question is None or passage is None or request.labels:
             raise ModelError(
-                f"The model {self.name!r} extracts answers to questions from passages: it needs a prompt for "
-                "that, such as QuestionCompleteConciseUnanswerablePromptWithChoices."
+                f"The model {self.name!r} extracts answers from passages: use a prompt for that, such as "
+                "QuestionCompleteConciseUnanswerablePromptWithChoices."
             )
         question, passage = clean(question).strip(), clean(passage)
-        asked = len(self._tokenizer(question, "", verbose=False)["input_ids"])
-        room = self._window - asked
+        question_tokens = len(self._tokenizer(question, "", verbose=False)["input_ids"])
+        room = self._window - question_tokens
         if room < 1 + min(STRIDE, self._window // 4):
             return Window([], error=f"the question leaves no room for the passage in {self._window} tokens")
         encoding = self._tokenizer(
@@ -136,7 +136,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         return Window(ids, passage=passage, inputs=inputs, spans=spans, null=null)
 
     def start(self, requests: Sequence[Request], encoded: Sequence[Window]) -> Callable[[], list[Completion]]:
-        """The work happens when the result is asked for: one batch at a time."""
+        """Return a function that runs the batch when it is called, so that one batch runs at a time."""
         return lambda: self._run(encoded)
 
     def _run(self, encoded: Sequence[Window]) -> list[Completion]:
@@ -156,7 +156,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         return [self._answer(prompt, [next(results) for _ in prompt.inputs]) for prompt in encoded]
 
     def _null_at(self, rows: Sequence[tuple[int, Window]], width: int) -> list[int]:
-        """Where "no answer" is scored: the classification token, also in rows that are padded left."""
+        """The column of the classification token, which scores "no answer", in each padded row."""
         left = self._tokenizer.padding_side == "left"
         return [
             prompt.null + (width - len(prompt.inputs[window]["input_ids"]) if left else 0)
@@ -169,7 +169,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         ends: torch.Tensor,
         spans: Sequence[Sequence[tuple[int, int] | None]],
     ) -> list[tuple[float, tuple[int, int]]]:
-        """The score and the characters of the best span of each window; score −inf where there is none."""
+        """Score and character range of the best span in each window; the score is −inf without any span."""
         torch, (rows, width) = self._torch, starts.shape
         left = self._tokenizer.padding_side == "left"
         of_passage = torch.zeros(rows, width, dtype=torch.bool)
@@ -182,19 +182,19 @@ class ExtractiveLLM(BatchedLLM[Window]):
         ends = torch.nn.functional.pad(ends, (0, MAX_ANSWER_TOKENS - 1), value=-torch.inf)
         scores = starts.unsqueeze(-1) + ends.unfold(1, MAX_ANSWER_TOKENS, 1)
         top, where = scores.flatten(1).max(-1)
-        found = []
+        best = []
         for row, (score, place) in enumerate(zip(top.tolist(), where.tolist(), strict=True)):
             start, length = divmod(place, MAX_ANSWER_TOKENS)
             shift = width - len(spans[row]) if left else 0
             first = spans[row][start - shift] if score > -torch.inf else None
             last = spans[row][start - shift + length] if score > -torch.inf else None
-            found.append((score, (first[0], last[1]) if first and last else (0, 0)))
-        return found
+            best.append((score, (first[0], last[1]) if first and last else (0, 0)))
+        return best
 
     def _answer(
         self, prompt: Window, windows: Sequence[tuple[tuple[float, tuple[int, int]], float]]
     ) -> Completion:
-        """The best span of all windows; "no answer" has the lowest score that a window gives it."""
+        """The best span of all windows, compared with the lowest "no answer" score of all windows."""
         score, (start, end) = max(span for span, _ in windows)
         null = min(null for _, null in windows)
         text = prompt.passage[start:end].strip()

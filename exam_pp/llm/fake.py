@@ -1,9 +1,10 @@
-"""A model without a network, for documentation and tests: ``--model fake``."""
+"""Fake model for documentation and tests: ``--model fake``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, sentences
@@ -13,14 +14,15 @@ Script = Callable[[Request], Completion | str]
 
 
 class FakeLLM(Baseline):
-    """Answers by a script, or from the share of the entry's words that the passage contains.
+    """A model that replies by a script, or by the share of the entry's words that the passage contains.
 
-    ``script`` maps a request to its reply. Without one, ratings are ``round(5 × share)``, yes/no
-    labels split at one half, an answer is as correct as a gold answer with which it shares a word, and free
-    text is the passage's first sentence with a shared word, or "unanswerable"; a generated test bank has an
-    entry for each word of the query. Nuggets are made of the segments' first sentences that share a word with
-    the query, are vital if they share one with it, and are labelled one by one as ratings are. ``calls``
-    counts the requests answered.
+    ``script`` maps a request to its reply; ``calls`` counts the requests. Without a script:
+
+    * ratings are ``round(5 × share)``; yes/no labels and nugget assignments divide the share equally;
+    * free text is the passage's first sentence that shares a word with the entry, or "unanswerable";
+    * an answer is verified as correct if it shares a word with the gold answer;
+    * a generated test bank has an entry for each word of the query;
+    * nuggets are first sentences of segments that share a word with the query; they are vital if they do.
     """
 
     batch_size = 16
@@ -31,18 +33,18 @@ class FakeLLM(Baseline):
         self._script = script or lexical_reply
 
     def provenance(self) -> dict[str, Any]:
-        """Nothing decides the replies but the version of this file."""
+        """Only the engine's name: replies depend on nothing else."""
         return {"engine": "fake"}
 
     def reply(self, request: Request) -> Completion:
-        """What the script says."""
+        """Return the script's reply."""
         self.calls += 1
         reply = self._script(request)
         return reply if isinstance(reply, Completion) else Completion(reply)
 
 
 def lexical_reply(request: Request) -> str:
-    """The deterministic reply of the unscripted fake."""
+    """The reply of a fake model without a script."""
     query = request.slot("query")
     nuggets = request.slot("nuggets")
     if query is not None and nuggets is not None:
@@ -58,12 +60,12 @@ def lexical_reply(request: Request) -> str:
     if labels := request.labels:
         return labels[round(_share(entry, passage) * (len(labels) - 1))]
     shared = _words(entry) & _words(passage)
-    found = passage.replace("!", ".").replace("?", ".").split(".")
-    return next((s.strip() for s in found if _words(s) & shared), "unanswerable")
+    candidates = passage.replace("!", ".").replace("?", ".").split(".")
+    return next((s.strip() for s in candidates if _words(s) & shared), "unanswerable")
 
 
 def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
-    """The nuggets after a window, or the labels of nuggets: importance without a passage, else assignment."""
+    """The nuggets after a window, or labels: importance if there is no passage, else assignment."""
     passage = request.slot("context")
     if passage is None:
         return ["vital" if _words(nugget) & _words(query) else "okay" for nugget in nuggets]
@@ -72,7 +74,7 @@ def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
         return [labels[round(_share(nugget, passage) * (len(labels) - 1))] for nugget in nuggets]
     firsts = [sentences(line.partition("] ")[2])[:1] for line in passage.splitlines() if line.startswith("[")]
     new = [
-        " ".join(first.split()[:12]) for found in firsts for first in found if _words(first) & _words(query)
+        " ".join(first.split()[:12]) for first in chain.from_iterable(firsts) if _words(first) & _words(query)
     ]
     return list(dict.fromkeys([*nuggets, *new]))
 
@@ -83,7 +85,7 @@ def _share(entry: str, passage: str) -> float:
 
 
 def _test_bank(topic: str, questions: bool) -> str:
-    """A list of one entry for each word of the topic, as generation prompts ask for."""
+    """A test bank in JSON with an entry for each word of the topic."""
     words = sorted(_words(topic)) or [topic]
     if questions:
         return json.dumps({"questions": [f"What is known about {word}?" for word in words]})
@@ -91,7 +93,7 @@ def _test_bank(topic: str, questions: bool) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """Lower-cased words of four letters and more: short ones carry little meaning."""
+    """The lower-cased words of at least four letters."""
     return {
         word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split() if len(word) > 3
     }

@@ -1,20 +1,20 @@
-"""A grader without a neural network: how far a passage's words cover a question or nugget.
+"""Lexical grader, a baseline without a neural network: ratings from shared and associated words.
 
-It is a *baseline*: it matches words, not meaning, and every judge worth its cost should beat it.
-The evidence for a pair is the sum of two parts, both between 0 and 1:
+It matches words, not meaning, so every grader with a language model should beat it. The evidence for a
+passage and an entry is a weighted sum of two parts, both between 0 and 1:
 
 * **coverage**: the share of the entry's words that the passage contains, stemmed (Porter), weighted by
-  the square root of their inverse document frequency; words that merely frame a question ("impact",
-  "role of") weigh a fifth; nearly equal words (misspellings, word forms) count as equal;
+  the square root of their inverse document frequency. Words that only frame a question ("impact",
+  "role of") get a fifth of the weight. Nearly equal words (misspellings, word forms) count as equal.
 * **association**: the cosine between the passage's words and the words that occur together with the
   entry's words in the passages of the input file (concept-based query expansion, Qiu and Frei, SIGIR
-  1993). A question does not contain the words of its answer, so association weighs much for questions
-  and little for nuggets, which say what the passage should say.
+  1993). A question does not contain the words of its answer, so association has a large weight for
+  questions; nuggets contain them, so it has a small weight there.
 
-Words associated by few passages are associated by chance, so association counts less for them.
+Words that are associated by few passages may be associated by chance, so their association counts less.
 
-Fixed thresholds turn the evidence into a rating of 0 to 5, and below a rating of 3 the extracted answer
-is "unanswerable". How the constants were chosen, and what they reach, is in ``docs/bundled-grader.md``.
+Fixed thresholds map the evidence to a rating from 0 to 5; below a rating of 3 the extracted answer is
+"unanswerable". ``docs/bundled-grader.md`` describes how the constants were chosen and the results.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from exam_pp.messages import Completion, Request
 from exam_pp.stemming import content_stems, stem, tokens
 
 VERSION = 1
-"""Counted up whenever a constant changes, so that files say which rule made them."""
+"""Increases whenever a constant changes; files record it."""
 
 _FRAME_LIST = """
 achieve address affect aspect associate associated benefit case challenge characteristic common
@@ -49,39 +49,39 @@ typical typically use used using usually variation various vary versus way withi
 """
 
 FRAME_WORDS = frozenset(_FRAME_LIST.split())
-"""Words that frame a question and say little about its subject."""
+"""Words that frame a question and carry little information about its subject."""
 FRAME_WEIGHT = 0.2
 
 ASSOCIATION_WEIGHT = {"question": 0.7, "query": 0.7, "nugget": 0.35}
-"""The weight of association where it can be trusted; coverage has the rest."""
+"""The weight of association if its trust is 1; coverage has the rest."""
 HALF_TRUST = 30
-"""Associations of a word that this many passages hold are trusted by half: chance rules below."""
+"""A word in this many passages has a trust of one half; associations of rarer words are more random."""
 FULL_COSINE = 0.5
-"""An association this strong counts as full."""
+"""The cosine that counts as full association."""
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.75)
-"""Evidence at which the ratings 1 to 5 begin."""
+"""The lowest evidence for the ratings 1 to 5."""
 ASSIGNMENT_THRESHOLDS = (0.5, 0.7)
-"""Evidence at which an answer supports a nugget in part, and fully."""
+"""The lowest evidence for partial and for full support of a nugget."""
 ANSWERABLE = THRESHOLDS[2]
 """Below this evidence (a rating of 3) the extracted answer is "unanswerable"."""
 
 MIN_FUZZY_LENGTH = 5
 FUZZY_CUTOFF = 85.0
-"""Stems of this length count as equal from this similarity (per cent, rapidfuzz ``ratio``) on."""
+"""Stems of at least this length count as equal from this similarity (per cent, rapidfuzz ``ratio``)."""
 MIN_TOGETHER = 3
-"""Words that share fewer passages than this are not associated."""
+"""The minimal number of common passages for associated words."""
 MAX_SAMPLE = 2000
-"""Of a frequent word, this many evenly spaced passages are looked at, so that the time stays bounded."""
+"""The maximal number of passages, evenly spaced, that are read for a frequent word, to limit the time."""
 MAX_ASSOCIATED = 300
-"""An entry keeps its strongest associations only."""
+"""The number of strongest associations that an entry keeps."""
 SOFT_WIDTH = 0.8
-"""Width, in ratings, of the bell around the evidence that stands in for label probabilities."""
+"""The width in ratings of the bell curve that replaces label probabilities."""
 
 _FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS)
 
 
 class Statistics:
-    """What the passages of the input file say about words: how rare they are, what goes with what."""
+    """Word statistics of the passages in the input file: document frequency and association."""
 
     def __init__(self, passages: Iterable[str] = ()) -> None:
         digest = hashlib.sha256()
@@ -99,44 +99,44 @@ class Statistics:
 
     @property
     def size(self) -> int:
-        """How many passages were learned."""
+        """The number of passages."""
         return len(self._words)
 
     def idf(self, stem: str) -> float:
-        """The inverse document frequency of BM25, never negative; 1 where nothing was learned."""
+        """The inverse document frequency of BM25, never negative; 1 without passages."""
         if not self.size:
             return 1.0
         count = self.count(stem)
         return math.log(1 + (self.size - count + 0.5) / (count + 0.5))
 
     def count(self, stem: str) -> int:
-        """How many passages hold the word."""
+        """The number of passages that contain the word."""
         number = self._number.get(stem)
         return len(self._passages_with[number]) if number is not None else 0
 
     def associated(self, stem: str) -> dict[str, float]:
-        """Other words to the cosine between the sets of passages that hold them and ``stem``."""
+        """Maps associated words to the cosine between their set of passages and that of ``stem``."""
         number = self._number.get(stem)
         if number is None:
             return {}
-        holding = self._passages_with[number]
-        sample = holding[:: -(-len(holding) // MAX_SAMPLE)]
+        containing = self._passages_with[number]
+        sample = containing[:: -(-len(containing) // MAX_SAMPLE)]
         together: Counter[int] = Counter()
         for passage in sample:
             together.update(self._words[passage])
-        scale = math.sqrt(len(holding)) / len(sample)
+        scale = math.sqrt(len(containing)) / len(sample)
         return {
-            self._stems[other]: count * scale / math.sqrt(len(self._passages_with[other]))
-            for other, count in together.items()
-            if count >= MIN_TOGETHER and other != number
+            self._stems[word]: count * scale / math.sqrt(len(self._passages_with[word]))
+            for word, count in together.items()
+            if count >= MIN_TOGETHER and word != number
         }
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """An entry's words with weights that add up to 1, and its associated words as a unit vector.
+    """An entry's words with weights that sum to 1, and its associated words as a unit vector.
 
-    ``trust`` is how far the associations can be believed, between 0 and 1.
+    ``trust`` is the reliability of the associations, between 0 and 1.
     """
 
     weights: Mapping[str, float]
@@ -146,7 +146,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Passage:
-    """A passage's words; ``near`` remembers which other words are nearly equal to one of them."""
+    """A passage's words; ``near`` caches whether another word is nearly equal to one of them."""
 
     words: frozenset[str]
     long_words: Sequence[str]
@@ -154,24 +154,24 @@ class _Passage:
 
     @classmethod
     def of(cls, text: str) -> _Passage:
-        """The words of a passage or of a sentence."""
+        """Make it from the text of a passage or a sentence."""
         words = frozenset(content_stems(text))
         return cls(words, sorted(word for word in words if len(word) >= MIN_FUZZY_LENGTH), {})
 
-    def holds(self, word: str) -> bool:
-        """Whether the passage has the word, or a nearly equal one."""
+    def has_word(self, word: str) -> bool:
+        """Whether the passage contains the word or a nearly equal word."""
         if word in self.words:
             return True
         if len(word) < MIN_FUZZY_LENGTH or not word.isalpha():
             return False
         if word not in self.near:
-            found = process.extractOne(word, self.long_words, scorer=fuzz.ratio, score_cutoff=FUZZY_CUTOFF)
-            self.near[word] = found is not None
+            match = process.extractOne(word, self.long_words, scorer=fuzz.ratio, score_cutoff=FUZZY_CUTOFF)
+            self.near[word] = match is not None
         return self.near[word]
 
     def coverage(self, entry: _Entry) -> float:
-        """The weighted share of the entry's words that the passage holds."""
-        return math.fsum(weight for word, weight in entry.weights.items() if self.holds(word))
+        """The weighted share of the entry's words that the passage contains."""
+        return math.fsum(weight for word, weight in entry.weights.items() if self.has_word(word))
 
     def association(self, entry: _Entry) -> float:
         """The cosine between the passage's words and the words associated with the entry."""
@@ -182,7 +182,7 @@ class _Passage:
 
 
 class LexicalLLM(Baseline):
-    """Rates by shared and associated words, extracts the best sentence. No neural network."""
+    """A baseline that rates by shared and associated words and extracts the best sentence."""
 
     name = "lexical"
 
@@ -190,7 +190,7 @@ class LexicalLLM(Baseline):
         self.learn(())
 
     def provenance(self) -> dict[str, Any]:
-        """The rule's version and the passages whose statistics it uses."""
+        """The version of the rule, and number and hash of the passages."""
         return {
             "engine": "lexical",
             "baseline": "matches words, no neural network",
@@ -200,18 +200,20 @@ class LexicalLLM(Baseline):
         }
 
     def learn(self, passages: Iterable[str]) -> None:
-        """Take word statistics from all passages of the input file, in one pass."""
+        """Compute word statistics from all passages of the input file, in one pass."""
         self._statistics = Statistics(passages)
-        # The same passage is asked about many times in a row, the same entries for every passage.
+        # Requests come passage by passage, and every passage has the same entries.
         self._passage = lru_cache(maxsize=64)(_Passage.of)
         self._sentences = lru_cache(maxsize=64)(_sentences)
         self._entry = lru_cache(maxsize=1024)(self._read_entry)
 
     def reply(self, request: Request) -> Completion:
-        """A label of the scale, or the best sentence, or "unanswerable"."""
+        """Reply with a label of the scale, the best sentence, or "unanswerable"."""
         entry, passage = entry_of(request), request.slot("context")
         if entry is None or passage is None:
-            return Completion(error="the lexical baseline only compares a passage with a question or nugget")
+            return Completion(
+                error="the lexical baseline can only compare a passage with a question, nugget or query"
+            )
         if labels := scale_of(request):
             thresholds = ASSIGNMENT_THRESHOLDS if labels == ASSIGNMENTS else THRESHOLDS
             level = rating_level(self.evidence(*entry, passage), thresholds)
@@ -223,7 +225,7 @@ class LexicalLLM(Baseline):
         return Completion(self._best_sentence(entry[1], passage))
 
     def evidence(self, slot: str, entry_text: str, passage_text: str) -> float:
-        """How far the passage covers the entry, between 0 and 1; ``slot`` tells a question from a nugget."""
+        """The evidence between 0 and 1 that the passage covers the entry; ``slot`` is the kind of entry."""
         entry, passage = self._entry(entry_text), self._passage(passage_text)
         weight = ASSOCIATION_WEIGHT[slot] * entry.trust
         association = min(1.0, passage.association(entry) / FULL_COSINE)
@@ -242,14 +244,14 @@ class LexicalLLM(Baseline):
         for word, weight in weights.items():
             count = self._statistics.count(word)
             trust += weight * count / (count + HALF_TRUST)
-            for other, cosine in self._statistics.associated(word).items():
-                associated[other] += weight * cosine
+            for associated_word, cosine in self._statistics.associated(word).items():
+                associated[associated_word] += weight * cosine
         strongest = sorted(associated.items(), key=lambda item: (-item[1], item[0]))[:MAX_ASSOCIATED]
         length = math.sqrt(math.fsum(value * value for _, value in strongest))
         return _Entry(weights, {word: value / length for word, value in strongest}, trust)
 
     def _best_sentence(self, entry_text: str, passage: str) -> str:
-        """The first of the sentences that cover the entry best; association decides between equals."""
+        """The first sentence with the highest coverage of the entry; association breaks ties."""
         entry = self._entry(entry_text)
         best = max(self._sentences(passage), key=lambda s: (s[1].coverage(entry), s[1].association(entry)))
         return best[0]
@@ -260,7 +262,7 @@ def _sentences(passage: str) -> list[tuple[str, _Passage]]:
 
 
 def rating_level(evidence: float, thresholds: Sequence[float] = THRESHOLDS) -> float:
-    """The evidence on the scale from -0.5 to 5.5: half-way between two ratings at each threshold."""
+    """Map evidence to the scale from -0.5 to 5.5; each threshold is half-way between two ratings."""
     edges = (0.0, *thresholds, 1.0)
     index = min(bisect_right(thresholds, evidence), len(thresholds))
     low, high = edges[index], edges[index + 1]
@@ -268,7 +270,7 @@ def rating_level(evidence: float, thresholds: Sequence[float] = THRESHOLDS) -> f
 
 
 def _bell(level: float, count: int) -> tuple[float, ...]:
-    """Log-probabilities of a discrete bell around ``level``: a convention, not a calibrated likelihood."""
+    """Log-probabilities of a discrete bell curve around ``level``, which are not calibrated likelihoods."""
     weights = [math.exp(-((label - level) ** 2) / (2 * SOFT_WIDTH**2)) for label in range(count)]
     total = math.fsum(weights)
     return tuple(math.log(weight / total) for weight in weights)

@@ -1,4 +1,4 @@
-"""Sequence-to-sequence models (the T5 family): what both engines share."""
+"""Sequence-to-sequence models (the T5 family): base of the engines transformers and CTranslate2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A batch as an engine gets it: prompts that share labels and length limit."""
+    """A batch for an engine: prompts with the same labels and length limit."""
 
     prompts: list[list[int]]
     labels: tuple[str, ...]
@@ -23,9 +23,9 @@ class Job:
 
 
 class Seq2SeqEngine(Protocol):
-    """Runs batches of token ids. ``parallel`` is how many batches it works on at a time.
+    """An engine that runs batches of token ids, ``parallel`` of them at a time.
 
-    ``labels_are_expensive``: likelihoods of labels take about as long as the replies.
+    ``labels_are_expensive`` means that label likelihoods take about as long as the replies.
     """
 
     parallel: int
@@ -33,14 +33,14 @@ class Seq2SeqEngine(Protocol):
     labels_are_expensive: bool
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
-        """Begin a batch; the returned function waits for its completions."""
+        """Start a batch; the returned function waits for its completions."""
 
     def provenance(self) -> dict[str, Any]:
         """Engine, dtype, device kind and versions."""
 
 
 class Seq2SeqLLM(BatchedLLM[Encoded]):
-    """A seq2seq checkpoint behind the :class:`exam_pp.llm.base.LLM` contract."""
+    """A sequence-to-sequence model behind the :class:`exam_pp.llm.base.LLM` contract."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         self._max_new_tokens = max_new_tokens
 
     def provenance(self) -> dict[str, Any]:
-        """What decides the replies, in a fixed order of keys."""
+        """Everything that determines the replies, in a fixed order of keys."""
         return {
             **self._identity,
             "pipeline": self._options.pipeline,
@@ -73,16 +73,16 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
 
     @property
     def labels_are_expensive(self) -> bool:
-        """Whether the engine needs about as long for labels as for replies."""
+        """Whether label likelihoods take about as long as replies with this engine."""
         return self._engine.labels_are_expensive
 
     def encode(self, requests: Sequence[Request]) -> list[Encoded]:
-        """Token ids; only passages are shortened."""
+        """Encode the prompts; only passages are shortened."""
         return self._encoder.encode(requests)
 
     def start(
         self, requests: Sequence[Request], encoded: Sequence[Encoded]
     ) -> Callable[[], list[Completion]]:
-        """Hand a batch to the engine."""
+        """Start a batch on the engine."""
         limit = min(requests[0].max_new_tokens, self._max_new_tokens)
         return self._engine.start(Job([prompt.ids for prompt in encoded], requests[0].labels, limit))

@@ -1,4 +1,4 @@
-"""The words of every prompt and how to read the replies; its import here registers a file of prompts."""
+"""All prompts and the rules for reading their replies; importing a file of prompts here registers it."""
 
 from exam_pp.prompts.base import PROMPTS, Prompt
 from exam_pp.prompts.direct import DIRECT_PROMPTS

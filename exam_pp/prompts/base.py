@@ -1,4 +1,4 @@
-"""What a prompt is: a name, a template, a scale, and a rule for reading replies."""
+"""Prompts as data: name, template, scale and reading rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from exam_pp.data_model import RatingSource
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.messages import Part, Request
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 from exam_pp.registry import Registry
 from exam_pp.test_bank import Entry, EntryKind
 
@@ -20,20 +20,20 @@ Kind = Literal[
     "question", "nugget", "direct", "verification", "assignment", "claim", "pair", "generate", "nuggetize"
 ]
 Unparsed = Literal["default", "ungraded", "published"]
-"""What a reply that is no number becomes: the papers' defaults, nothing, or the published code's rule."""
+"""Treatment of replies without a number: the papers' defaults, ungraded, or the published code's rule."""
 
-STILL_THINKING = "the reply ended before the model had thought it through"
+STILL_THINKING = "the reply ended before the model finished thinking"
 
 CUT_SLOT = "context"
-"""The placeholder of the passage: the only text that is ever shortened."""
+"""The placeholder of the passage, which is the only text that may be shortened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a reply was read.
+    """The result of reading a reply.
 
-    ``rating`` is None for prompts without a scale, and for replies that stay ungraded (then
-    ``reason`` says why). ``source`` tells a number from a default.
+    ``rating`` is None for prompts without a scale and for ungraded replies; for the latter, ``reason`` is
+    set. ``source`` is ``number``, or the name of the default that was used.
     """
 
     rating: int | None
@@ -47,30 +47,37 @@ Reader = Callable[[str, Entry | None, Unparsed], Verdict]
 
 @dataclass(frozen=True)
 class ReadingRule:
-    """A reader with a name, and with one sentence for people (`exam-pp show prompt`)."""
+    """A reader with a name and a description in one sentence (shown by `exam-pp show prompt`)."""
 
     name: str
     description: str
     read: Reader
 
     def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
-        """Read a reply, but not what the model thought aloud before it."""
-        said = without_thoughts(reply)
-        if said is None:
+        """Read a reply without the thinking text before it."""
+        text = without_thinking(reply)
+        if text is None:
             return Verdict(None, False, reason=STILL_THINKING)
-        return self.read(said, entry, unparsed)
+        return self.read(text, entry, unparsed)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt class of the published files, as data.
+    """A prompt class as data.
 
-    ``template`` has placeholders ``{question}`` or ``{nugget}`` and ``{context}``; ``name`` is what
-    files call ``prompt_class``. ``version`` is bumped whenever the words change.
-
-    A scale is ``max_rating`` (0 to that) or ``choices``, its words, lowest first; with both, the words
-    stand for ratings up to that. With ``answer_key`` replies are compared with the gold answers of the bank.
-    ``system`` is said in the system's role, before the template.
+    Args:
+        name: The ``prompt_class`` in files.
+        kind: What the prompt grades or makes, such as ``question``, ``nugget`` or ``direct``.
+        template: The text with placeholders, such as ``{question}`` or ``{nugget}``, and ``{context}``.
+        parse: Reads a reply.
+        cite: Source and year of the text.
+        max_rating: The highest rating of the scale, which begins at 0; None for prompts without ratings.
+        choices: The labels of the scale as text, lowest first; with ``max_rating`` they stand for ratings.
+        answer_key: Whether replies are compared with the gold answers of the bank.
+        version: Increases whenever the text changes.
+        style: The ``prompt_style`` in files.
+        system: A text in the system role, before the template.
+        info: Further keys of ``prompt_info`` in files.
     """
 
     name: str
@@ -100,33 +107,33 @@ class Prompt:
 
     @property
     def scale(self) -> str:
-        """The scale in words: ``0 to 5``, ``No or Yes``, ``right or wrong``, or ``text``."""
+        """The scale as text: ``0 to 5``, ``No or Yes``, ``right or wrong``, or ``text``."""
         if self.max_rating is not None and not self.choices:
             return f"0 to {self.max_rating}"
         return " or ".join(self.choices) or ("right or wrong" if self.answer_key else "text")
 
     @property
     def entry_kind(self) -> EntryKind | None:
-        """The kind of bank entry that passages are graded against; None where there is none."""
+        """The kind of bank entry that passages are graded against; None for prompts without entries."""
         if self.kind == "assignment":
             return "nugget"
         return self.kind if self.kind in ("question", "nugget") else None
 
     @property
     def needs_query(self) -> bool:
-        """Whether nothing can be asked without the text of the query."""
+        """Whether the prompt needs the text of the query."""
         return self.kind in ("direct", "assignment")
 
     @property
     def reading(self) -> str:
-        """How replies are read, in a sentence."""
+        """One sentence about how replies are read."""
         if isinstance(self.parse, ReadingRule):
             return self.parse.description
-        return (self.parse.__doc__ or "by a function of its own").strip().splitlines()[0]
+        return (self.parse.__doc__ or "by a custom function").strip().splitlines()[0]
 
     @cached_property
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the template, with what the system says before it."""
+        """First 16 hex digits of the SHA-256 of the system text followed by the template."""
         return hashlib.sha256((self.system + self.template).encode()).hexdigest()[:16]
 
     @cached_property
@@ -136,11 +143,15 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The full prompt as shown to users, placeholders in braces."""
+        """The full prompt with placeholders in braces."""
         return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
-        """The prompt as parts; ``values`` fills every placeholder."""
+        """Fill the placeholders with ``values`` and return the prompt as parts.
+
+        Raises:
+            KeyError: A placeholder has no value.
+        """
         parts = [Part(self.system, role="system")] if self.system else []
         for literal, slot, _, _ in Formatter().parse(self.template):
             if literal:
@@ -150,7 +161,7 @@ class Prompt:
         return tuple(parts)
 
     def provenance(self) -> dict[str, Any]:
-        """What files record as ``prompt_info``, in the published keys and ours."""
+        """The ``prompt_info`` of files: keys of published files, ``prompt_version`` and ``prompt_hash``."""
         return {
             "prompt_class": self.name,
             "prompt_style": self.style,
@@ -165,11 +176,11 @@ class Prompt:
 
 
 PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
-"""All prompts by name, those of installed packages included."""
+"""All prompts by name, including those of installed packages."""
 
 
 def under_all_names(criteria: GradeFilter) -> GradeFilter:
-    """The filter, which also accepts the other names of its prompt class."""
+    """Return the filter with its prompt class extended to all aliases."""
     prompt = PROMPTS.find(criteria.prompt_class)
     if prompt is None:
         return criteria

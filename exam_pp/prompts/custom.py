@@ -1,4 +1,4 @@
-"""Prompts of your own, from a TOML file: a name, a kind, words with placeholders, and a rule for reading."""
+"""Custom prompts from TOML files: name, kind, template with placeholders, and reading rule."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ _KINDS = {
 }
 _SLOTS = {"question": ("question", "query"), "nugget": ("nugget", "query"), "direct": ("query",)}
 _EXAMPLES = "{examples}"
+_BRACES_HINT = "For a literal brace write {{ or }}."
 
 
 class PromptFile(BaseModel):
@@ -63,7 +64,7 @@ class PromptFile(BaseModel):
 
 
 def parse_prompt(text: str, file: str) -> Prompt:
-    """The prompt that a TOML text describes; ``file`` is named in errors.
+    """Parse a prompt from a TOML text; errors name ``file``.
 
     Raises :class:`DataError`, and pydantic's ValidationError for keys that are missing, unknown or of the
     wrong type.
@@ -72,86 +73,94 @@ def parse_prompt(text: str, file: str) -> Prompt:
         values: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError(f"is not valid TOML: {error}.", file=file) from error
-    given = PromptFile.model_validate(values)
-    if given.name in PROMPTS:
-        raise DataError(f"{given.name!r} is a prompt of exam_pp already.", file=file, field="name")
-    return prompt_of(given, file)
+    keys = PromptFile.model_validate(values)
+    if keys.name in PROMPTS:
+        raise DataError(
+            f"{keys.name!r} is already the name of another prompt; choose a new one.",
+            file=file, field="name",
+        )  # fmt: skip
+    return prompt_of(keys, file)
 
 
-def prompt_of(given: PromptFile, file: str | None = None) -> Prompt:
-    """The prompt that checked keys describe; raises :class:`DataError`, which names ``file``."""
-    rule = _reading(given, file)
-    template = _with_examples(given, file).strip("\n")
-    _check_template(template, given, file)
+def prompt_of(keys: PromptFile, file: str | None = None) -> Prompt:
+    """Make the prompt from validated keys; raises :class:`DataError`, which names ``file``."""
+    rule = _reading(keys, file)
+    template = _with_examples(keys, file).strip("\n")
+    _check_template(template, keys, file)
     return Prompt(
-        name=given.name,
-        kind=given.kind,
+        name=keys.name,
+        kind=keys.kind,
         template=template,
         parse=rule,
-        cite=given.cite,
-        max_rating=given.scale,
-        choices=(given.choices or ("No", "Yes")) if rule.name == YES_NO.name else (),
+        cite=keys.cite,
+        max_rating=keys.scale,
+        choices=(keys.choices or ("No", "Yes")) if rule.name == YES_NO.name else (),
         answer_key=rule is ANSWER_KEY,
-        version=given.version,
+        version=keys.version,
         style=template.splitlines()[0],
     )
 
 
-def _reading(given: PromptFile, file: str | None) -> ReadingRule:
+def _reading(keys: PromptFile, file: str | None) -> ReadingRule:
     known = ", ".join(READINGS)
-    if given.reading is None:
-        why = "a scale needs a rule for reading replies" if given.scale is not None else "is missing"
-        raise DataError(f"{why}: one of {known}.", file=file, field="reading")
-    if given.reading not in READINGS:
+    if keys.reading is None:
+        raise DataError(f"is missing; use one of: {known}.", file=file, field="reading")
+    if keys.reading not in READINGS:
         raise DataError(
-            f"no reading rule {given.reading!r}{_suggest(given.reading, READINGS)}; known: {known}.",
+            f"{keys.reading!r} is not a reading rule{_suggest(keys.reading, READINGS)}; use one of: {known}.",
             file=file, field="reading",
         )  # fmt: skip
-    if given.kind not in _KINDS[given.reading]:
+    if keys.kind not in _KINDS[keys.reading]:
         raise DataError(
-            f"{given.reading!r} does not read replies to {given.kind} prompts.", file=file, field="reading"
+            f"{keys.reading!r} cannot be used for a {keys.kind} prompt.", file=file, field="reading"
         )
-    if given.choices is not None and given.reading != YES_NO.name:
-        raise DataError(f"the reading rule {given.reading!r} has no choices.", file=file, field="choices")
-    if given.reading in SCALED:
-        if given.scale is None:
+    if keys.choices is not None and keys.reading != YES_NO.name:
+        raise DataError(
+            f"cannot be used with the reading rule {keys.reading!r}, only with {YES_NO.name!r}.",
+            file=file, field="choices",
+        )  # fmt: skip
+    if keys.reading in SCALED:
+        if keys.scale is None:
             raise DataError(
-                f"the reading rule {given.reading!r} needs the highest rating.", file=file, field="scale"
-            )
-        return SCALED[given.reading](given.scale)
-    if given.scale is not None:
-        raise DataError(f"the reading rule {given.reading!r} has no scale.", file=file, field="scale")
-    return UNSCALED[given.reading] if given.choices is None else yes_no_reader(_choices(given.choices, file))
+                f"is missing; the reading rule {keys.reading!r} needs the highest rating.",
+                file=file, field="scale",
+            )  # fmt: skip
+        return SCALED[keys.reading](keys.scale)
+    if keys.scale is not None:
+        raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field="scale")
+    return UNSCALED[keys.reading] if keys.choices is None else yes_no_reader(_choices(keys.choices, file))
 
 
-def _choices(given: tuple[str, str], file: str | None) -> tuple[str, str]:
-    no, yes = (word.strip() for word in given)
+def _choices(choices: tuple[str, str], file: str | None) -> tuple[str, str]:
+    no, yes = (word.strip() for word in choices)
     if not no or not yes or no.lower() == yes.lower():
-        raise DataError("must be two words, the one for no first.", file=file, field="choices")
+        raise DataError("must be two different words, the word for no first.", file=file, field="choices")
     return no, yes
 
 
-def _with_examples(given: PromptFile, file: str | None) -> str:
-    """The template with its few-shot examples; by default they look like what follows them."""
-    before, found, after = given.template.partition(_EXAMPLES)
-    if not given.examples:
-        if found:
-            raise DataError("has {examples}, but the file gives none.", file=file, field="template")
-        return given.template
-    if not found:
-        raise DataError("does not say where the {examples} go.", file=file, field="template")
-    layout = (given.example or after.rstrip() + " {answer}").strip("\n")
-    texts = [_example(layout, values, number, file) for number, values in enumerate(given.examples, 1)]
+def _with_examples(keys: PromptFile, file: str | None) -> str:
+    """The template with its few-shot examples, whose default layout is the text after ``{examples}``."""
+    before, placeholder, after = keys.template.partition(_EXAMPLES)
+    if not keys.examples:
+        if placeholder:
+            raise DataError(
+                "contains {examples}, but the key 'examples' is missing.", file=file, field="template"
+            )
+        return keys.template
+    if not placeholder:
+        raise DataError("must contain {examples} where the examples belong.", file=file, field="template")
+    layout = (keys.example or after.rstrip() + " {answer}").strip("\n")
+    texts = [_example(layout, values, number, file) for number, values in enumerate(keys.examples, 1)]
     return before + "\n".join(texts) + after
 
 
 def _example(layout: str, values: dict[str, str], number: int, file: str | None) -> str:
     parts = []
-    for words, slot in _placeholders(layout, file, "example"):
-        parts.append(_escaped(words))
+    for literal, slot in _placeholders(layout, file, "example"):
+        parts.append(_escaped(literal))
         if slot is not None:
             if slot not in values:
-                raise DataError(f"{slot} is missing.", file=file, field=f"examples.{number}")
+                raise DataError(f"has no key {slot!r}.", file=file, field=f"examples.{number}")
             parts.append(_escaped(values[slot]))
     return "".join(parts)
 
@@ -161,36 +170,38 @@ def _escaped(text: str) -> str:
 
 
 def _placeholders(template: str, file: str | None, field: str) -> list[tuple[str, str | None]]:
-    """Words and the placeholder after them; raises :class:`DataError` for braces that are none."""
+    """Split into pairs of literal text and the placeholder after it, or None.
+
+    Raises :class:`DataError` for other braces.
+    """
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
-        raise DataError(
-            f"{str(error).lower()}; write braces that are no placeholder twice.", file=file, field=field
-        ) from error
+        raise DataError(f"{str(error).lower()}. {_BRACES_HINT}", file=file, field=field) from error
     for _, slot, spec, conversion in pieces:
         if slot is not None and (spec or conversion or not slot.isidentifier()):
-            raise DataError(
-                f"{{{slot}}} is no placeholder; write braces that are none twice.", file=file, field=field
-            )
-    return [(words, slot) for words, slot, _, _ in pieces]
+            raise DataError(f"{{{slot}}} is not a placeholder. {_BRACES_HINT}", file=file, field=field)
+    return [(literal, slot) for literal, slot, _, _ in pieces]
 
 
-def _check_template(template: str, given: PromptFile, file: str | None) -> None:
+def _check_template(template: str, keys: PromptFile, file: str | None) -> None:
     slots = [slot for _, slot in _placeholders(template, file, "template") if slot is not None]
-    allowed = (*_SLOTS[given.kind], CUT_SLOT)
+    allowed = (*_SLOTS[keys.kind], CUT_SLOT)
     for slot in slots:
         if slot not in allowed:
             names = ", ".join(f"{{{name}}}" for name in allowed)
             hint = _suggest(slot, allowed)
             raise DataError(
-                f"unknown placeholder {{{slot}}}{hint}; a {given.kind} prompt has {names}.",
+                f"has the unknown placeholder {{{slot}}}{hint}; a {keys.kind} prompt can have {names}.",
                 file=file, field="template",
             )  # fmt: skip
-    for slot in (_SLOTS[given.kind][0], CUT_SLOT):
-        if slots.count(slot) != 1:
-            problem = "is missing" if slot not in slots else "occurs more than once"
-            raise DataError(f"the placeholder {{{slot}}} {problem}.", file=file, field="template")
+    for slot in (_SLOTS[keys.kind][0], CUT_SLOT):
+        if slot not in slots:
+            raise DataError(f"does not contain the placeholder {{{slot}}}.", file=file, field="template")
+        if slots.count(slot) > 1:
+            raise DataError(
+                f"contains the placeholder {{{slot}}} more than once.", file=file, field="template"
+            )
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:

@@ -1,7 +1,7 @@
 """Direct grading prompts: is the passage relevant for the query? (EXAM++, appendix A).
 
-The words are the appendix's, "a passages" in Thomas included. Its lines are wrapped by the page, so only
-breaks between sentences and fields are kept; its curly quotes are how the page sets straight ones.
+The text is that of the appendix, including the typo "a passages" in Thomas. Line breaks within sentences and
+curly quotes come from the page layout, so the templates do not keep them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SUN_INSTRUCTION = (
     'by producing either "Yes" or "No".'
 )
 
-# The examples of Faggioli et al., from TREC Deep Learning: passage, question, answer.
+# The examples of Faggioli et al. from TREC Deep Learning, each with passage, question and answer.
 _EXAMPLES = """\
 Passage: Its 25 drops per ml, you guys are all wrong. If it is water, the standard was changed 15 - 20 years \
 ago to make 20 drops = 1mL. The viscosity of most things is temperature dependent, so this would be at room \

@@ -1,4 +1,4 @@
-"""Reading a list of questions, nuggets or labels from the reply of a model that was asked for a list."""
+"""Lists of questions, nuggets or labels from the replies of models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 from exam_pp.prompts.near_json import json_pieces, json_values, parsed, strings, unescaped_marks
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 
 _NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
 _MARKED = re.compile(rf"^(?:\*\*)?(?:{_NUMBER}|[-*•–]\s+)\s*(\S.*)$", re.IGNORECASE)
@@ -27,60 +27,60 @@ _TEXT_KEYS = (
 _NUMBERED_KEY = re.compile(r"^(?:[a-z]+(?:[_ ][a-z]+)*)?[_ ]?\d+$", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*(?=\S)([^*]+)\*\*")
 _BARE_LIST = re.compile(r"\[\s*([\"'“])")
-# Not the one of `List[str]`. Some have a place of their own: they begin a line, or follow a colon.
+# Not the brackets of `List[str]`. The group `place` matches if the list begins a line or follows a colon.
 _LIST = re.compile(r"(?P<place>(?:\A|[\n:=>{])[ \t`*]*)?(?<!\w)(?P<list>\[[^\[\]]*\])")
 _REFERENCE = re.compile(r"\[\s*\d+\s*\]")
 _LABEL_WORD = re.compile(r"^\W*labels?[\"'*_]*\s*[:=]", re.IGNORECASE)
 _MARKS = string.punctuation + string.whitespace + "“”„‟‘’«»"
 _DEEPEST = 50
-"""How many lists and objects inside each other are looked into: a model that loops opens hundreds."""
+"""Maximal nesting of lists and objects: a model that repeats itself opens hundreds."""
 
 
 def read_entries(reply: str, key: str) -> list[str] | None:
-    """The entries that a reply lists, in order, each on one line; None if it holds no list.
+    """Read the entries that a reply lists, in order, each as one line; None if it contains no list.
 
-    ``key`` is ``"questions"`` or ``"nuggets"``. Read are JSON (in a fence or among other words, with
-    trailing commas, braces for brackets, typographic or single quotes, or cut off at the end), lists of
-    objects, objects of lists, and numbered or bulleted lines. Numbers, marks and quotes around an entry
-    go; the prompt's own placeholders are no entries.
+    ``key`` is ``"questions"`` or ``"nuggets"``. The list may be JSON (in a fence or within text, with
+    trailing commas, braces for brackets, typographic or single quotes, or cut off at the end), a list of
+    objects, an object of lists, or numbered or bulleted lines. Numbers, marks and quotes around an entry
+    are removed; the prompt's own placeholders are skipped.
     """
-    reply = (without_thoughts(reply) or "").strip()
+    reply = (without_thinking(reply) or "").strip()
     for value in json_values(reply):
-        if found := _cleaned(_texts(value, key)):
-            return found
-    # Several answers, one after the other; pieces of a broken one would not be all of it.
+        if entries := _cleaned(_texts(value, key)):
+            return entries
+    # Several complete objects in a row; objects without the key may be fragments of a broken reply.
     named = [value for value in json_pieces(reply) if isinstance(value, dict) and _named(value, key)]
-    for texts in (_texts(named, key), _last_list(reply, key), _slipped(reply, key), _lines(reply)):
-        if found := _cleaned(texts):
-            return found
+    for texts in (_texts(named, key), _last_list(reply, key), _broken_list(reply, key), _lines(reply)):
+        if entries := _cleaned(texts):
+            return entries
     return None
 
 
 def read_labels(reply: str) -> list[str] | None:
-    """The labels that a reply lists, in order, as they stand there; None if it holds no list.
+    """Read the labels that a reply lists, in order and unchanged; None if it contains no list.
 
-    Read is the last list in brackets, quoted in any way or not at all; without one, numbered or bulleted
-    lines. Nothing is left out of the list, so that its length tells whether it can be the asked one.
+    The list is the last one in brackets, with any or no quotes, or else the numbered or bulleted lines. No
+    item is dropped, so that the caller can compare the length of the list with the requested length.
     """
-    reply = (without_thoughts(reply) or "").strip()
+    reply = (without_thinking(reply) or "").strip()
     lists = _lists(reply)
     if not lists:
         return _lines(reply) or None
     value = parsed(lists[-1])
-    if not isinstance(value, list):  # words without quotes
+    if not isinstance(value, list):  # the labels have no quotes
         value = lists[-1][1:-1].split(",")
-    return [_written("null" if item is None else str(item)).strip() for item in value]
+    return [_encodable("null" if item is None else str(item)).strip() for item in value]
 
 
 def plain_label(text: str) -> str:
-    """The first line of a text as a label: lower case, with underscores, without what stands around it."""
-    said = unescaped_marks(without_thoughts(text) or "")
-    lines = (_LABEL_WORD.sub("", line).strip(_MARKS) for line in said.splitlines() if line[:3] != "```")
+    """The first line of a text as a label: lower case, with underscores, without surrounding marks."""
+    plain = unescaped_marks(without_thinking(text) or "")
+    lines = (_LABEL_WORD.sub("", line).strip(_MARKS) for line in plain.splitlines() if line[:3] != "```")
     return re.sub(r"[\s-]+", "_", next(filter(None, lines), "").lower())
 
 
 def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
-    """All entries in a value, whatever the nesting."""
+    """All entries in a nested value."""
     if depth > _DEEPEST:
         return []
     match value:
@@ -107,8 +107,8 @@ def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
             return []
 
 
-def _written(text: str) -> str:
-    """The text without halves of characters, which ``\\ud83d`` in JSON may be and no file can hold."""
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, such as ``\\ud83d`` in JSON, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
@@ -117,26 +117,26 @@ def _named(value: dict[Any, Any], key: str) -> Any:
 
 
 def _last_list(reply: str, key: str) -> list[str]:
-    """The last of several lists, such as the old one and its update; nothing where there are objects."""
+    """The last of several lists, such as an old list and its update; empty if the reply has objects."""
     if len(_LIST.findall(reply)) < 2 or "{" in reply:
         return []
     return next((texts for text in reversed(_lists(reply)) if (texts := _texts(parsed(text), key))), [])
 
 
 def _lists(reply: str) -> list[str]:
-    """The lists in brackets that are no references such as ``[1]``.
+    """The bracketed lists of a reply, without references such as ``[1]``.
 
-    Those with a place of their own, where there are any: what stands within a sentence is about the list.
+    If any list begins a line or follows a colon, lists within sentences are ignored.
     """
-    found = [match for match in _LIST.finditer(reply) if not _REFERENCE.fullmatch(match["list"])]
-    placed = [match for match in found if match["place"] is not None]
-    return [match["list"] for match in placed or found]
+    matches = [match for match in _LIST.finditer(reply) if not _REFERENCE.fullmatch(match["list"])]
+    placed = [match for match in matches if match["place"] is not None]
+    return [match["list"] for match in placed or matches]
 
 
-def _slipped(reply: str, key: str) -> list[str]:
-    """The complete strings of a list that is not valid: cut off, or with a slip inside.
+def _broken_list(reply: str, key: str) -> list[str]:
+    """The complete strings of an invalid list, which is cut off or contains a mistake.
 
-    A list without a key is Nuggetizer's, whose update replaces the list before it: it must not be cut off.
+    A list without a key must not be cut off: it is a Nuggetizer list, which replaces the list before.
     """
     quote = '"'
     if opened := re.search(rf'["“]{key}["”]\s*:\s*[\[{{]', reply):
@@ -154,23 +154,23 @@ def _slipped(reply: str, key: str) -> list[str]:
 
 
 def _lines(reply: str) -> list[str]:
-    """Numbered or bulleted lines; else lines that are all questions. One alone is no list."""
+    """At least two numbered or bulleted lines, else at least two questions in lines of their own."""
     lines = [line.strip() for line in unescaped_marks(reply).splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     marked = [match[1] for line in lines if (match := _MARKED.match(line))]
     if len(marked) >= 2:
         return marked
-    asked = [line for line in lines if line.endswith(("?", "？"))]
-    return asked if len(asked) >= 2 and len(asked) >= len(lines) - 1 else []
+    questions = [line for line in lines if line.endswith(("?", "？"))]
+    return questions if len(questions) >= 2 and len(questions) >= len(lines) - 1 else []
 
 
 def _cleaned(texts: list[str]) -> list[str]:
-    lines = [_written(" ".join(text.split())) for text in texts]
+    lines = [_encodable(" ".join(text.split())) for text in texts]
     plain = [_clean(_LEADING_NUMBER.sub("", line)) for line in lines]
-    found = [(line, words) for line, words in zip(lines, plain, strict=True) if _is_entry(words)]
-    # Where only some entries begin with one, a number belongs to the words: "7. Juli", "1. FC Köln".
-    numbered = all(_LEADING_NUMBER.match(line) for line, _ in found)
-    return [words if numbered or not line[:1].isdigit() else _clean(line) for line, words in found]
+    entries = [(line, entry) for line, entry in zip(lines, plain, strict=True) if _is_entry(entry)]
+    # If only some entries begin with a number, it belongs to the text: "7. Juli", "1. FC Köln".
+    numbered = all(_LEADING_NUMBER.match(line) for line, _ in entries)
+    return [entry if numbered or not line[:1].isdigit() else _clean(line) for line, entry in entries]
 
 
 def _is_entry(line: str) -> bool:
@@ -178,7 +178,7 @@ def _is_entry(line: str) -> bool:
 
 
 def _clean(line: str) -> str:
-    """A line without the marks and quotes around it."""
+    """Remove the marks and quotes around a line."""
     line = _BOLD.sub(r"\1", line).strip().strip("*").strip().rstrip(",").strip()
     if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'`":
         return line[1:-1].strip()

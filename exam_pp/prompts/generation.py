@@ -1,8 +1,8 @@
-"""Prompts that make a test bank from a query (Dietz, SIGIR 2024, Table 1), and how their replies are read.
+"""Prompts that generate a test bank from a query (Dietz, SIGIR 2024, Table 1).
 
-TREC DL style breaks a query into questions or nuggets; TREC CAR style explores one of its subtopics. The
-JSON instruction has square brackets as in EXAM++, Table 1; the workbench paper prints braces there. ``10``
-is a placeholder, so that another number can be asked for.
+TREC DL prompts break a query into questions or nuggets; TREC CAR prompts explore one of its subtopics. The
+JSON instruction has square brackets as in EXAM++, Table 1; the workbench paper prints braces. The number 10
+of the paper is a placeholder here, so that users can request another number.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from exam_pp.prompts.entry_list import read_entries
 from exam_pp.test_bank import Entry, EntryKind
 
 PUBLISHED_COUNT = 10
-"""How many entries the TREC DL prompts of the paper ask for."""
+"""Number of entries that the TREC DL prompts of the paper ask for."""
 
 MAX_NUGGET_WORDS = 4
-"""What the prompts ask for."""
+"""The limit that the nugget prompts state."""
 
 _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 2024, Table 1"
 
 
 def _reader(key: str) -> ReadingRule:
     def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
-        found = read_entries(reply, key)
-        return Verdict(None, bool(found), reason=None if found else f"the reply holds no list of {key}")
+        entries = read_entries(reply, key)
+        reason = None if entries else f"the reply does not contain a list of {key}"
+        return Verdict(None, bool(entries), reason=reason)
 
     return ReadingRule(f"list of {key}", f"as a list of {key}: JSON, or a numbered or bulleted list", read)
 
@@ -119,9 +120,9 @@ GENERATION_PROMPTS: Mapping[tuple[EntryKind, bool], Prompt] = {
     ("nugget", False): NUGGETS_DL,
     ("nugget", True): NUGGETS_CAR,
 }
-"""By the kind of entry, and whether a subtopic (facet) is explored."""
+"""Prompts by the kind of entry and whether they explore a subtopic (facet)."""
 
 REPAIR_PROMPTS: Mapping[EntryKind, Prompt] = {"question": QUESTIONS_REPAIR, "nugget": NUGGETS_REPAIR}
-"""What follows a reply that could not be read."""
+"""The prompt that follows a reply without a list, by the kind of entry."""
 
 register((*GENERATION_PROMPTS.values(), *REPAIR_PROMPTS.values()))

@@ -1,4 +1,4 @@
-"""JSON and Python literals as models write them: among other words, with slips, or cut off at the end."""
+"""Tolerant parser for JSON and Python literals in replies: within text, with mistakes, or cut off."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from warnings import catch_warnings
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[\]}])")
-# Python would join the two strings.
+# Without the comma, Python would join the two strings.
 _MISSING_COMMA = re.compile(r"([\"'])(\s+)(?=\1)")
 _COMMENT = re.compile(r"^[^\S\n]*(?://|#).*$", re.MULTILINE)
 _BRACED_LIST = re.compile(r"\{((?:[^{}:'\"]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*)\}(?!\s*:)")
 _QUOTES = str.maketrans("“”„‟", '""""')
-# Of Markdown: neither JSON nor Python knows them.
+# Escapes of Markdown, which are invalid in JSON and Python.
 _ESCAPED_MARK = re.compile(r"(?<!\\)\\([_*\[\](){}<>#&$%~`.!?+-])")
 _BRACKET = re.compile(r"[\[{]")
 _MOST_TRIES = 100
-"""At how many brackets of a reply a value is looked for: prose has few, and a broken reply may have many."""
+"""Number of brackets at which parsing is tried: text has few, but a broken reply may have very many."""
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """The values that a reply may mean, the likeliest first: in fences (all of them), else in the open."""
+    """Yield candidate values of a reply, the likeliest first: all fenced blocks, then the whole text."""
     if fenced := [value for text in _FENCE.findall(reply) for value in _spans(text)[:1]]:
         yield fenced if len(fenced) > 1 else fenced[0]
     yield from _spans(reply)
 
 
 def json_pieces(reply: str) -> Iterator[Any]:
-    """The JSON values that stand one after the other, whatever is between them."""
+    """Yield the JSON values of a reply in order; any text may stand between them."""
     decoder = json.JSONDecoder(strict=False)
     position = 0
     for _ in range(_MOST_TRIES):
@@ -47,7 +47,7 @@ def json_pieces(reply: str) -> Iterator[Any]:
 
 
 def parsed(text: str) -> Any:
-    """The value of nearly-JSON or of a Python literal, or None."""
+    """Parse nearly valid JSON or a Python literal; None if that fails."""
     plain = unescaped_marks(_COMMENT.sub("", text.translate(_QUOTES)))
     plain = _TRAILING_COMMA.sub(r"\1", plain)
     plain = _MISSING_COMMA.sub(r"\1,\2", plain)
@@ -58,7 +58,7 @@ def parsed(text: str) -> Any:
             continue
     for candidate in (_BRACED_LIST.sub(r"[\1]", plain), plain):  # a set would lose the order
         try:
-            with catch_warnings(action="ignore"):  # of "4or 5" and "\\d", whose reader did not write them
+            with catch_warnings(action="ignore"):  # SyntaxWarnings for "4or 5" and "\\d" in a reply
                 return ast.literal_eval(candidate)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
@@ -66,15 +66,15 @@ def parsed(text: str) -> Any:
 
 
 def unescaped_marks(text: str) -> str:
-    """A text without the backslashes that Markdown puts before its marks (``not\\_support``)."""
+    """Remove the backslashes of Markdown escapes (``not\\_support``)."""
     return _ESCAPED_MARK.sub(r"\1", text)
 
 
 def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
-    """The complete strings of a list that is no valid JSON, each with the key before it, if any.
+    """Yield the complete strings of an invalid JSON list, each with the key before it or None.
 
-    ``quote`` is the mark around strings; models forget to escape it, so it ends one only where a list could
-    go on.
+    ``quote`` is the quotation mark around strings. Models forget to escape it inside a string, so a quotation
+    mark ends the string only if a list could continue after it.
     """
     text = text.translate(_QUOTES)
     pattern = _string(quote)
@@ -84,7 +84,7 @@ def strings(text: str, quote: str) -> Iterator[tuple[str | None, str]]:
         if "}" in text[position:start]:
             key = None
         match = pattern.match(text, start)
-        if match is None:  # cut off, or never closed on its line
+        if match is None:  # cut off, or not closed on its line
             line_end = text.find("\n", start)
             if line_end < 0:
                 return
@@ -105,10 +105,10 @@ def _string(quote: str) -> re.Pattern[str]:
 
 
 def _spans(text: str) -> list[Any]:
-    """The values from the first bracket to the last one, for both kinds of brackets."""
+    """Parse the text from the first to the last bracket, for braces and for square brackets."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    found = [parsed(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
-    return [value for value in found if value is not None]
+    values = [parsed(text[start : end + 1]) for start, end in sorted(spans) if 0 <= start < end]
+    return [value for value in values if value is not None]
 
 
 def _unescaped(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The prompts of AutoNuggetizer: nuggets from passages, their importance, and which of them an answer holds.
+"""AutoNuggetizer prompts: nuggets from passages, their importance, and their assignment to answers.
 
-The words are those of Figures 3 to 5 of the paper, "either a vital or okay" included. A blank line stands
-where a figure begins a new line, and its curly quotes are how the page sets straight ones. Lists are filled
-in as JSON, which is also a list in Python.
+The text is that of Figures 3 to 5 of the paper, including the typo "either a vital or okay". New lines of a
+figure are blank lines here, and its curly quotes are straight ones. Lists are filled in as JSON, which is
+also valid Python.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry
 
 LIST_SLOT = "nuggets"
-"""The placeholder of a list of nuggets."""
+"""The placeholder for a list of nuggets."""
 PER_CALL = 10
-"""How many nuggets are labelled in a call, at most, and how many segments a window has."""
+"""Maximal number of nuggets that a call labels, and of segments in a window."""
 
 IMPORTANCE_LABELS = ("okay", "vital")
 THREE_LABELS = ("not_support", "partial_support", "support")
@@ -25,12 +25,12 @@ _PAPER = (
     "Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
     "Framework, 2024"
 )
-_OURS = "exam_pp, 2026; after "
+_ADAPTED = "exam_pp, 2026; after "
 
 
 def _read_nuggets(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
-    found = read_entries(reply, "nuggets")
-    return Verdict(None, bool(found), reason=None if found else "the reply is no list of nuggets")
+    nuggets = read_entries(reply, "nuggets")
+    return Verdict(None, bool(nuggets), reason=None if nuggets else "the reply is not a list of nuggets")
 
 
 def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
@@ -133,7 +133,7 @@ NUGGET_ASSIGNMENT_2 = _listwise(
     TWO_LABELS,
     "support or not_support using the following criteria. A nugget that is fully captured in the passage "
     "should be labeled as support. Otherwise, label it as not_support.",
-    f"{_OURS}{_PAPER}, Figure 5",
+    f"{_ADAPTED}{_PAPER}, Figure 5",
 )
 NUGGET_ASSIGNMENT_POINTWISE = Prompt(
     name="NuggetAssignmentPointwise",
@@ -146,9 +146,9 @@ NUGGET_ASSIGNMENT_POINTWISE = Prompt(
     max_rating=ASSIGNMENT_RATINGS["support"],
     choices=THREE_LABELS,
     style="Based on the query and passage, label the nugget",
-    cite=f"{_OURS}{_PAPER}, Figure 5",
+    cite=f"{_ADAPTED}{_PAPER}, Figure 5",
 )
-"""For models whose context is too short for a list: one nugget a call, with the likelihoods of the labels."""
+"""One nugget in a call, with the likelihoods of the labels, for models with a short context."""
 
 LABELS_REPAIR = Prompt(
     name="NuggetLabelsRepair",
@@ -161,12 +161,12 @@ LABELS_REPAIR = Prompt(
     style="That is not a list of labels",
     cite="exam_pp, 2026",
 )
-"""What follows a list of the wrong length or with unknown labels."""
+"""The prompt that follows a list of the wrong length or with unknown labels."""
 
 ASSIGNMENT_PROMPTS = (NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_2, NUGGET_ASSIGNMENT_POINTWISE)
 register((NUGGET_CREATION, NUGGET_IMPORTANCE, LABELS_REPAIR, *ASSIGNMENT_PROMPTS))
 
 
 def is_listwise(prompt: Prompt) -> bool:
-    """Whether the prompt lists many nuggets, or segments, so that it needs a long context."""
+    """Whether the prompt contains a list of nuggets, for which the model needs a long context."""
     return LIST_SLOT in prompt.slots

@@ -1,7 +1,7 @@
-"""Reading replies: small pure functions that never raise.
+"""Ratings, yes/no answers and extracted answers from replies, by pure functions that never raise.
 
-The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating;
-no number and an expression of unanswerability, or an ill-formed answer, is 0; any other reply is 1.
+The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating. Without
+a number, an expression of unanswerability or an ill-formed answer is 0, and any other reply is 1.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ NOT_A_NUMBER = "the reply is not a number of the scale"
 NOT_YES_OR_NO = "the reply is neither yes nor no"
 NOT_A_LABEL = "the reply is no known label"
 UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL})
-"""Why a reply that came was left ungraded; another policy may read it (`exam-pp reread`)."""
+"""Reasons for an unreadable reply, as files store them; `exam-pp reread` tries these replies again."""
 
 _WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"
 _DIGITS = r"(?P<n>\d{1,3})"
-# What may follow a number without making it a quantity, a fraction or a range.
+# These may follow a number; anything else makes it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
 _STOP = rf"[.,;:!?。：]{_CLOSE}(?:\s(?!\s*\d)|$)"
 _END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa)\b))"
 
-# Markup of chat models: a box of LaTeX, tags, and the tokens that end a turn.
+# Markup of chat models: LaTeX boxes, tags, and end-of-turn tokens.
 _BOX = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\$?")
 _TAG = re.compile(r"</?[a-z]\w*>|<\|\w+\|>", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"<\|\w+\|>|</s>")
 
-# A sign right before the digits makes a negative number; with a space after it, it is the dash of a list.
+# A minus right before the digits makes a negative number; a minus and a space begin a list item.
 _SIGN = r"(?<![-–—−.,])"
 
 _WHOLE = re.compile(rf"^{_WRAP}{_SIGN}{_DIGITS}{_WRAP}$")
@@ -61,7 +61,7 @@ _STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
 
 @lru_cache(maxsize=16)
 def _out_of(max_rating: int) -> re.Pattern[str]:
-    """``4/5`` or ``4 out of 5`` at the start, or after a verb of rating; not ``1/5 inch``."""
+    """Match ``4/5`` or ``4 out of 5`` at the start or after a verb such as "rate"; not ``1/5 inch``."""
     end = r"(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
     fraction = rf"(?<![\d.,/]){_SIGN}{_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}{end}"
     verbs = (
@@ -77,7 +77,7 @@ _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 
 @lru_cache(maxsize=16)
 def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
-    """``Rating: 4``, ``score of 4``, ``the answer is 4``."""
+    """Match ``Rating: 4``, ``score of 4``, ``the answer is 4``."""
     span = r"\d\s*(?:[-–]|to)\s*\d"
     scale = (
         rf"(?:\s*\(\s*(?:{span}|out\s+of\s+{max_rating})\s*\)"
@@ -96,10 +96,11 @@ def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
 
 
 def find_rating(reply: str, max_rating: int) -> int | None:
-    """The one integer of the scale 0 to ``max_rating`` that a reply names, or None.
+    """Find the integer from 0 to ``max_rating`` that a reply states as its rating, or None.
 
-    Fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months", "Article 5")
-    are text, not ratings; so is the ``1.`` of a list, whose reply may name its rating further down.
+    Numbers in fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months",
+    "Article 5") are not ratings. The ``1.`` of a list is not a rating either if a rating or a second item
+    follows.
     """
     reply = without_markup(reply)
     leading = _LEADING.search(reply)
@@ -113,7 +114,7 @@ def find_rating(reply: str, max_rating: int) -> int | None:
 
 
 def without_markup(reply: str) -> str:
-    """The words of a chat model, without tags and boxes around them."""
+    """Remove tags and LaTeX boxes from a reply of a chat model."""
     return _TAG.sub("", _BOX.sub(r"\1", reply)) if "<" in reply or "\\" in reply else reply
 
 
@@ -123,15 +124,15 @@ def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
 
 
 def is_unanswerable(reply: str) -> bool:
-    """Whether a reply says that the context has no answer, in one of the papers' expressions.
+    """Whether a reply is one of the papers' expressions of unanswerability.
 
-    Compared without case, surrounding punctuation and white space, exactly or with an edit distance
-    below 20 % of the longer string. Markup is looked through.
+    The comparison ignores case, surrounding punctuation, white space and markup, and allows an edit distance
+    below 20 % of the longer string.
     """
-    return _says_unanswerable(without_markup(reply))
+    return _matches_unanswerable(without_markup(reply))
 
 
-def _says_unanswerable(reply: str) -> bool:
+def _matches_unanswerable(reply: str) -> bool:
     text = " ".join(reply.lower().split()).strip(_STRIP)
     return any(
         Levenshtein.distance(text, phrase) < 0.2 * max(len(text), len(phrase)) for phrase in UNANSWERABLE
@@ -141,7 +142,7 @@ def _says_unanswerable(reply: str) -> bool:
 def is_ill_formed(reply: str) -> bool:
     """Whether a reply is empty, a lone letter or a choice label such as ``(iii)`` or ``B)``.
 
-    Markup is looked through, but a tag such as ``<div>`` alone is an answer.
+    Markup is ignored, but a tag alone, such as ``<div>``, is an answer.
     """
     plain = without_markup(reply)
     return _is_label(plain if plain is reply or plain.strip(_STRIP) else _END_OF_TURN.sub("", reply))
@@ -152,7 +153,7 @@ def _is_label(reply: str) -> bool:
 
 
 def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
-    """A reply to a self-rating prompt; never raises (methods: number, else 0, else 1)."""
+    """Read a reply to a self-rating prompt; the default without a number is 0 or 1."""
     if unparsed == "published":
         return _read_as_published(reply, max_rating)
     rating = find_rating(reply, max_rating)
@@ -166,18 +167,18 @@ def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> 
 
 
 def _read_as_published(reply: str, max_rating: int) -> Verdict:
-    """The published implementation's rule, defaults the wrong way round, to reproduce old numbers."""
+    """Apply the rule of the published code, whose defaults are swapped, to reproduce published numbers."""
     match = re.fullmatch(r"\W*(\d)\W*", reply)
     if match and int(match[1]) <= max_rating:
         return Verdict(int(match[1]), int(match[1]) > 0)
-    # It takes a lone letter without punctuation for an answer.
-    if _says_unanswerable(reply) or (_is_label(reply) and not reply.strip().isalpha()):
+    # The published code treats a lone letter without punctuation as an answer.
+    if _matches_unanswerable(reply) or (_is_label(reply) and not reply.strip().isalpha()):
         return Verdict(1, True, "default-1")
     return Verdict(0, False, "default-0")
 
 
 def read_number(reply: str, max_rating: int) -> Verdict:
-    """A reply whose number is the grade; without a number it stays ungraded (Thomas)."""
+    """Read a reply whose number is the grade; a reply without a number stays ungraded (prompt Thomas)."""
     rating = find_rating(reply, max_rating)
     if rating is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
@@ -185,9 +186,9 @@ def read_number(reply: str, max_rating: int) -> Verdict:
 
 
 def read_final_score(reply: str, max_rating: int) -> Verdict:
-    """A reply to UMBRELA: the last ``final score: 2`` wins, else a lone integer; else it stays ungraded.
+    """Read a reply to UMBRELA: the last ``final score: 2`` is the grade, or a lone integer.
 
-    Other numbers of the reply ("on the scale of 0 to 3") are text.
+    Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded.
     """
     reply = without_markup(reply)
     markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply))
@@ -200,8 +201,8 @@ def read_final_score(reply: str, max_rating: int) -> Verdict:
 
 @lru_cache(maxsize=16)
 def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
-    # "No one knows", "no information", "No. 5" and "yes and no" are text: after the word comes the end, a
-    # break, or how a sentence goes on that says why.
+    # "No one knows", "no information", "No. 5" and "yes and no" are not choices, so the word must be followed
+    # by the end, a break, or the beginning of an explanation.
     words = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
     return re.compile(
         rf"^{_WRAP}(?:(?:the\s+)?(?:final\s+)?answer[*_\"']*(?:\s+is|\s*:|[^\S\n]*\n){_WRAP})?"
@@ -213,7 +214,7 @@ def _choice(choices: tuple[str, str]) -> re.Pattern[str]:
 
 
 def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | None:
-    """Whether a reply says yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither.
+    """Whether a reply is yes (``Yes.``, ``**Yes**``, ``yes, because ...``) or no; None if neither.
 
     ``choices`` are the words for no and yes.
     """
@@ -222,53 +223,53 @@ def find_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> bool | 
 
 
 def yes_no_reader(choices: tuple[str, str] = ("No", "Yes")) -> ReadingRule:
-    """The reader of a prompt that is answered with one of two words, the one for no first."""
+    """The reading rule of a yes/no prompt; ``choices`` are the words for no and yes."""
     no, yes = choices
-    words = f"{yes.lower()} is 1 and {no.lower()} is 0; anything else stays ungraded"
-    return ReadingRule("yes-no", words, lambda reply, _entry, _unparsed: read_yes_no(reply, choices))
+    description = f"{yes.lower()} is 1 and {no.lower()} is 0; any other reply stays ungraded"
+    return ReadingRule("yes-no", description, lambda reply, _entry, _unparsed: read_yes_no(reply, choices))
 
 
 def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> Verdict:
-    """A reply to a yes/no prompt: yes is 1, no is 0, anything else stays ungraded."""
+    """Read a reply to a yes/no prompt: yes is 1, no is 0, any other reply stays ungraded."""
     yes = find_yes_no(reply, choices)
     return Verdict(None, False, reason=NOT_YES_OR_NO) if yes is None else Verdict(None, yes)
 
 
 def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
-    """A reply to an extraction prompt without answer key: anything but "unanswerable" is an answer."""
+    """Read a reply to an extraction prompt without answer key: "unanswerable" and ill-formed are wrong."""
     return Verdict(None, not (is_unanswerable(reply) or is_ill_formed(reply)))
 
 
 def read_any_answer(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
-    """A reply to an extraction prompt that does not look for "unanswerable"."""
+    """Read a reply to an extraction prompt that has no "unanswerable": any well-formed reply is an answer."""
     return Verdict(None, not is_ill_formed(reply))
 
 
 def rating_reader(max_rating: int) -> ReadingRule:
-    """The reader of a self-rating prompt with the scale 0 to ``max_rating``."""
+    """The reading rule of a self-rating prompt with the scale 0 to ``max_rating``."""
     return ReadingRule(
         "rating",
-        f"the reply names one number from 0 to {max_rating}; without one, an expression of unanswerability "
-        "or an ill-formed reply is 0, and any other text is 1 (--unparsed changes that)",
+        f"the number from 0 to {max_rating} that the reply states; without a number, an expression of "
+        "unanswerability or an ill-formed reply is 0, and any other text is 1 (--unparsed changes this)",
         lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed),
     )
 
 
 def number_reader(max_rating: int) -> ReadingRule:
-    """The reader of a prompt whose grade is a number from 0 to ``max_rating``, or nothing."""
+    """The reading rule of a prompt whose grade is a number from 0 to ``max_rating``, without a default."""
     return ReadingRule(
         "number",
-        f"the reply names one number from 0 to {max_rating}; anything else stays ungraded",
+        f"the number from 0 to {max_rating} that the reply states; a reply without a number stays ungraded",
         lambda reply, _entry, _unparsed: read_number(reply, max_rating),
     )
 
 
 def final_score_reader(max_rating: int) -> ReadingRule:
-    """The reader of a prompt that asks for ``##final score: n``, from 0 to ``max_rating``."""
+    """The reading rule of a prompt that asks for ``##final score: n``, from 0 to ``max_rating``."""
     return ReadingRule(
         "final-score",
-        f"the reply names its final score, or is one number from 0 to {max_rating}; anything else stays "
-        "ungraded",
+        f"the final score from 0 to {max_rating} that the reply states, or the number that is the whole "
+        "reply; any other reply stays ungraded",
         lambda reply, _entry, _unparsed: read_final_score(reply, max_rating),
     )
 
@@ -285,7 +286,7 @@ ANY_ANSWER = ReadingRule(
 
 
 def empty_span_is_unanswerable(rule: ReadingRule) -> ReadingRule:
-    """The rule for extractive models, whose empty span means that the passage holds no answer."""
+    """Adapt a rule to extractive models, whose empty span means that the passage contains no answer."""
     return ReadingRule(
         rule.name,
         f"{rule.description}; an empty span is unanswerable",

@@ -1,6 +1,6 @@
-"""Prompts that ask about a bank entry: self-rating, extraction, answers with a key, and their verification.
+"""Prompts for bank entries: self-rating, extraction, extraction with answer key, and answer verification.
 
-Words as in Table 2 of the workbench paper (Dietz, SIGIR 2024) and of EXAM++ (Farzi and Dietz, 2024).
+The text is that of Table 2 in the workbench paper (Dietz, SIGIR 2024) and in EXAM++ (Farzi and Dietz, 2024).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ Context: {context}""",
 _EXAM = "Farzi and Dietz: EXAM++, 2024"
 
 QUESTION_SELF_RATED_CHAT = replace(QUESTION_SELF_RATED, name="QuestionSelfRatedPrompt")
-"""The same words under the name that published files use for chat models."""
+"""The same text under the name that published files use for chat models."""
 
 QUESTION_COMPLETE_CONCISE = replace(
     QUESTION_EXTRACTION,
@@ -106,7 +106,7 @@ EXTRACTIVE_QA = Prompt(
     style="question: context:",
     cite=f"{_EXAM}, section 4.2.1, SQuAD2-tuned models",
 )
-"""For extractive models; those take question and passage apart from the words around them."""
+"""For extractive models, which take question and passage as separate inputs without an instruction."""
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",

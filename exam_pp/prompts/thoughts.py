@@ -1,4 +1,4 @@
-"""What a model thought aloud before it replied."""
+"""Removal of thinking text (``<think>...</think>``) from replies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _BEGIN = re.compile(r"\s*" + _any_of(begin for begin, _ in THOUGHT_MARKS), re.IG
 _END = re.compile(_any_of(end for _, end in THOUGHT_MARKS), re.IGNORECASE)
 
 
-def without_thoughts(reply: str) -> str | None:
-    """What follows the last ``</think>``, or the whole reply; None where the thoughts do not end.
+def without_thinking(reply: str) -> str | None:
+    """Return the text after the last ``</think>``, or the whole reply without thinking text.
 
-    Where a chat template puts ``<think>`` into the prompt, an endpoint's reply has its end alone.
+    Returns None if the thinking text has no end. ``<think>`` may be missing, because some chat templates put
+    it into the prompt.
     """
-    said = _END.split(reply)[-1]
-    return None if _BEGIN.match(said) else said
+    text = _END.split(reply)[-1]
+    return None if _BEGIN.match(text) else text

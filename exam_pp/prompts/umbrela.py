@@ -1,7 +1,7 @@
-"""UMBRELA: how relevant is a passage to a query, from 0 to 3?
+"""UMBRELA prompt: relevance of a passage to a query, from 0 to 3.
 
-The scale and the steps are those of UMBRELA (Upadhyay et al., 2024), as the documentation of Open RAG Eval
-gives them; the words are ours.
+The scale and the steps are those of UMBRELA (Upadhyay et al., 2024) in the documentation of Open RAG Eval;
+the wording is our own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ The final score is a single integer: 0, 1, 2 or 3. Give nothing but the final sc
     parse=final_score_reader(_HIGHEST),
     max_rating=_HIGHEST,
     style="Judge how relevant the passage is to the query, from 0 to 3.",
-    cite="our words, after the scale and steps of UMBRELA (Upadhyay et al., 2024, arXiv:2406.06519)",
+    cite="exam_pp, 2026; after the scale and steps of UMBRELA (Upadhyay et al., 2024, arXiv:2406.06519)",
 )
 
 register([UMBRELA], aliases={"Umbrela": ("UMBRELA",)})

@@ -111,7 +111,7 @@ def test_a_prompt_of_ones_own() -> None:
         ({"kind": "queries"}, "^kind: "),
         ({"temperature": 1}, "^temperature: "),
         ({"scale": "3"}, "^scale: "),
-        ({"template": "{question} {passage}"}, "^template: unknown placeholder {passage}"),
+        ({"template": "{question} {passage}"}, "^template: has the unknown placeholder {passage}"),
     ],
 )
 def test_keys_of_a_prompt_that_do_not_fit(keys: dict[str, object], words: str) -> None:

@@ -1,4 +1,4 @@
-"""Verifying extracted answers: which of them the model is asked about."""
+"""Answer verification: which extracted answers need a call to the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exam_pp.test_bank import Question
 
 
 def verified(answer: str, *golds: str) -> tuple[RubricGrades, int]:
-    """The grades of an answer by a model that says yes to everything, and how often it was asked."""
+    """The grades of an answer with a model that always says yes, and the number of calls."""
     entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=list(golds))
     llm = FakeLLM(lambda request: "yes")
     (grades,) = run_requests(
@@ -25,20 +25,20 @@ def verified(answer: str, *golds: str) -> tuple[RubricGrades, int]:
 
 
 @pytest.mark.parametrize("answer", ["b)", "(iii)", "", "unanswerable", "No answer."])
-def test_what_is_no_answer_is_wrong_whatever_a_model_would_say(answer: str) -> None:
+def test_missing_answers_are_wrong_without_a_call(answer: str) -> None:
     grades, calls = verified(answer, "the water table")
     assert (grades.wrong, grades.errors, calls) == (["q/a"], {}, 0)
 
 
 @pytest.mark.parametrize(("golds", "calls"), [(["the water table"], 0), (["a well", "a lake", "a well"], 2)])
-def test_words_that_match_need_no_model_and_each_gold_answer_is_asked_once(
+def test_matching_answers_need_no_call_and_others_one_for_each_gold_answer(
     golds: list[str], calls: int
 ) -> None:
-    grades, asked = verified("water tables", *golds)
-    assert (grades.correct, asked) == (["q/a"], calls)
+    grades, actual_calls = verified("water tables", *golds)
+    assert (grades.correct, actual_calls) == (["q/a"], calls)
 
 
-def test_only_unanswerable_is_right_where_nothing_is() -> None:
+def test_unanswerable_is_correct_if_there_are_no_gold_answers() -> None:
     assert verified("unanswerable")[0].correct == ["q/a"]
     assert verified("the water table")[0].wrong == ["q/a"]
 
@@ -47,7 +47,7 @@ def test_only_unanswerable_is_right_where_nothing_is() -> None:
     ("reply", "answer"),
     [("<think>A well?</think>\nA lake", "\nA lake"), ("A lake", "A lake"), ("<think>A well", "")],
 )
-def test_what_was_thought_aloud_is_no_answer(reply: str, answer: str) -> None:
+def test_thinking_text_is_not_part_of_an_answer(reply: str, answer: str) -> None:
     entry = Question(query_id="q", question_id="q/a", question_text="What rises?", gold_answers=["a lake"])
     unkeyed = Question(query_id="q", question_id="q/b", question_text="Why?")
     grades = RubricGrades(

@@ -1,4 +1,4 @@
-"""Assigning nuggets to answers: lists of ten, replies that are no lists, unknown labels, empty answers."""
+"""Nugget assignment: lists of ten, replies without a list, unknown labels, empty answers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def unit(count: int, text: str = "The Moon pulls the oceans.") -> PassageUnit:
 
 
 def assign(
-    what: PassageUnit, reply: Callable[[Request], Completion | str], name: str = LISTWISE, repairs: int = 2
+    passage: PassageUnit, reply: Callable[[Request], Completion | str], name: str = LISTWISE, repairs: int = 2
 ) -> tuple[RubricGrades, FakeLLM]:
     llm = FakeLLM(reply)
     grader = make_grader(PROMPTS.get(name), "m", {}, repairs=repairs)
-    (grades,) = run_requests([grader.run(what)], Answerer(llm, Journal(None)))
+    (grades,) = run_requests([grader.run(passage)], Answerer(llm, Journal(None)))
     assert isinstance(grades, RubricGrades)
     return grades, llm
 
@@ -54,7 +54,7 @@ def all_support(request: Request) -> str:
     return str(["support"] * len(nuggets(request)))
 
 
-def test_ten_a_call_in_order_with_the_papers_slots() -> None:
+def test_calls_list_ten_nuggets_in_order() -> None:
     sizes: list[int] = []
 
     def reply(request: Request) -> str:
@@ -75,7 +75,7 @@ def test_ten_a_call_in_order_with_the_papers_slots() -> None:
     assert grades.relevance_label == 2
 
 
-def test_correct_is_what_is_supported_at_all() -> None:
+def test_supported_and_partially_supported_nuggets_are_correct() -> None:
     grades, _ = assign(unit(3), lambda request: '["support", "partial_support", "not_support"]')
     assert (grades.correct, grades.wrong) == (["q1/0", "q1/1"], ["q1/2"])
     assert grades.entry_ratings() == {"q1/0": 2, "q1/1": 1, "q1/2": 0}
@@ -84,7 +84,7 @@ def test_correct_is_what_is_supported_at_all() -> None:
 @pytest.mark.parametrize(
     "wrong", ['["support"]', str(["support"] * 13), "Sure, I can help.", "", '["support", "nearly"]']
 )
-def test_a_wrong_list_is_asked_again(wrong: str) -> None:
+def test_a_wrong_list_is_requested_again(wrong: str) -> None:
     def reply(request: Request) -> str:
         if request.slot("reply") is None:
             return wrong
@@ -99,15 +99,15 @@ def test_a_wrong_list_is_asked_again(wrong: str) -> None:
     assert grades.errors == {}
 
 
-def test_of_two_lists_that_are_as_bad_the_later_one_counts() -> None:
-    """The model saw what was wrong with the first one."""
+def test_of_two_equally_bad_lists_the_later_one_counts() -> None:
+    """The second request told the model what was wrong with its first list."""
     replies = iter(['["support", "nearly", "support"]', '["partly", "support", "not_support"]'])
     grades, _ = assign(unit(3), lambda request: next(replies), repairs=1)
     assert labels(grades) == {"q1/1": "support", "q1/2": "not_support"}
 
 
-def test_asking_again_is_no_further_progress() -> None:
-    """As many grades are counted as there are nuggets, whatever it took."""
+def test_repeated_calls_do_not_count_as_progress() -> None:
+    """The progress counts each nugget once."""
     counted: list[int] = []
     llm = FakeLLM(lambda request: "no list" if request.slot("reply") is None else all_support(request))
     grader = make_grader(PROMPTS.get(LISTWISE), "m", {})
@@ -118,7 +118,7 @@ def test_asking_again_is_no_further_progress() -> None:
 
 def test_a_list_of_the_wrong_length_is_never_cut_to_fit() -> None:
     grades, llm = assign(unit(2), lambda request: '["support", "support", "support"]')
-    assert llm.calls == 3, "asked, and asked again twice"
+    assert llm.calls == 3, "one call and two repeated calls"
     assert labels(grades) == {}
     assert grades.entry_ratings() == {}
     for nugget in ("q1/0", "q1/1"):
@@ -130,7 +130,7 @@ def test_a_list_of_the_wrong_length_is_never_cut_to_fit() -> None:
         assert '"nugget 0", "nugget 1"' in error["prompt"]
 
 
-def test_an_error_shows_the_list_that_was_asked_about() -> None:
+def test_an_error_holds_the_prompt_of_its_list() -> None:
     def reply(request: Request) -> str:
         return "no list" if "nugget 11" in nuggets(request) else all_support(request)
 
@@ -141,7 +141,7 @@ def test_an_error_shows_the_list_that_was_asked_about() -> None:
     assert len(labels(grades)) == 10
 
 
-def test_unknown_labels_stay_with_their_words_and_the_others_count() -> None:
+def test_an_unknown_label_is_an_error_of_its_nugget() -> None:
     grades, llm = assign(unit(3), lambda request: '["support", "Mostly so", "not_support"]', repairs=1)
     assert llm.calls == 2
     assert labels(grades) == {"q1/0": "support", "q1/2": "not_support"}
@@ -157,7 +157,7 @@ def test_the_best_reply_counts_not_the_last() -> None:
     assert labels(grades) == {"q1/0": "support"}
 
 
-def test_a_failed_call_is_a_value_and_the_other_lists_count() -> None:
+def test_a_failed_call_is_an_error_of_its_list() -> None:
     def reply(request: Request) -> Completion | str:
         if "nugget 0" in nuggets(request):
             return Completion(error="timed out")
@@ -174,7 +174,7 @@ def test_a_failed_call_is_a_value_and_the_other_lists_count() -> None:
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_an_empty_answer_supports_nothing_without_a_call(name: str, text: str) -> None:
     def never(request: Request) -> str:
-        raise AssertionError("asked")
+        raise AssertionError("unexpected call")
 
     grades, _ = assign(unit(12, text), never, name)
     assert set(labels(grades).values()) == {"not_support"}
@@ -188,7 +188,7 @@ def test_two_labels() -> None:
     assert grades.entry_ratings() == {"q1/0": 2, "q1/1": 0}
 
 
-def test_point_by_point_one_nugget_a_call_with_likelihoods() -> None:
+def test_pointwise_calls_have_one_nugget_and_likelihoods() -> None:
     def reply(request: Request) -> Completion:
         assert request.labels == ("not_support", "partial_support", "support")
         assert request.slot("query") == "what causes tides"
@@ -202,7 +202,7 @@ def test_point_by_point_one_nugget_a_call_with_likelihoods() -> None:
     assert len(grades.self_ratings[0].probabilities or ()) == 3
 
 
-def test_point_by_point_unknown_labels_are_ungraded() -> None:
+def test_pointwise_unknown_labels_are_ungraded() -> None:
     grades, llm = assign(unit(1), lambda request: "Perhaps.", POINTWISE)
     assert (labels(grades), llm.calls) == ({}, 1)
     error = grades.error_of("q1/0")
@@ -210,24 +210,24 @@ def test_point_by_point_unknown_labels_are_ungraded() -> None:
     assert (error["failure_reason"], error["response"]) == (NOT_A_LABEL, "Perhaps.")
 
 
-def test_tokens_cut_are_those_of_the_list() -> None:
+def test_tokens_cut_are_recorded_for_every_nugget_of_a_list() -> None:
     grades, _ = assign(unit(2), lambda request: Completion(all_support(request), tokens_cut=7))
     assert grades.tokens_cut == {"q1/0": 7, "q1/1": 7}
 
 
-words = st.sampled_from(["support", "partial_support", "not_support", "Support", "maybe", ""])
+REPLY_LABELS = st.sampled_from(["support", "partial_support", "not_support", "Support", "maybe", ""])
 
 
 @given(st.integers(1, 25), st.data())
 def test_every_nugget_is_graded_or_has_a_reason(count: int, data: Any) -> None:
     def reply(request: Request) -> str:
         size = len(nuggets(request)) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
-        return json.dumps(data.draw(st.lists(words, min_size=max(0, size), max_size=max(0, size))))
+        return json.dumps(data.draw(st.lists(REPLY_LABELS, min_size=max(0, size), max_size=max(0, size))))
 
     grades, _ = assign(unit(count), reply)
     assert isinstance(grades.errors, dict)
-    everything = {f"q1/{i}" for i in range(count)}
+    all_nuggets = {f"q1/{i}" for i in range(count)}
     graded = set(grades.entry_ratings())
     assert graded == set(labels(grades)) == {*grades.correct, *grades.wrong}
-    assert graded | set(grades.errors) == everything
+    assert graded | set(grades.errors) == all_nuggets
     assert not graded & set(grades.errors)

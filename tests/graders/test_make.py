@@ -1,4 +1,4 @@
-"""Which grader a prompt gets, and what is recorded with its grades."""
+"""Choice of the grader for a prompt, and the options recorded with its grades."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exam_pp.prompts import PROMPTS
 
 
 @pytest.mark.parametrize(
-    ("prompt", "possible", "recorded"),
+    ("prompt", "limit", "recorded"),
     [
         ("QuestionSelfRatedUnanswerablePromptWithChoices", 65536, DEFAULT_MAX_NEW_TOKENS),
         ("QuestionSelfRatedUnanswerablePromptWithChoices", 64, 64),
@@ -20,14 +20,14 @@ from exam_pp.prompts import PROMPTS
         ("NuggetAssignment", 65536, 256),
     ],
 )
-def test_the_length_of_replies_is_recorded_as_it_was(prompt: str, possible: int, recorded: int) -> None:
-    options = {"engine": "e", "max_new_tokens": possible, "exam_pp": "1"}
+def test_the_actual_limit_of_replies_is_recorded(prompt: str, limit: int, recorded: int) -> None:
+    options = {"engine": "e", "max_new_tokens": limit, "exam_pp": "1"}
     grader: Any = make_grader(PROMPTS.get(prompt), "m", options)
     assert grader.options == {**options, "max_new_tokens": recorded}
     assert list(grader.options) == list(options)
-    assert options["max_new_tokens"] == possible
+    assert options["max_new_tokens"] == limit
 
 
-def test_a_grader_without_tokens_has_no_such_limit() -> None:
+def test_a_model_without_a_token_limit_records_none() -> None:
     grader: Any = make_grader(PROMPTS.get("Thomas"), "lexical", {"engine": "lexical"})
     assert grader.options == {"engine": "lexical"}

@@ -1,4 +1,4 @@
-"""Reading replies again leaves alone what a person has rated, and entries that stand twice."""
+"""Rereading does not change ratings of reviewers or duplicate entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from exam_pp.graders.reread import reread_rubric
 from exam_pp.prompts import PROMPTS
 
 
-def test_the_rating_of_a_person_stands() -> None:
+def test_ratings_of_reviewers_do_not_change() -> None:
     prompt = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
     grades = RubricGrades(
         correct=["a", "b"], wrong=[], answers=[("a", "2"), ("b", "2")], prompt_type="question",
@@ -21,8 +21,8 @@ def test_the_rating_of_a_person_stands() -> None:
     assert [rating.source for rating in again.self_ratings or ()] == ["human", "reread"]
 
 
-def test_ratings_of_an_entry_that_stands_twice_stand() -> None:
-    """As in files that unite gradings: one reply must not become the rating of both."""
+def test_ratings_of_duplicate_entries_do_not_change() -> None:
+    """Merged files may contain an entry twice; one reply must not become the rating of both."""
     prompt = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
     ratings = [
         SelfRating(question_id=key, self_rating=rating) for key, rating in (("a", 5), ("a", 0), ("b", 5))

@@ -1,4 +1,4 @@
-"""Small real checkpoints that the tests make: keyed answers, and flat ones where hypotheses nearly tie."""
+"""Small checkpoints for tests: with keyed answers, and flat ones whose hypotheses nearly tie."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch")
 
 from scripts.bench import keyed_model  # noqa: E402 - needs torch
 
-# Tests run side by side: threads of several processes on the same cores slow each other down.
+# Tests run in parallel processes, whose threads would slow each other down.
 torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def texts(demo_data: Path) -> list[str]:
-    """Sentences to train tokenizers on: few, so that training is fast, and fixed, so that models are."""
+    """A few fixed sentences to train tokenizers."""
     return re.split(r"(?<=[.!?])\s+", (demo_data / "passages.tsv").read_text("utf-8"))
 
 
@@ -43,7 +43,7 @@ def _cache(conversion_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def checkpoints(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], prompts: list[str]
 ) -> dict[str, Path]:
-    """``keyed`` answers like a grader; ``flat`` gives long replies whose hypotheses nearly tie."""
+    """``keyed`` replies like a grader; ``flat`` gives long replies whose hypotheses nearly tie."""
     folders: dict[str, Path] = {}
     tokenizer = keyed_model.make_tokenizer(texts, 3000)
     for name, kind, flatten in (("keyed", "rating", 1.0), ("flat", "extraction", 0.35)):
@@ -61,7 +61,7 @@ def checkpoints(
 def causal_checkpoints(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], prompts: list[str]
 ) -> dict[str, Path]:
-    """``chat`` and ``plain`` answer like graders; ``flat`` gives long replies with near ties."""
+    """``chat`` and ``plain`` reply like graders; ``flat`` gives long replies with near ties."""
     from tests.llm import small_models
 
     folders: dict[str, Path] = {}

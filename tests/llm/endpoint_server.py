@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on this machine, with faults on demand."""
+"""A local OpenAI-compatible server with faults on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = tuple[int, Any, dict[str, str]]
-"""Status, body (bytes as they are, all else as JSON), further headers."""
+"""Status, body (bytes, or an object for JSON), further headers."""
 
 Script = Callable[[dict[str, Any], int], Answer]
 
@@ -31,19 +31,19 @@ def completion(
 
 
 def failure(status: int, message: str, **headers: str) -> Answer:
-    """An error as OpenAI words it."""
+    """An error in the format of OpenAI."""
     return status, {"error": {"message": message, "type": "t", "code": None, "param": None}}, headers
 
 
 def rating(body: dict[str, Any], _count: int = 0) -> Answer:
-    """A rating that is a function of the prompt alone."""
+    """A rating that depends only on the prompt."""
     text = str(sum(body["messages"][-1]["content"].encode()) % 6)
     rest = {str(label): -9.0 - label for label in range(6) if str(label) != text}
     return completion(text, {text: -0.01, **rest} if body.get("logprobs") else None)
 
 
 class Server:
-    """What a script answers to each call; ``script`` gets the body and how often that prompt has come."""
+    """The state of the server; ``script`` gets the body of a call and the number of calls with its prompt."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -53,7 +53,7 @@ class Server:
         self.seen: Counter[str] = Counter()
         self.active = self.most_active = 0
         self.lock = threading.Lock()
-        self.piece = 0  # bytes that a body is sent in at a time, with pauses; 0 for all at once
+        self.piece = 0  # bytes of the body that are sent before each pause; 0 for no pauses
         self.url = ""
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
@@ -77,7 +77,7 @@ class Server:
 
 
 def slow(seconds: float, body: dict[str, Any]) -> Answer:
-    """A reply that comes too late."""
+    """A late reply."""
     time.sleep(seconds)
     return rating(body)
 
@@ -103,7 +103,7 @@ def serve(script: Script = rating) -> Iterator[Server]:
                 for at in range(0, len(data), state.piece or len(data) or 1):
                     self.wfile.write(data[at : at + (state.piece or len(data))])
                     time.sleep(0.05 if state.piece else 0)
-            except OSError:  # the client has given up waiting
+            except OSError:  # the client has closed the connection
                 self.close_connection = True
 
         def log_message(self, *_: Any) -> None:

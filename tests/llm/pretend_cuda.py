@@ -1,7 +1,7 @@
-"""GPUs that are none: tensors that say ``cuda`` and live on the CPU, with the rules of CUDA about devices.
+"""Pretended GPUs: tensors on the CPU whose device is ``cuda``, with the device rules of CUDA.
 
-Tensors of two devices do not meet in an operation, as with real GPUs, except as torch allows it: copies,
-indices that are on the CPU, and single numbers on the CPU.
+As with real GPUs, an operation on tensors of two devices fails, except for copies, indices on the CPU, and
+single numbers on the CPU.
 """
 
 # mypy: disable-error-code="override, no-untyped-call, arg-type"
@@ -23,9 +23,9 @@ _INDEXING = {_aten.index, _aten.index_put, _aten.index_put_, _aten._index_put_im
 
 
 class OnGpu(torch.Tensor):
-    """A tensor of a pretended GPU; ``held`` is where its numbers are.
+    """A tensor on a pretended GPU; ``held`` contains its numbers.
 
-    For torch's inner parts, which may be built without CUDA, it is a tensor without numbers (``meta``).
+    The core of torch, which may be built without CUDA, sees a tensor without numbers (``meta``).
     """
 
     held: torch.Tensor
@@ -67,14 +67,14 @@ class OnGpu(torch.Tensor):
 
 
 class _Indices(TorchFunctionMode):
-    """Says which GPU ``cuda`` is: inside, torch would ask its driver."""
+    """Replaces ``cuda`` by a device with an index, for which torch would ask the driver."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.device:
             return func(*args, **(kwargs or {}))
         options = {key: _indexed(value) for key, value in (kwargs or {}).items()}
         if func is torch.tensor and options.get("device") is not None:
-            device = options.pop("device")  # copied inside of torch, unseen
+            device = options.pop("device")  # torch would copy it without a call to the dispatch mode
             return torch.tensor(*args, **options).to(device)
         if func is torch.Tensor.new_tensor and isinstance(args[0], OnGpu):
             return torch.tensor(args[1], dtype=options.get("dtype", args[0].dtype)).to(args[0].device)
@@ -86,7 +86,7 @@ class _Indices(TorchFunctionMode):
 
 
 def _tensors(index: Any) -> Any:
-    """Lists of an index as tensors: inside, torch would make them where there are no numbers."""
+    """Convert lists in an index to tensors; torch would make them on the device without numbers."""
     if isinstance(index, tuple):
         return tuple(map(_tensors, index))
     return torch.tensor(index) if isinstance(index, list) else index
@@ -103,7 +103,7 @@ def _indexed(value: Any) -> Any:
 
 
 class _Factories(TorchDispatchMode):
-    """Makes what is created on a GPU, or moved there, a tensor of the pretended one."""
+    """Makes tensors that are created on or moved to a GPU tensors of a pretended GPU."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _run(func, args, kwargs or {})
@@ -113,7 +113,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     values = tree_flatten((args, kwargs))[0]
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     devices = [value for value in values if isinstance(value, torch.device)]
-    if func.overloadpacket is _aten.scalar_tensor:  # a single number may stay here
+    if func.overloadpacket is _aten.scalar_tensor:  # a single number may stay on the CPU
         with _disable_current_modes():
             return func(*args, **kwargs | {"device": torch.device("cpu")})
     if not any(isinstance(tensor, OnGpu) for tensor in tensors) and "cuda" not in [d.type for d in devices]:
@@ -125,7 +125,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     with _disable_current_modes():
         result = func(*tree_map(_on_cpu, args), **tree_map(_on_cpu, kwargs))
     if func._schema.returns and (alias := func._schema.returns[0].alias_info) and alias.is_write:
-        return args[0]  # an operation in place returns what it was given
+        return args[0]  # an in-place operation returns its argument
     if device.type != "cuda":
         return result
     return tree_map(lambda value: OnGpu(value, device) if isinstance(value, torch.Tensor) else value, result)
@@ -164,7 +164,7 @@ def _common_device(func: Any, args: Any, tensors: list[torch.Tensor]) -> torch.d
 
 @contextmanager
 def pretended_gpus(monkeypatch: pytest.MonkeyPatch, count: int = 1, bf16: bool = True) -> Iterator[None]:
-    """Inside this block torch has so many GPUs."""
+    """In this block torch has ``count`` GPUs."""
     cuda: Any = torch.cuda
     monkeypatch.setattr(cuda, "is_available", lambda: True)
     monkeypatch.setattr(cuda, "_lazy_init", lambda: None)

@@ -1,4 +1,4 @@
-"""Llama-style and BERT-style checkpoints, made on the spot. The benchmarks make Llamas as well."""
+"""Small Llama-style and BERT-style checkpoints for tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CONTEXT", "byte_tokenizer", "rendered", "save_bert_qa", "save_llama"
 
 
 def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
-    """A BERT of two layers with a head for spans."""
+    """Save a BERT with two layers and a span head."""
     torch.manual_seed(7)
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)

@@ -1,4 +1,4 @@
-"""Random and constant graders, and what they share with the lexical one."""
+"""Random and constant baselines, and the base class that they share with the lexical grader."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_ratings_are_labels_of_the_scale(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_rating_does_not_depend_on_asking_for_likelihoods(name: str) -> None:
-    """Without soft grades a request names no scale: it is read from the prompt's words."""
+def test_rating_does_not_depend_on_the_request_for_likelihoods(name: str) -> None:
+    """A request without soft grades has no labels, so the scale is read from the text of the prompt."""
     soft, hard = answers(name, [rating(), rating(soft=False)])
     assert hard.text in QUESTION_RATING.labels
     assert hard.label_logprobs == ()
-    if name != "random":  # whose draw depends on everything in the request
+    if name != "random":  # its draw depends on the whole request
         assert hard.text == soft.text
 
 
@@ -78,19 +78,19 @@ def test_contract_batches_and_chosen_batches(name: str) -> None:
     requests = [rating(f"Question {number} about the Moon?") for number in range(600)]
     batches = llm.batches(requests)
     assert sorted(index for batch in batches for index in batch) == list(range(600))
-    everything = dict(llm.generate(requests))
+    replies = dict(llm.generate(requests))
     chosen = dict(llm.generate(requests, batches[1:]))
-    assert chosen == {index: everything[index] for batch in batches[1:] for index in batch}
+    assert chosen == {index: replies[index] for batch in batches[1:] for index in batch}
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_provenance_says_that_it_is_a_baseline(name: str) -> None:
+def test_provenance_marks_baselines(name: str) -> None:
     provenance = load_llm(ModelOptions(name)).provenance()
     assert provenance["engine"] == name
     assert provenance["baseline"]
 
 
-def test_random_repeats_itself_and_uses_the_whole_scale() -> None:
+def test_random_is_deterministic_and_uses_the_whole_scale() -> None:
     requests = [rating(f"Question {number}?") for number in range(300)]
     first = answers("random", requests)
     assert first == answers("random", requests)
@@ -110,18 +110,18 @@ def test_constant_gives_the_middle() -> None:
     assert answers("constant", [extraction()])[0].text == "Tides rise twice a day."
 
 
-def test_scale_is_read_from_the_published_words() -> None:
+def test_scale_is_read_from_the_text_of_published_prompts() -> None:
     assert scale_of(rating(soft=False)) == ("0", "1", "2", "3", "4", "5")
     nugget = Request(NUGGET_RATING.render({"nugget": "tides", "context": "- 9: no scale line"}))
     assert scale_of(nugget) == ("0", "1", "2", "3", "4", "5")
     assert scale_of(extraction()) == ()
 
 
-def test_entry_is_what_the_passage_is_held_against() -> None:
+def test_entry_is_compared_with_the_passage() -> None:
     assert entry_of(rating("Why?")) == ("question", "Why?")
     nugget = Request(NUGGET_RATING.render({"nugget": "the Moon", "context": PASSAGE}))
     assert entry_of(nugget) == ("nugget", "the Moon")
-    assert entry_of(Request((Part("words only"),))) is None
+    assert entry_of(Request((Part("text only"),))) is None
 
 
 def test_sentences_keep_decimals_and_quotes() -> None:
@@ -130,7 +130,7 @@ def test_sentences_keep_decimals_and_quotes() -> None:
 
 
 @given(st.text())
-def test_sentences_are_spans_that_hold_all_but_white_space(text: str) -> None:
+def test_sentences_are_spans_with_all_text_except_white_space(text: str) -> None:
     spans = sentences(text)
     assert all(span in text and span == span.strip() and span for span in spans)
     assert "".join("".join(spans).split()) == "".join(text.split())

@@ -1,4 +1,4 @@
-"""The batch plan: complete, within the budget, and a function of its arguments alone."""
+"""The batch plan: complete, within the budget, and deterministic."""
 
 from __future__ import annotations
 

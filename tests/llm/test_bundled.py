@@ -1,4 +1,4 @@
-"""The grader that comes with the package: loads like any checkpoint and answers in form."""
+"""The bundled grader: loads like any checkpoint and gives well-formed replies."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NUGGET = PROMPTS.get("NuggetSelfRatedPrompt")
 @pytest.fixture(scope="module")
 def passages(demo_data: Path) -> list[str]:
     lines = (demo_data / "passages.tsv").read_text("utf-8").splitlines()
-    wanted = {line.split("\t")[0] for line in lines[:: len(lines) // 6]}
-    return list(read_texts(demo_data / "passages.tsv", wanted).values())
+    ids = {line.split("\t")[0] for line in lines[:: len(lines) // 6]}
+    return list(read_texts(demo_data / "passages.tsv", ids).values())
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_extractions_are_mostly_words_of_the_passage_or_unanswerable(
     replies = dict(llm.generate(requests))
     answers = {i: reply.text for i, reply in replies.items() if reply.text != "unanswerable"}
     assert answers
-    # Copies slip now and then (its card says how often); most words are the passage's all the same.
+    # The model sometimes copies wrongly (its model card says how often), so most words must match, not all.
     shares = [
         len(words(text) & words(requests[i].slot("context") or "")) / len(words(text))
         for i, text in answers.items()

@@ -1,4 +1,4 @@
-"""What every backend promises to the phase that asks it; each on a small real model or a real server."""
+"""The contract of all backends, each tested with a small real model or a real server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PASSAGES = [
 
 NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
 VARIANTS = ("ctranslate2", "text-generation plain", "ctranslate2 causal")
-"""Other engines and kinds of checkpoint of the registered backends."""
+"""Further engines and kinds of checkpoints of the registered backends."""
 CASES = [
     pytest.param(
         name,
@@ -50,7 +50,7 @@ CASES = [
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
-    """The name of a backend and options that load it."""
+    """The name of a backend and the options that load it."""
     name = request.param
 
     def folder(fixture: str, key: str) -> str:
@@ -81,7 +81,7 @@ every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
 
 
 def requests_for(name: str) -> list[Request]:
-    """What the backend can be asked: ratings with their scale and extractions, or extractions alone."""
+    """Requests that the backend supports: ratings and extractions, or extractions only."""
     questions = ["What causes tides?", "Wer? 誰?"]
     prompts = [EXTRACTION] if name == "question-answering" else [RATING, EXTRACTION]
     return [
@@ -93,7 +93,7 @@ def requests_for(name: str) -> list[Request]:
 
 
 def answers(llm: LLM, requests: list[Request], batches: Any = None) -> dict[int, Completion]:
-    """Replies by index; an index that comes twice fails."""
+    """Replies by index; fails for duplicate indices."""
     replies: dict[int, Completion] = {}
     for index, completion in llm.generate(requests, batches):
         assert index not in replies
@@ -101,10 +101,10 @@ def answers(llm: LLM, requests: list[Request], batches: Any = None) -> dict[int,
     return replies
 
 
-def same(one: Completion, other: Completion) -> bool:
-    """Equal but for the last digits of likelihoods, which padding may change."""
-    return (one.text, one.error, one.tokens_cut) == (other.text, other.error, other.tokens_cut) and (
-        one.label_logprobs == pytest.approx(other.label_logprobs, abs=1e-3)
+def same(a: Completion, b: Completion) -> bool:
+    """Whether two completions are equal, except for the last digits of likelihoods."""
+    return (a.text, a.error, a.tokens_cut) == (b.text, b.error, b.tokens_cut) and (
+        a.label_logprobs == pytest.approx(b.label_logprobs, abs=1e-3)
     )
 
 
@@ -145,7 +145,7 @@ def test_the_plan_is_a_partition_and_a_pure_function(case: tuple[str, ModelOptio
 
 
 @every_backend
-def test_nothing_asked_nothing_answered(case: tuple[str, ModelOptions]) -> None:
+def test_no_requests_give_no_replies(case: tuple[str, ModelOptions]) -> None:
     name, options = case
     llm = load_llm(options)
     assert llm.batches([]) == []
@@ -177,7 +177,7 @@ def test_provenance_is_stable_json(case: tuple[str, ModelOptions]) -> None:
 @pytest.mark.parametrize(
     "case", ["text2text", "text-generation", "ctranslate2 causal", "question-answering"], indirect=True
 )
-def test_a_request_that_cannot_be_asked_is_a_value(case: tuple[str, ModelOptions]) -> None:
+def test_a_prompt_that_is_too_long_is_an_error_of_its_completion(case: tuple[str, ModelOptions]) -> None:
     name, options = case
     prompt = EXTRACTION if name == "question-answering" else RATING
     requests = [
@@ -201,7 +201,8 @@ def test_a_model_of_another_kind_is_refused(request: pytest.FixtureRequest, pipe
         folder = request.getfixturevalue(fixture)[key]
     else:
         folder = request.getfixturevalue("qa_checkpoint")
-    with pytest.raises(ModelError, match=f"not one for the pipeline {pipeline}: use --model-pipeline {kind}"):
+    message = f"cannot be used with --model-pipeline {pipeline}; use --model-pipeline {kind}"
+    with pytest.raises(ModelError, match=message):
         load_llm(ModelOptions(str(folder), pipeline=pipeline))
 
 
@@ -212,36 +213,36 @@ def test_a_checkpoint_without_tokenizer(
     fixture, key = FIXTURES.get(pipeline, ("qa_checkpoint", ""))
     folder = request.getfixturevalue(fixture)
     AutoConfig.from_pretrained(folder[key] if key else folder).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="has no tokenizer"):
+    with pytest.raises(ModelError, match="has no usable tokenizer"):
         load_llm(ModelOptions(str(tmp_path), pipeline=pipeline))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 @pytest.mark.parametrize(
-    ("model", "words"),
-    [("nobody/nothing", "out of reach"), ("no/such/folder", "neither a folder nor a model")],
+    ("model", "message"),
+    [("nobody/nothing", "cannot be reached"), ("no/such/folder", "neither a folder nor a model")],
 )
-def test_a_model_that_is_not_there(pipeline: str, model: str, words: str) -> None:
-    with pytest.raises(ModelError, match=words):
+def test_a_missing_model(pipeline: str, model: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
         load_llm(ModelOptions(model, pipeline=pipeline))
 
 
 @pytest.mark.parametrize("model", ["bundled", "lexical"])
-def test_an_address_without_its_pipeline_is_not_passed_over(model: str) -> None:
-    with pytest.raises(ModelError, match="add --model-pipeline openai"):
+def test_a_base_url_without_its_pipeline_is_an_error(model: str) -> None:
+    with pytest.raises(ModelError, match="--base-url needs --model-pipeline openai"):
         load_llm(ModelOptions(model, base_url="http://localhost:8000/v1"))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 def test_a_folder_has_no_revisions(pipeline: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="its files are its only revision"):
+    with pytest.raises(ModelError, match=r"--revision .* is a folder"):
         load_llm(ModelOptions(str(tmp_path), pipeline=pipeline, revision="main"))
 
 
 def test_ctranslate2_has_no_extractive_models() -> None:
     choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
     for options in choices:
-        with pytest.raises(ModelError, match=r"CTranslate2 .* has no models for question-answering"):
+        with pytest.raises(ModelError, match=r"cannot be used with --model-pipeline question-answering"):
             load_llm(ModelOptions("nobody/nothing", pipeline="question-answering", **options))
 
 

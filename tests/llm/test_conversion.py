@@ -1,4 +1,4 @@
-"""Converted checkpoints: made once, by one process at a time, and never trusted blindly."""
+"""Conversion for CTranslate2: once, by one process at a time, checked, and repeated if damaged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_processes_that_start_together_convert_once(cache: Path, monkeypatch: py
     assert (folders.pop() / "model.bin").read_bytes() == b"weights"
 
 
-def test_what_a_killed_conversion_left_goes_after_a_day(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_killed_conversions_are_removed_after_a_day(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(conversion, "_convert", lambda *_: None)
     old, young = cache / ".abc.old", cache / ".abc.young"
     for folder in (old, young):
@@ -62,7 +64,7 @@ def test_what_a_killed_conversion_left_goes_after_a_day(cache: Path, monkeypatch
     assert sorted(cache.iterdir()) == sorted([young, folder])
 
 
-def test_a_failed_check_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_check_leaves_no_files(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversion, "_convert", lambda *_: None)
 
     def refuse(_folder: Path) -> None:
@@ -81,7 +83,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_conversion_is_made_again(
+def test_a_damaged_conversion_is_repeated(
     cache: Path, checkpoints: dict[str, Path], damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2")
@@ -93,20 +95,20 @@ def test_a_damaged_conversion_is_made_again(
     weights.write_bytes(DAMAGES[damage](whole))
     assert load_llm(options).provenance()["engine"] == "ctranslate2"
     assert weights.read_bytes() == whole
-    assert f"{folder} is damaged: it is made again" in caplog.text
+    assert f"{folder} is damaged" in caplog.text
     caplog.clear()
     load_llm(options)
     assert not caplog.text
 
 
 @pytest.mark.parametrize("pipeline", ["text2text", "text-generation"])
-def test_a_library_that_is_missing_shows_before_the_first_batch(
+def test_a_missing_gpu_library_is_noticed_before_the_first_batch(
     checkpoints: dict[str, Path],
     causal_checkpoints: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch,
     pipeline: str,
 ) -> None:
-    """A GPU's libraries are loaded when they are first needed."""
+    """CTranslate2 loads GPU libraries when they are first needed."""
     name, method, folder = {
         "text2text": ("Translator", "translate_batch", checkpoints["keyed"]),
         "text-generation": ("Generator", "generate_batch", causal_checkpoints["plain"]),
@@ -133,20 +135,20 @@ def test_a_library_that_is_missing_shows_before_the_first_batch(
 @pytest.mark.parametrize(
     ("compute_type", "dtype"), [("float32", "float32"), ("bfloat16", "bfloat16"), ("int8_bfloat16", "auto")]
 )
-def test_long_replies_are_made_in_the_same_precision_where_there_is_room(
+def test_long_replies_use_the_same_precision_and_a_device_with_enough_memory(
     checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch, compute_type: str, dtype: str
 ) -> None:
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2"))
     engine = llm._engine
     engine._place = replace(engine._place, device="cuda", compute_type=compute_type)
-    asked: list[tuple[str | None, str]] = []
+    loads: list[tuple[str | None, str]] = []
 
     class Full:
         def __init__(self, options: ModelOptions, _checkpoint: Any) -> None:
-            asked.append((options.device, options.dtype))
+            loads.append((options.device, options.dtype))
             if options.device != "cpu":
                 raise ModelError("The model 'm' cannot be loaded: CUDA out of memory.")
 
     monkeypatch.setattr(huggingface, "TransformersEngine", Full)
     assert isinstance(engine._load_reference(), Full)
-    assert asked == [(None, dtype), ("cpu", dtype)]
+    assert loads == [(None, dtype), ("cpu", dtype)]

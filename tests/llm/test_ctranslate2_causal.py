@@ -1,4 +1,4 @@
-"""Causal models on CTranslate2: any batch, several architectures, and what it must refuse."""
+"""Causal models on CTranslate2: batching, several architectures, and refused models."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def answers(llm: Any, requests: list[Request]) -> list[Completion]:
     return [replies[index] for index in range(len(requests))]
 
 
-def assert_same(found: Completion, expected: Completion) -> None:
-    assert (found.text, found.error, found.tokens_cut) == (expected.text, expected.error, expected.tokens_cut)
-    for one, other in zip(found.label_logprobs, expected.label_logprobs, strict=True):
-        assert math.exp(one) == pytest.approx(math.exp(other), abs=1e-4)
+def assert_same(reply: Completion, expected: Completion) -> None:
+    assert (reply.text, reply.error, reply.tokens_cut) == (expected.text, expected.error, expected.tokens_cut)
+    for logprob, expected_logprob in zip(reply.label_logprobs, expected.label_logprobs, strict=True):
+        assert math.exp(logprob) == pytest.approx(math.exp(expected_logprob), abs=1e-4)
 
 
 @pytest.fixture(scope="module")
 def both(
     causal_checkpoints: dict[str, Path], prompts: list[str], conversion_cache: Path
 ) -> dict[str, tuple[Any, dict[tuple[str, bool, bool], Completion]]]:
-    """Of each checkpoint the engine, and what the reference replies to every request alone."""
-    found = {}
+    """For each checkpoint: the engine, and the reference's replies to single requests."""
+    engines = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXAM_PP_CACHE", str(conversion_cache))
         for kind in ("chat", "plain", "flat"):
@@ -64,21 +64,21 @@ def both(
                 for instructed in (False, True)
                 for one in [request(text, LABELS if soft else (), INSTRUCTION if instructed else "")]
             }
-            found[kind] = load_llm(options(causal_checkpoints[kind])), expected
-    return found
+            engines[kind] = load_llm(options(causal_checkpoints[kind])), expected
+    return engines
 
 
 @given(
     data=st.data(), kind=st.sampled_from(["chat", "plain", "flat"]), budget=st.sampled_from([1, 900, 9000])
 )
 @settings(max_examples=25)
-def test_replies_do_not_depend_on_the_company(both: Any, data: st.DataObject, kind: str, budget: int) -> None:
+def test_replies_do_not_depend_on_the_batch(both: Any, data: st.DataObject, kind: str, budget: int) -> None:
     llm, expected = both[kind]
     keys = data.draw(st.lists(st.sampled_from(sorted(expected)), min_size=1, max_size=12))
     llm._batch_tokens = budget
     requests = [request(text, LABELS if soft else (), INSTRUCTION * shared) for text, soft, shared in keys]
-    for key, found in zip(keys, answers(llm, requests), strict=True):
-        assert_same(found, expected[key])
+    for key, reply in zip(keys, answers(llm, requests), strict=True):
+        assert_same(reply, expected[key])
 
 
 _SHAPE = {
@@ -100,12 +100,12 @@ _ARCHITECTURES: dict[str, dict[str, Any]] = {
     "Gemma": {"num_key_value_heads": 2, "head_dim": 16},
 }
 _CLASSES = {"GPT2": "GPT2LMHeadModel"}
-_REFUSED = {"Llama 3": r"scaled .* \(llama3\)"}
+_REFUSED = {"Llama 3": r"scaling of token positions .* \(llama3\)"}
 
 
 @pytest.mark.parametrize("name", _ARCHITECTURES)
 def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts: list[str]) -> None:
-    """What loads replies like the reference; the families that people grade with do load."""
+    """Every supported architecture gives the replies of the reference."""
     torch.manual_seed(len(name))
     tokenizer = byte_tokenizer(prompts, chat=False, vocabulary=600)
     family = name.split(" ", maxsplit=1)[0]
@@ -123,8 +123,8 @@ def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts
         return
     llm = load_llm(options(tmp_path))
     requests = [request(text, labels) for text in prompts[:6] for labels in ((), LABELS, ("4.5", "no"))]
-    for found, expected in zip(answers(llm, requests), answers(reference, requests), strict=True):
-        assert_same(found, expected)
+    for reply, expected in zip(answers(llm, requests), answers(reference, requests), strict=True):
+        assert_same(reply, expected)
 
 
 def test_a_wrong_conversion_is_noticed(
@@ -145,7 +145,7 @@ def test_a_wrong_conversion_is_noticed(
 
 
 def _with_config(folder: Path, target: Path, **changes: Any) -> Path:
-    """The checkpoint with another config."""
+    """A copy of the checkpoint with a changed config."""
     transformers.AutoModelForCausalLM.from_pretrained(folder).save_pretrained(target)
     AutoTokenizer.from_pretrained(folder).save_pretrained(target)
     config = transformers.AutoConfig.from_pretrained(folder).to_dict() | changes
@@ -162,7 +162,7 @@ def test_an_architecture_without_conversion(
 
     monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
     monkeypatch.delitem(converters._MODEL_LOADERS, "LlamaConfig")
-    with pytest.raises(ModelError, match=r"no conversion for models with a LlamaConfig$"):
+    with pytest.raises(ModelError, match=r"cannot convert models with a LlamaConfig$"):
         load_llm(options(causal_checkpoints["chat"]))
 
 
@@ -171,37 +171,38 @@ _DYNAMIC = {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_the
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"), [(_WINDOW, "window of 64"), (_DYNAMIC, r"scaled .* \(dynamic\)")]
+    ("changes", "message"), [(_WINDOW, "window of 64"), (_DYNAMIC, r"scaling .* \(dynamic\)")]
 )
-def test_what_short_prompts_do_not_show_is_refused(
-    causal_checkpoints: dict[str, Path], tmp_path: Path, changes: dict[str, Any], words: str
+def test_models_are_refused_whose_errors_short_prompts_do_not_show(
+    causal_checkpoints: dict[str, Path], tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     folder = _with_config(causal_checkpoints["plain"], tmp_path, **changes)
-    with pytest.raises(ModelError, match=f"CTranslate2 cannot run .*{words}"):
+    with pytest.raises(ModelError, match=f"CTranslate2 cannot run .*{message}"):
         load_llm(options(folder))
     assert load_llm(options(folder, engine="auto")).provenance()["engine"] == "transformers"
 
 
-def test_it_is_there_where_it_is_asked_for(causal_checkpoints: dict[str, Path]) -> None:
+def test_the_engine_is_used_only_on_request(causal_checkpoints: dict[str, Path]) -> None:
     folder = causal_checkpoints["chat"]
     assert load_llm(options(folder, engine="auto")).provenance()["engine"] == "transformers"
-    asked = load_llm(options(folder, engine="auto", compute_type="float32"))
-    assert (asked.provenance()["engine"], asked.provenance()["dtype"]) == ("ctranslate2", "float32")
-    with pytest.raises(ModelError, match="decodes greedily only"):
+    provenance = load_llm(options(folder, engine="auto", compute_type="float32")).provenance()
+    assert (provenance["engine"], provenance["dtype"]) == ("ctranslate2", "float32")
+    with pytest.raises(ModelError, match="only greedy decoding"):
         load_llm(options(folder, num_beams=3))
-    with pytest.raises(ModelError, match="--device-map is for transformers"):
+    with pytest.raises(ModelError, match="--device-map cannot be used with --engine ctranslate2"):
         load_llm(options(folder, device_map="auto"))
 
 
-def test_only_a_few_instructions_are_kept(
+def test_the_number_of_cached_instructions_is_limited(
     causal_checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the engine keeps is never given back, so it must not grow with the prompts."""
+    """The engine never frees cached prefixes, so their number must not grow with the prompts."""
     monkeypatch.setattr(engine, "_MOST_PREFIXES", 1)
     llm: Any = load_llm(options(causal_checkpoints["plain"]))
-    other = "Say how much of the question the following text answers, as a number from 0 to 5. Text: "
-    requests = [request(text, (), words) for words in (INSTRUCTION, other, "") for text in prompts[:4]]
-    found = answers(llm, requests)
+    second = "Say how much of the question the following text answers, as a number from 0 to 5. Text: "
+    instructions = (INSTRUCTION, second, "")
+    requests = [request(text, (), instruction) for instruction in instructions for text in prompts[:4]]
+    replies = answers(llm, requests)
     assert len(llm._kept) == 1
     reference = load_llm(options(causal_checkpoints["plain"], engine="transformers"))
-    assert [reply.text for reply in found] == [reply.text for reply in answers(reference, requests)]
+    assert [reply.text for reply in replies] == [reply.text for reply in answers(reference, requests)]

@@ -1,4 +1,4 @@
-"""``--device-map auto``: here the only device is the CPU; replies must be those of a placed model."""
+"""``--device-map auto`` with the CPU as the only device: replies equal those of a model on the CPU."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ def replies(options: ModelOptions, prompts: list[str]) -> list[str]:
     llm = load_llm(options)
     assert llm.provenance()["engine"] == "transformers"
     requests = [Request((Part(prompt),), max_new_tokens=20) for prompt in prompts]
-    found = dict(llm.generate(requests))
-    return [found[index].text for index in range(len(requests))]
+    completions = dict(llm.generate(requests))
+    return [completions[index].text for index in range(len(requests))]
 
 
-def test_a_spread_seq2seq_model_replies_alike(checkpoints: dict[str, Path], prompts: list[str]) -> None:
+def test_replies_of_a_seq2seq_model_with_device_map(checkpoints: dict[str, Path], prompts: list[str]) -> None:
     model = str(checkpoints["keyed"])
     placed = replies(ModelOptions(model, engine="transformers", device="cpu"), prompts[:6])
     assert replies(ModelOptions(model, device_map="auto"), prompts[:6]) == placed
 
 
-def test_a_spread_causal_model_replies_alike(causal_checkpoints: dict[str, Path], prompts: list[str]) -> None:
+def test_replies_of_a_causal_model_with_device_map(
+    causal_checkpoints: dict[str, Path], prompts: list[str]
+) -> None:
     model, pipeline = str(causal_checkpoints["plain"]), "text-generation"
     placed = replies(ModelOptions(model, pipeline, device="cpu"), prompts[:6])
     assert replies(ModelOptions(model, pipeline, device_map="auto"), prompts[:6]) == placed
 
 
-def test_what_contradicts_a_device_map_is_refused(checkpoints: dict[str, Path]) -> None:
+def test_options_that_contradict_a_device_map(checkpoints: dict[str, Path]) -> None:
     model = str(checkpoints["keyed"])
-    with pytest.raises(ModelError, match="--device-map chooses the devices"):
+    with pytest.raises(ModelError, match="--device-map cannot be used with --device"):
         load_llm(ModelOptions(model, device_map="auto", device="cuda:1"))
-    with pytest.raises(ModelError, match="--device-map is for transformers"):
+    with pytest.raises(ModelError, match="--device-map cannot be used with --engine ctranslate2"):
         load_llm(ModelOptions(model, device_map="auto", engine="ctranslate2"))

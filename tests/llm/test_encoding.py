@@ -1,4 +1,4 @@
-"""Prompts as token ids: joined pieces equal the whole, and only the passage is shortened."""
+"""Encoding of prompts: joined pieces equal the whole prompt, and only the passage is shortened."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def request(question: str, passage: str) -> Request:
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(question=TEXT, passage=TEXT)
 def test_ids_equal_the_tokenizer_on_the_whole_prompt(tokenizer: Any, question: str, passage: str) -> None:
-    asked = request(question, passage)
-    (encoded,) = PromptEncoder(tokenizer, 512).encode([asked])
-    assert encoded.ids == tokenizer(asked.text)["input_ids"]
+    whole = request(question, passage)
+    (encoded,) = PromptEncoder(tokenizer, 512).encode([whole])
+    assert encoded.ids == tokenizer(whole.text)["input_ids"]
     assert encoded.tokens_cut == 0
 
 
@@ -72,8 +72,8 @@ def test_a_tokenizer_without_offsets_shortens_too() -> None:
     (encoded,) = PromptEncoder(tokenizer, 140).encode([request("why?", passage)])
     assert encoded.error is None
     assert len(encoded.ids) <= 140
-    words = tokenizer.decode(encoded.ids, skip_special_tokens=True)
-    start, _, kept = words.partition("Context: ")
+    text = tokenizer.decode(encoded.ids, skip_special_tokens=True)
+    start, _, kept = text.partition("Context: ")
     assert start == request("why?", "").text.partition("Context: ")[0]
     assert passage.startswith(kept)
     assert len(passage.encode()) - len(kept.encode()) - 2 <= encoded.tokens_cut < len(passage.encode())

@@ -1,4 +1,4 @@
-"""The endpoint backend against a real server on this machine, with faults."""
+"""The endpoint backend against a local server with faults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask(url: str, requests: list[Request], **more: Any) -> list[Completion]:
     return [replies[index] for index in range(len(requests))]
 
 
-def test_what_is_sent() -> None:
+def test_the_body_of_a_call() -> None:
     with serve() as server:
         parts = (Part("Be strict.", role="system"), Part("Rate: "), Part("tides\0é \ud800", "context"))
         (reply,) = ask(server.url, [Request(parts, LABELS, 7)])
@@ -65,7 +65,7 @@ def test_what_is_sent() -> None:
         assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
 
 
-def test_thoughts_have_room_of_their_own() -> None:
+def test_thinking_tokens_are_added_to_the_limit() -> None:
     with serve() as server:
         ask(server.url, [request("a")], thinking_tokens=2000)
         assert server.bodies[0]["max_tokens"] == 2007
@@ -85,8 +85,8 @@ def test_thoughts_have_room_of_their_own() -> None:
         (completion("", reasoning_content="It may be 4."), ""),
     ],
 )
-def test_thoughts_are_no_replies(answer: Any, text: str) -> None:
-    """Servers that do not give them apart begin a text with them, and may leave out their begin."""
+def test_thinking_text_is_not_read_as_a_reply(answer: Any, text: str) -> None:
+    """Some servers return thinking text in the reply, possibly without its opening tag."""
     with serve(lambda _body, _count: answer) as server:
         (reply,) = ask(server.url, [request("a")], thinking_tokens=20)
     assert reply.text == text
@@ -103,7 +103,7 @@ def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         load_llm(options("localhost:8000"))
 
 
-def test_calls_are_made_side_by_side_up_to_the_limit() -> None:
+def test_calls_are_made_in_parallel_up_to_the_limit() -> None:
     def behave(body: dict[str, Any], _count: int) -> Any:
         time.sleep(0.05)
         return rating(body)
@@ -145,14 +145,14 @@ def test_label_likelihoods_come_from_the_first_token() -> None:
             "more than certain",
         ]
         replies = ask(server.url, [request(name, LABELS) for name in names])
-    found = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
-    assert found == [
+    probabilities = [[round(math.exp(logprob), 4) for logprob in reply.label_logprobs] for reply in replies]
+    assert probabilities == [
         [0.025, 0.025, 0.025, 0.025, 0.6, 0.3], [0, 0, 0, 0, 0.9998, 0.0001], [], [], [], [],
         [0, 0, 0, 0, 1, 0],
     ]  # fmt: skip
 
 
-def test_a_server_without_likelihoods_is_asked_without() -> None:
+def test_a_server_without_likelihoods_is_called_without_them() -> None:
     def behave(body: dict[str, Any], _count: int) -> Any:
         return failure(400, "logprobs is not supported") if "logprobs" in body else rating(body)
 
@@ -163,16 +163,16 @@ def test_a_server_without_likelihoods_is_asked_without() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "message"),
     [
-        (failure(401, f"Incorrect API key provided: {SECRET}"), "answers 401 .*set the environment variable"),
-        (failure(403, "no access"), "answers 403"),
-        (failure(404, "The model `some-model` does not exist"), "answers 404 .*check --base-url"),
+        (failure(401, f"Incorrect API key provided: {SECRET}"), "status 401 .*set the environment variable"),
+        (failure(403, "no access"), "status 403"),
+        (failure(404, "The model `some-model` does not exist"), "status 404 .*check --base-url"),
     ],
 )
-def test_what_cannot_get_better_stops_with_one_sentence(answer: Any, words: str) -> None:
+def test_permanent_failures_stop_the_run_with_one_sentence(answer: Any, message: str) -> None:
     with serve(lambda _body, _count: answer) as server:
-        with pytest.raises(ModelError, match=words) as caught:
+        with pytest.raises(ModelError, match=message) as caught:
             ask(server.url, [request(str(number)) for number in range(40)], concurrency=4)
         assert len(server.bodies) <= 8
     assert SECRET not in str(caught.value)
@@ -180,31 +180,31 @@ def test_what_cannot_get_better_stops_with_one_sentence(answer: Any, words: str)
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "reason"),
     [
         (failure(500, f"boom {SECRET}"), "status 500 (boom ***)"),
         (failure(429, "slow down"), "status 429 (slow down)"),
-        ((200, b"<html>not an API</html>", {}), "no chat completion"),
-        ((200, {"choices": []}, {}), "no chat completion"),
+        ((200, b"<html>not an API</html>", {}), "not a chat completion"),
+        ((200, {"choices": []}, {}), "not a chat completion"),
         (
             (200, {"choices": [{"message": {"content": 5}, "finish_reason": "stop"}]}, {}),
-            "no chat completion",
+            "not a chat completion",
         ),
-        ((200, b"", {}), "no chat completion"),
-        ((200, [1, 2], {}), "no chat completion"),
-        ((200, b"<html>", {"content_type": "text/html"}), "no chat completion"),
+        ((200, b"", {}), "not a chat completion"),
+        ((200, [1, 2], {}), "not a chat completion"),
+        ((200, b"<html>", {"content_type": "text/html"}), "not a chat completion"),
     ],
 )
-def test_a_request_that_fails_to_the_end_is_a_value(answer: Any, words: str) -> None:
+def test_a_request_that_fails_in_all_attempts_is_an_error_of_its_completion(answer: Any, reason: str) -> None:
     def behave(body: dict[str, Any], _count: int) -> Any:
         return answer if "bad" in body["messages"][0]["content"] else rating(body)
 
     with serve(behave) as server:
-        good, bad, other = ask(server.url, [request("good"), request("bad"), request("other")])
+        first, bad, last = ask(server.url, [request("good"), request("bad"), request("also good")])
         assert sum(server.seen.values()) == 2 + endpoint.ATTEMPTS
-    assert words in (bad.error or "")
+    assert reason in (bad.error or "")
     assert SECRET not in (bad.error or "")
-    assert (good.error, other.error) == (None, None)
+    assert (first.error, last.error) == (None, None)
 
 
 def test_refused_requests_and_empty_replies_are_not_repeated() -> None:
@@ -220,7 +220,7 @@ def test_refused_requests_and_empty_replies_are_not_repeated() -> None:
     assert "has no text" in (empty.error or "")
 
 
-def test_time_outs_are_tried_again() -> None:
+def test_timeouts_are_retried() -> None:
     def behave(body: dict[str, Any], count: int) -> Any:
         return slow(1.0, body) if count == 1 else rating(body)
 
@@ -229,7 +229,7 @@ def test_time_outs_are_tried_again() -> None:
     assert reply.text in LABELS
 
 
-def test_a_reply_that_trickles_in_is_too_late_as_well() -> None:
+def test_the_timeout_covers_the_whole_body() -> None:
     with serve() as server:
         server.piece = 4
         (reply,) = ask(server.url, [request("a")], timeout=0.2)
@@ -241,7 +241,7 @@ def test_a_reply_that_trickles_in_is_too_late_as_well() -> None:
     ("text", "finish"),
     [("", "length"), (" \n", "length"), ("", "content_filter"), ("The pas", "content_filter")],
 )
-def test_what_the_server_cut_off_before_an_answer_is_no_reply(text: str, finish: str) -> None:
+def test_replies_that_are_cut_off_before_an_answer_are_errors(text: str, finish: str) -> None:
     with serve(lambda _body, _count: completion(text, finish=finish)) as server:
         (reply,) = ask(server.url, [request("a")])
     assert reply == Completion(error=f"the endpoint's reply has no text (finish reason: {finish})")
@@ -256,7 +256,7 @@ def test_a_long_and_an_empty_reply_are_replies() -> None:
         assert ask(server.url, [request("long"), request("b")]) == [Completion("It says 4 and"), Completion()]
 
 
-def test_what_no_file_can_hold_is_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     def behave(body: dict[str, Any], _count: int) -> Any:
         bad = "bad" in body["messages"][0]["content"]
         return failure(400, "no \ud800") if bad else completion("4 \ud800")
@@ -292,7 +292,7 @@ def test_retry_after_is_respected() -> None:
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 503, 529])
-def test_what_may_get_better_is_tried_again(status: int) -> None:
+def test_temporary_failures_are_retried(status: int) -> None:
     def behave(body: dict[str, Any], count: int) -> Any:
         return failure(status, "not now") if count < 3 else rating(body)
 
@@ -301,15 +301,15 @@ def test_what_may_get_better_is_tried_again(status: int) -> None:
     assert reply.error is None
 
 
-def test_an_empty_account_does_not_get_better() -> None:
+def test_an_exceeded_quota_stops_the_run() -> None:
     error = {"message": "You exceeded your current quota.", "type": "t", "code": "insufficient_quota"}
     with serve(lambda _body, _count: (429, {"error": error}, {})) as server:
-        with pytest.raises(ModelError, match=r"answers 429 \(You exceeded your current quota\)"):
+        with pytest.raises(ModelError, match=r"status 429 \(You exceeded your current quota\)"):
             ask(server.url, [request("a")])
         assert len(server.bodies) == 1
 
 
-def test_no_server_makes_us_wait_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_delay_that_a_server_may_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "LONGEST_RETRY_AFTER", 0.1)
 
     def behave(body: dict[str, Any], count: int) -> Any:
@@ -322,22 +322,24 @@ def test_no_server_makes_us_wait_for_hours(monkeypatch: pytest.MonkeyPatch) -> N
     assert time.monotonic() - began < 60
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_an_unreachable_server() -> None:
     with serve() as server:
         url = server.url
-    with pytest.raises(ModelError, match=r"cannot be reached .*; see whether the server is running\.$"):
+    with pytest.raises(ModelError, match=r"cannot be reached .*: check that the server is running\.$"):
         ask(url, [request("a")])
 
 
 @pytest.mark.parametrize("url", ["http://localhost:99999/v1", "http://localhost:abc/v1", "http://:80/v1"])
-def test_an_address_that_is_none(url: str) -> None:
+def test_an_invalid_base_url(url: str) -> None:
     with pytest.raises(ModelError, match="--base-url must be a URL"):
         load_llm(options(url))
 
 
 @pytest.mark.parametrize("answered_before", [0, 3])
 @pytest.mark.parametrize("answer", [failure(400, "maximum context length is 2048 tokens"), completion(None)])
-def test_a_passage_that_is_refused_for_every_entry_stops_nothing(answer: Any, answered_before: int) -> None:
+def test_a_passage_that_is_refused_for_every_entry_does_not_stop_the_run(
+    answer: Any, answered_before: int
+) -> None:
     def behave(body: dict[str, Any], _count: int) -> Any:
         return answer if "long" in body["messages"][0]["content"] else rating(body)
 
@@ -351,14 +353,14 @@ def test_a_passage_that_is_refused_for_every_entry_stops_nothing(answer: Any, an
     assert [reply.error is None for reply in replies] == [True] * answered_before + [False] * 50 + [True]
 
 
-def test_an_endpoint_that_refuses_everything_is_not_asked_everything() -> None:
+def test_an_endpoint_that_refuses_all_requests_stops_the_run() -> None:
     with serve(lambda _body, _count: failure(400, "max_tokens is not supported")) as server:
         with pytest.raises(ModelError, match=r"failed 20 times in a row .*not supported"):
             ask(server.url, [request(str(number)) for number in range(500)], concurrency=2)
         assert len(server.bodies) <= 24
 
 
-def test_a_connection_that_breaks_off_is_tried_again() -> None:
+def test_a_broken_connection_is_retried() -> None:
     def behave(body: dict[str, Any], count: int) -> Any:
         return (200, b"no gzip", {"content_encoding": "gzip"}) if count == 1 else rating(body)
 
@@ -366,7 +368,7 @@ def test_a_connection_that_breaks_off_is_tried_again() -> None:
         assert all(reply.error is None for reply in ask(server.url, [request("a"), request("b")]))
 
 
-def test_a_dead_endpoint_does_not_waste_the_night() -> None:
+def test_an_endpoint_that_dies_stops_the_run() -> None:
     alive = threading.Event()
     alive.set()
 
@@ -383,20 +385,20 @@ def test_a_dead_endpoint_does_not_waste_the_night() -> None:
     assert 30 <= sum(reply.error is None for _, reply in got) <= 40
 
 
-def test_the_key_is_written_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_never_logged_or_written(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with serve(lambda _b, _c: failure(500, SECRET)) as server:
-        with pytest.raises(ModelError, match="Put no credentials into --base-url") as caught:
+        with pytest.raises(ModelError, match="--base-url must not contain credentials") as caught:
             load_llm(options(server.url.replace("//", "//user:hunter2@")))
         llm = load_llm(options(f"{server.url}?key=hunter2"))
         (reply,) = [reply for _, reply in llm.generate([request("a")])]
         assert llm.provenance()["base_url"] == server.url
-    everything = f"{caught.value} {llm.provenance()} {reply} {llm!r} {caplog.text}"
-    assert SECRET not in everything
-    assert "hunter2" not in everything
+    output = f"{caught.value} {llm.provenance()} {reply} {llm!r} {caplog.text}"
+    assert SECRET not in output
+    assert "hunter2" not in output
 
 
-def test_a_key_from_a_file_ends_with_a_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", f"{SECRET}\n")
     with serve(lambda body, count: failure(500, SECRET) if count == 1 else rating(body)) as server:
         assert ask(server.url, [request("a")])[0].error is None
@@ -404,16 +406,16 @@ def test_a_key_from_a_file_ends_with_a_line_break(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("key", ["sk-sécret", "sk-\nsecret", "sk-\x01secret"])
-def test_a_key_that_cannot_be_sent_is_not_quoted(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_an_invalid_key_is_not_quoted(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(ModelError, match="holds characters that no key has") as caught:
+    with pytest.raises(ModelError, match="contains characters that are not allowed") as caught:
         load_llm(options("http://localhost:1/v1"))
     assert key not in str(caught.value)
     assert "cret" not in str(caught.value)
 
 
 def faulty(chance: random.Random, lock: threading.Lock) -> Callable[[dict[str, Any], int], Any]:
-    """10 % status 500, 5 % replies that come too late, and bursts of 429."""
+    """A script with 10 % status 500, 5 % late replies, and bursts of status 429."""
     calls = 0
 
     def behave(body: dict[str, Any], _count: int) -> Any:
@@ -432,10 +434,8 @@ def faulty(chance: random.Random, lock: threading.Lock) -> Callable[[dict[str, A
     return behave
 
 
-def test_a_whole_grading_through_faults(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
-) -> None:
-    """All pairs are graded, none twice, and the grades are those of a server without faults."""
+def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
+    """All pairs are graded once, and the grades equal those of a server without faults."""
     data: dict[str, Any] = {"paragraph_data": {"judgments": [], "rankings": []}}
     queries = [
         [f"q{q}", [{"paragraph_id": f"q{q}p{p}", "text": f"Text {p} of {q}."} | data for p in range(8)]]
@@ -449,13 +449,13 @@ def test_a_whole_grading_through_faults(
         for q in range(5)
     ]  # fmt: skip
     passages, entries = write_jsonl("passages.jsonl", queries), write_jsonl("bank.jsonl", bank)
-    what = GradeOptions(prompts=[PROMPTS.get(RATING)])
+    grading = GradeOptions(prompts=[PROMPTS.get(RATING)])
     results = []
     for name, script in (("faulty", faulty(random.Random(3), threading.Lock())), ("sound", rating)):
         with serve(script) as server:
             output = tmp_path / f"{name}.jsonl"
             model = options(server.url, timeout=0.4, concurrency=12)
-            summary = grade_file(GradeFiles(passages, output, entries), model, what)
+            summary = grade_file(GradeFiles(passages, output, entries), model, grading)
             assert (summary.graded, summary.ungraded, summary.asked) == (200, 0, 200)
             assert len(server.seen) == 200
             if name == "faulty":

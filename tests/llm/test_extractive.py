@@ -1,4 +1,4 @@
-"""Extractive question answering against a plain reading of the SQuAD2 rule, on a real small checkpoint."""
+"""Extractive question answering against a simple implementation of the SQuAD2 rule, on a small checkpoint."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def passages(texts: list[str]) -> list[str]:
 
 
 def by_hand(model: Any, tokenizer: Any, question: str, passage: str, threshold: float) -> str:
-    """One window at a time, every pair of tokens tried (Devlin et al., 2019, section 4.3)."""
+    """The best span over all pairs of tokens, window by window (Devlin et al., 2019, section 4.3)."""
     limit = model.config.max_position_embeddings
     room = limit - len(tokenizer(question, "")["input_ids"])
     windows = tokenizer(
@@ -80,12 +80,12 @@ def test_long_passages_are_read_to_the_end(qa_checkpoint: Path, passages: list[s
     assert last == len(" ".join(passages).rstrip())
 
 
-def test_nothing_to_extract_is_unanswerable(qa_checkpoint: Path) -> None:
+def test_empty_passages_are_unanswerable(qa_checkpoint: Path) -> None:
     replies = dict(load(qa_checkpoint).generate([request(QUESTION, text) for text in ("", " ", "\0")]))
     assert {reply.text for reply in replies.values()} == {"unanswerable"}
 
 
-def test_a_question_that_fills_the_window_is_an_error_of_its_own(qa_checkpoint: Path) -> None:
+def test_a_question_longer_than_the_window_fails_alone(qa_checkpoint: Path) -> None:
     replies = dict(load(qa_checkpoint).generate([request("why " * 200, "text"), request("why", "text")]))
     assert "leaves no room" in (replies[0].error or "")
     assert replies[1].error is None
@@ -94,6 +94,6 @@ def test_a_question_that_fills_the_window_is_an_error_of_its_own(qa_checkpoint: 
 @pytest.mark.parametrize("name", ["QuestionSelfRatedUnanswerablePromptWithChoices", "NuggetExtractionPrompt"])
 def test_other_prompts_are_refused(qa_checkpoint: Path, name: str) -> None:
     prompt = PROMPTS.get(name)
-    asked = Request(prompt.render({prompt.kind: "the tides", "context": "text"}), prompt.labels)
-    with pytest.raises(ModelError, match="extracts answers to questions"):
-        load(qa_checkpoint).batches([asked])
+    unsupported = Request(prompt.render({prompt.kind: "the tides", "context": "text"}), prompt.labels)
+    with pytest.raises(ModelError, match="extracts answers from passages"):
+        load(qa_checkpoint).batches([unsupported])

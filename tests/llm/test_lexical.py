@@ -1,4 +1,4 @@
-"""The lexical grader: words, statistics, ratings, extraction, and what it reaches on real grades."""
+"""The lexical grader: words, statistics, ratings, extraction, and agreement with real grades."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_learning_is_part_of_the_contract() -> None:
     assert isinstance(LexicalLLM(), LearnsFromPassages)
 
 
-def test_rare_words_weigh_more() -> None:
+def test_rare_words_have_more_weight() -> None:
     statistics = Statistics(["bees dance", "bees sleep", "bees eat"])
     assert statistics.idf("danc") > statistics.idf("bee") > 0
     assert statistics.count("bee") == 3
@@ -74,7 +74,7 @@ def test_idf_is_that_of_bm25() -> None:
     assert Statistics(["a bee", "a cat", "a dog"]).idf("cat") == pytest.approx(math.log(1 + 2.5 / 1.5))
 
 
-def test_association_is_the_cosine_of_the_passages_that_hold_two_words() -> None:
+def test_association_is_the_cosine_of_the_sets_of_passages_of_two_words() -> None:
     """Storm and rain share 3 passages; they are in 4 and 3: 3 / √12."""
     statistics = Statistics(["storm rain", "storm rain", "storm rain wind", "storm", "wind", "sun"])
     assert statistics.associated("storm") == {"rain": pytest.approx(3 / math.sqrt(12))}
@@ -88,7 +88,7 @@ def test_association_of_frequent_words_is_estimated_from_a_sample() -> None:
     assert associated["rain"] == pytest.approx(3000 / math.sqrt(6000 * 3000), rel=0.01)
 
 
-def test_a_passage_that_answers_beats_one_that_does_not() -> None:
+def test_a_passage_with_the_answer_beats_the_others() -> None:
     llm = learned()
     question = "When was the Panama Canal finished?"
     ratings = [rate(llm, question, passage) for passage in PASSAGES]
@@ -108,7 +108,7 @@ def test_numbers_are_never_nearly_equal() -> None:
     assert llm.evidence("nugget", "123457", "It cost 123456 francs.") == 0
 
 
-def test_words_that_frame_a_question_weigh_little() -> None:
+def test_words_that_frame_a_question_have_little_weight() -> None:
     llm = learned()
     assert llm.evidence("question", "What is the significance of bees?", "significance") < 0.3
     assert llm.evidence("question", "What is the significance of bees?", "bees") > 0.7
@@ -128,7 +128,7 @@ def test_association_finds_answers_without_the_words_of_the_question() -> None:
     assert llm.evidence("nugget", "a storm", near) < llm.evidence("question", "a storm", near)
 
 
-def test_without_learning_every_word_weighs_the_same() -> None:
+def test_without_learning_every_word_has_the_same_weight() -> None:
     assert LexicalLLM().evidence("question", "bees and wasps", "bees") == pytest.approx(0.5)
 
 
@@ -139,7 +139,7 @@ def test_best_sentence_is_the_extraction() -> None:
 
 
 def test_extraction_agrees_with_the_rating() -> None:
-    """A rating of 3 and more has an extracted answer, a lower one has none."""
+    """A rating of at least 3 has an extracted answer; a lower rating does not."""
     llm = learned()
     for question in ("Where do bees dance?", "When was malaria reduced by draining?", "What heats a house?"):
         for passage in PASSAGES:
@@ -157,14 +157,14 @@ def test_nuggets_and_queries_are_entries_too() -> None:
     assert llm.reply(Request(direct, ("no", "yes"))).text == "yes"
 
 
-def test_other_prompts_are_refused_as_a_value() -> None:
+def test_unsupported_prompts_are_errors_of_their_completions() -> None:
     reply = learned().reply(Request((Part("Write ten questions about "), Part("bees", "query"))))
     assert reply.text == ""
     assert reply.error is not None
     assert "baseline" in reply.error
 
 
-def test_provenance_names_the_passages_that_decide_the_numbers() -> None:
+def test_provenance_identifies_the_passages() -> None:
     first, second = learned().provenance(), learned(PASSAGES[:3]).provenance()
     assert first == learned().provenance()
     assert (first["passages"], second["passages"]) == (4, 3)
@@ -210,8 +210,8 @@ def test_soft_grade_peaks_at_the_rating_and_follows_the_evidence() -> None:
 
 
 @pytest.mark.integration
-def test_agreement_with_gpt4_and_people_on_every_fourth_query(shared_data: Path) -> None:
-    """TREC DL 2019: pair-level Spearman at least .33 with GPT-4, AUC at least .77 with people."""
+def test_agreement_with_gpt4_and_judges_on_every_fourth_query(shared_data: Path) -> None:
+    """TREC DL 2019: pair-level Spearman at least .33 with GPT-4, AUC at least .77 with judgments."""
     from scipy.stats import spearmanr
 
     from exam_pp.metrics.agreement import area_under_curve
@@ -222,21 +222,22 @@ def test_agreement_with_gpt4_and_people_on_every_fourth_query(shared_data: Path)
     bank = read_bank(folder / "dl19-gpt4-questions.jsonl.gz")
     queries = list(read_passages(folder / "dl19-graded.jsonl.gz"))
     llm = learned([passage.text for query in queries for passage in query.passages])
-    ours: list[int] = []
+    lexical: list[int] = []
     gpt4: list[int] = []
     areas: list[float] = []
     for query in queries[::4]:
         means, relevant = [], []
         for passage in query.passages:
-            theirs = next(passage.grade_sets()).entry_ratings()
-            ratings = {key: rate(llm, bank.entries(query.query_id)[key].text, passage.text) for key in theirs}
-            ours += ratings.values()
-            gpt4 += theirs.values()
+            published = next(passage.grade_sets()).entry_ratings()
+            entries = bank.entries(query.query_id)
+            ratings = {key: rate(llm, entries[key].text, passage.text) for key in published}
+            lexical += ratings.values()
+            gpt4 += published.values()
             means.append(fmean(ratings.values()))
             relevant.append(max(judgment.relevance for judgment in passage.judgments) >= 2)
         area = area_under_curve(means, relevant)
         if area is not None:
             areas.append(area)
-    assert spearmanr(ours, gpt4).statistic >= 0.33
+    assert spearmanr(lexical, gpt4).statistic >= 0.33
     assert fmean(areas) >= 0.77
-    assert len(set(ours)) == 6
+    assert len(set(lexical)) == 6

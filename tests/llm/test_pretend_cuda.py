@@ -1,4 +1,4 @@
-"""Local models on pretended GPUs: tensors of the CPU and of the GPU never meet, and replies are the same."""
+"""Local models on pretended GPUs: no operation mixes devices, and replies equal those on the CPU."""
 
 from __future__ import annotations
 
@@ -26,38 +26,37 @@ def requests(prompts: list[str], labels: tuple[str, ...] = LABELS) -> list[Reque
     ]
 
 
-def replies(options: ModelOptions, asked: list[Request]) -> list[Completion]:
+def run(options: ModelOptions, prompts: list[Request]) -> list[Completion]:
     llm = load_llm(options)
-    found = dict(llm.generate(asked))
-    return [found[index] for index in range(len(asked))]
+    replies = dict(llm.generate(prompts))
+    return [replies[index] for index in range(len(prompts))]
 
 
-def expected(options: ModelOptions, asked: list[Request]) -> list[Completion]:
-    """On the CPU."""
-    return replies(replace(options, device="cpu", device_map=None, engine="transformers"), asked)
+def run_on_cpu(options: ModelOptions, prompts: list[Request]) -> list[Completion]:
+    return run(replace(options, device="cpu", device_map=None, engine="transformers"), prompts)
 
 
-def assert_alike(found: list[Completion], expected: list[Completion]) -> None:
-    assert [reply.text for reply in found] == [reply.text for reply in expected]
-    for one, other in zip(found, expected, strict=True):
-        assert one.label_logprobs == pytest.approx(other.label_logprobs, abs=1e-4)
+def assert_equal(replies: list[Completion], expected: list[Completion]) -> None:
+    assert [reply.text for reply in replies] == [reply.text for reply in expected]
+    for a, b in zip(replies, expected, strict=True):
+        assert a.label_logprobs == pytest.approx(b.label_logprobs, abs=1e-4)
 
 
-def test_the_pretended_gpu_has_the_rules_of_a_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pretended_gpu_has_the_rules_of_a_real_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with pretended_gpus(monkeypatch, 2):
-        there, other, here = torch.arange(3, device="cuda"), torch.ones(3, device="cuda:1"), torch.ones(3)
-        assert isinstance(there, OnGpu)
+        gpu0, gpu1, cpu = torch.arange(3, device="cuda"), torch.ones(3, device="cuda:1"), torch.ones(3)
+        assert isinstance(gpu0, OnGpu)
         with pytest.raises(RuntimeError, match="on the same device"):
-            there + here
+            gpu0 + cpu
         with pytest.raises(RuntimeError, match="on the same device"):
-            there + other
+            gpu0 + gpu1
         with pytest.raises(RuntimeError, match="on the same device"):
-            here[there]
+            cpu[gpu0]
         with pytest.raises(RuntimeError, match="on the same device"):
-            here[[0, 1]] = other[:2]
-        there[1:] += 5
-        assert there[[0, 2]].tolist() == [0, 7]
-        assert (there.cpu() * here + there.sum().cpu()).tolist() == [13, 19, 20]
+            cpu[[0, 1]] = gpu1[:2]
+        gpu0[1:] += 5
+        assert gpu0[[0, 2]].tolist() == [0, 7]
+        assert (gpu0.cpu() * cpu + gpu0.sum().cpu()).tolist() == [13, 19, 20]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "auto"])
@@ -66,17 +65,17 @@ def test_seq2seq(
     checkpoints: dict[str, Path], prompts: list[str], monkeypatch: Any, num_beams: int, dtype: Any
 ) -> None:
     model = ModelOptions(str(checkpoints["flat"]), engine="transformers", num_beams=num_beams, dtype=dtype)
-    asked = requests(prompts)
+    batch = requests(prompts)
     with pretended_gpus(monkeypatch):
         llm = load_llm(model)
         assert [llm.provenance()[key] for key in ("device", "dtype")] == [
             "cuda",
             "bfloat16" if dtype == "auto" else dtype,
         ]
-        found = dict(llm.generate(asked))
-    assert all(reply.error is None and len(reply.label_logprobs) == 6 for reply in found.values())
+        replies = dict(llm.generate(batch))
+    assert all(reply.error is None and len(reply.label_logprobs) == 6 for reply in replies.values())
     if dtype == "float32":
-        assert_alike([found[index] for index in range(4)], expected(model, asked))
+        assert_equal([replies[index] for index in range(4)], run_on_cpu(model, batch))
 
 
 @pytest.mark.parametrize("labels", [LABELS, ()])
@@ -85,20 +84,20 @@ def test_causal(
     causal_checkpoints: dict[str, Path], prompts: list[str], monkeypatch: Any, dtype: Any, labels: Any
 ) -> None:
     model = ModelOptions(str(causal_checkpoints["plain"]), "text-generation", dtype=dtype)
-    asked = requests(prompts, labels)
+    batch = requests(prompts, labels)
     with pretended_gpus(monkeypatch):
-        found = replies(model, asked)
-    assert all(reply.error is None for reply in found)
+        replies = run(model, batch)
+    assert all(reply.error is None for reply in replies)
     if dtype == "float32":
-        assert_alike(found, expected(model, asked))
+        assert_equal(replies, run_on_cpu(model, batch))
 
 
 def test_extractive(qa_checkpoint: Path, prompts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     model = ModelOptions(str(qa_checkpoint), "question-answering", dtype="float32")
-    asked = [Request((Part("which tides?", "question"), Part(text * 9, "context"))) for text in prompts[:4]]
+    batch = [Request((Part("which tides?", "question"), Part(text * 9, "context"))) for text in prompts[:4]]
     with pretended_gpus(monkeypatch):
-        found = replies(model, asked)
-    assert found == expected(model, asked)
+        replies = run(model, batch)
+    assert replies == run_on_cpu(model, batch)
 
 
 @pytest.fixture
@@ -125,9 +124,9 @@ def test_a_seq2seq_model_on_two_gpus(
 ) -> None:
     model = ModelOptions(str(checkpoints["flat"]), device_map="auto", dtype="float32")
     with pretended_gpus(monkeypatch, 2):
-        found = replies(model, requests(prompts))
+        replies = run(model, requests(prompts))
     monkeypatch.undo()
-    assert_alike(found, expected(model, requests(prompts)))
+    assert_equal(replies, run_on_cpu(model, requests(prompts)))
 
 
 def test_a_causal_model_on_two_gpus(
@@ -136,6 +135,6 @@ def test_a_causal_model_on_two_gpus(
     folder = str(causal_checkpoints["plain"])
     model = ModelOptions(folder, "text-generation", device_map="auto", dtype="float32")
     with pretended_gpus(monkeypatch, 2):
-        found = replies(model, requests(prompts))
+        replies = run(model, requests(prompts))
     monkeypatch.undo()
-    assert_alike(found, expected(model, requests(prompts)))
+    assert_equal(replies, run_on_cpu(model, requests(prompts)))

@@ -1,4 +1,4 @@
-"""Both engines against transformers' own `generate` and teacher forcing, on real small checkpoints."""
+"""Both engines against transformers' `generate` and teacher forcing, on small checkpoints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def as_request(prompt: str, labels: tuple[str, ...] = (), max_new_tokens: int = 
 
 @cache
 def expected_reply(model: Any, tokenizer: Any, text: str, num_beams: int, max_new_tokens: int = 24) -> str:
-    """The published way: one prompt at a time through `generate`."""
+    """The reply of `generate` to a single prompt, as in the published code."""
     inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False, truncation=True)
     with torch.inference_mode():
         output = model.generate(
@@ -66,12 +66,12 @@ def load(path: Path) -> tuple[Any, Any]:
 
 
 reference = cache(load)
-"""The model and tokenizer that tests share, and leave as they are; so are the results of them."""
+"""Model and tokenizer, shared by tests that do not change them."""
 
 
 @cache
 def label_probability(model: Any, tokenizer: Any, prompt: str, label: str) -> float:
-    """The probability of a reply by teacher forcing, one prompt at a time."""
+    """The probability of a reply to a single prompt, by teacher forcing."""
     inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
     target = tokenizer(label, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
@@ -141,8 +141,8 @@ def test_long_replies_do_not_change_with_the_first_limit(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_poison_is_answered_and_stops_nothing(checkpoints: dict[str, Path], engine: Any) -> None:
-    poison = [
+def test_unusual_texts_are_answered(checkpoints: dict[str, Path], engine: Any) -> None:
+    texts = [
         "",
         "\0",
         "\ud800 lone",
@@ -154,15 +154,15 @@ def test_poison_is_answered_and_stops_nothing(checkpoints: dict[str, Path], engi
     llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine=engine))
     requests = [
         Request((Part("Question: what? Context: "), Part(text, "context", may_be_cut=True)), LABELS, 8)
-        for text in poison
+        for text in texts
     ]
     replies = dict(llm.generate(requests))
-    assert sorted(replies) == list(range(len(poison)))
+    assert sorted(replies) == list(range(len(texts)))
     assert all(reply.error is None for reply in replies.values())
     assert replies[4].tokens_cut > 80_000
 
 
-def test_a_question_that_fills_the_model_is_an_error_of_its_own(checkpoints: dict[str, Path]) -> None:
+def test_a_question_longer_than_the_context_fails_alone(checkpoints: dict[str, Path]) -> None:
     llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
     long = Request((Part("why " * 600), Part("a passage", "context", may_be_cut=True)))
     replies = dict(llm.generate([long, as_request("a b c")]))
@@ -189,8 +189,8 @@ def test_out_of_memory_halves_the_batch(
     assert dict(load_llm(options).generate(requests)) == plenty
 
 
-def test_numbers_that_overflow_are_a_reason_and_no_grade(checkpoints: dict[str, Path]) -> None:
-    """As in float16 with models that were trained in bfloat16; other prompts are not concerned."""
+def test_a_numeric_overflow_is_an_error(checkpoints: dict[str, Path]) -> None:
+    """As in float16 with models that were trained in bfloat16; it does not affect other prompts."""
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
     embeddings = llm._engine._model.get_input_embeddings().weight
     *_, token = llm._encoder._tokenizer("5", add_special_tokens=False)["input_ids"]
@@ -201,7 +201,7 @@ def test_numbers_that_overflow_are_a_reason_and_no_grade(checkpoints: dict[str, 
     assert "overflow in float32" in (bad.error or "")
 
 
-def test_out_of_memory_with_one_prompt_is_a_reason(
+def test_out_of_memory_with_one_prompt_is_an_error(
     checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from exam_pp.llm.huggingface import TransformersEngine
@@ -233,14 +233,14 @@ def test_a_wrong_conversion_is_noticed(
     assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
 
 
-def test_provenance_tells_what_decides_a_reply(checkpoints: dict[str, Path]) -> None:
+def test_provenance_records_the_decoding_options(checkpoints: dict[str, Path]) -> None:
     options = ModelOptions(str(checkpoints["keyed"]), engine="transformers")
     provenance = load_llm(options).provenance()
     assert provenance["dtype"] == "float32"
     assert (provenance["num_beams"], provenance["early_stopping"]) == (5, True)
     assert len(provenance["checkpoint_hash"]) == 16
-    other = load_llm(ModelOptions(str(checkpoints["flat"]), engine="transformers")).provenance()
-    assert other["checkpoint_hash"] != provenance["checkpoint_hash"]
+    flat = load_llm(ModelOptions(str(checkpoints["flat"]), engine="transformers")).provenance()
+    assert flat["checkpoint_hash"] != provenance["checkpoint_hash"]
 
 
 def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
         load_llm(ModelOptions("google/flan-t5-large", pipeline="text2txt"))
 
 
-def test_a_checkpoint_may_ask_for_shorter_replies(
+def test_a_checkpoint_may_limit_replies(
     checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path
 ) -> None:
     model, tokenizer = load(checkpoints["flat"])
@@ -269,7 +269,7 @@ def test_a_checkpoint_may_ask_for_shorter_replies(
 
 @pytest.fixture(scope="module")
 def short_bart(checkpoints: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with 100 places for tokens, whose tokenizer knows no limit."""
+    """A model with 100 token positions, whose tokenizer has no limit."""
     folder = tmp_path_factory.mktemp("bart")
     tokenizer = AutoTokenizer.from_pretrained(checkpoints["keyed"])
     end, size = tokenizer.eos_token_id, {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16}
@@ -286,7 +286,7 @@ def short_bart(checkpoints: dict[str, Path], tmp_path_factory: pytest.TempPathFa
 
 
 def save_bart(folder: Path, source: Path, **decoding: Any) -> tuple[Any, Any]:
-    """A BART whose tokenizer writes ``<s> ... </s>``; ``decoding`` is what its files say of it."""
+    """Save a BART whose tokenizer writes ``<s> ... </s>``, with generation options ``decoding``."""
     tokenizer = AutoTokenizer.from_pretrained(source)
     tokenizer.add_special_tokens({"bos_token": "<s>"})
     first, end = tokenizer.bos_token_id, tokenizer.eos_token_id
@@ -312,10 +312,10 @@ def save_bart(folder: Path, source: Path, **decoding: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("decoding", [{}, {"forced_bos_token_id": True}])
 @pytest.mark.parametrize("num_beams", [5, 1])
-def test_models_whose_replies_have_a_beginning(
+def test_models_with_two_start_tokens(
     checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path, decoding: dict[str, Any], num_beams: int
 ) -> None:
-    """Likelihoods are those of the tokenizer's own targets; a forced token is certain."""
+    """Likelihoods are those of the tokenizer's own targets; a forced token has probability 1."""
     model, tokenizer = save_bart(tmp_path, checkpoints["keyed"], **decoding)
     llm = load_llm(ModelOptions(str(tmp_path), num_beams=num_beams))
     short = [" ".join(prompt.split()[:30]) for prompt in prompts[:6]]
@@ -333,12 +333,12 @@ def test_models_whose_replies_have_a_beginning(
 
 
 def test_models_for_translation_are_refused(checkpoints: dict[str, Path], tmp_path: Path) -> None:
-    """Without what Marian's files forbid it would say nothing but padding."""
+    """Without its list of forbidden tokens, a Marian model would reply with padding only."""
     model, tokenizer = load(checkpoints["keyed"])
     model.generation_config.bad_words_ids = [[0]]
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="a search that leaves out tokens"):
+    with pytest.raises(ModelError, match="generation option 'bad_words_ids' is not supported"):
         load_llm(ModelOptions(str(tmp_path)))
 
 
@@ -360,7 +360,7 @@ def test_a_mixture_of_experts(checkpoints: dict[str, Path], prompts: list[str], 
     assert [replies[i].text for i in range(3)] == expected
 
 
-def test_prompts_and_replies_fit_the_places_of_a_model(short_bart: Path, prompts: list[str]) -> None:
+def test_prompts_and_replies_fit_the_positions_of_a_model(short_bart: Path, prompts: list[str]) -> None:
     llm = load_llm(ModelOptions(str(short_bart), engine="transformers", num_beams=1))
     assert [llm.provenance()[key] for key in ("max_input_tokens", "max_new_tokens")] == [100, 99]
     (reply,) = dict(llm.generate([as_request(" ".join(prompts), LABELS, 400)])).values()
@@ -368,7 +368,7 @@ def test_prompts_and_replies_fit_the_places_of_a_model(short_bart: Path, prompts
     assert reply.tokens_cut > 0
 
 
-def test_the_first_token_may_be_named_by_the_decoding_options(
+def test_the_start_token_may_come_from_the_generation_config(
     checkpoints: dict[str, Path], tmp_path: Path
 ) -> None:
     model, tokenizer = load(checkpoints["keyed"])
@@ -380,7 +380,7 @@ def test_the_first_token_may_be_named_by_the_decoding_options(
         assert Checkpoint(ModelOptions(str(tmp_path))).start_tokens == [first]
 
 
-def test_a_model_that_takes_no_tuple_of_states(
+def test_a_model_that_does_not_accept_a_tuple_of_states(
     checkpoints: dict[str, Path], prompts: list[str], tmp_path: Path
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(checkpoints["keyed"])

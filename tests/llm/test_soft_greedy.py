@@ -1,4 +1,4 @@
-"""Greedy replies do not depend on whether the likelihoods of a scale are wanted as well."""
+"""Greedy replies are the same with and without label likelihoods."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_replies_with_and_without_likelihoods(
     ]
 
 
-def test_soft_grades_of_replies_in_words_are_equal_in_both_engines(
+def test_soft_grades_of_text_replies_are_equal_in_both_engines(
     checkpoints: dict[str, Path], prompts: list[str]
 ) -> None:
-    """A scale that the model gives next to no probability is scored all the same."""
+    """Labels are scored even if the model gives them nearly no probability."""
     pytest.importorskip("ctranslate2")
     reference, fast = (
         [soft_grade(reply.label_logprobs) for reply in grade(checkpoints["keyed"], engine, prompts, LABELS)]
         for engine in ("transformers", "ctranslate2")
     )
-    for ours, theirs in zip(fast, reference, strict=True):
-        assert ours is not None
-        assert theirs is not None
-        assert ours.expected == pytest.approx(theirs.expected, abs=3e-4)
+    for soft, expected in zip(fast, reference, strict=True):
+        assert soft is not None
+        assert expected is not None
+        assert soft.expected == pytest.approx(expected.expected, abs=3e-4)

@@ -1,4 +1,4 @@
-"""Extracted answers against gold answers, by their words."""
+"""Comparison of extracted answers with gold answers by their words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_answers(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("golds.json"), ids=lambda case: repr(case["gold"]))
-def test_golds_that_point_at_other_choices(case: dict[str, Any]) -> None:
+def test_gold_answers_that_refer_to_other_choices(case: dict[str, Any]) -> None:
     assert is_checkable(case["gold"]) == case["checkable"]
 
 
@@ -63,12 +63,12 @@ def test_distance_is_below_20_percent() -> None:
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=3))
-def test_any_answer_is_checked(answer: str, golds: list[str]) -> None:
+def test_any_answer_can_be_checked(answer: str, golds: list[str]) -> None:
     assert is_correct(answer, golds) in (True, False)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_matching_has_no_direction_and_knows_equals(left: str, right: str) -> None:
+def test_matching_is_symmetric_and_reflexive(left: str, right: str) -> None:
     truth = {"true", "false", "yes", "no"}
     if not ({word for text in (left, right) for word in text.lower().split()} & truth):
         assert matches(left, right) == matches(right, left)

@@ -1,4 +1,4 @@
-"""Prompts from TOML files: what they become, and one sentence for everything that is wrong with one."""
+"""Custom prompts from TOML files, and the message for each mistake in a file."""
 
 from __future__ import annotations
 
@@ -72,39 +72,39 @@ def test_reading_rules(
     [
         ({"name": None}, "name: is missing."),
         ({"kind": '"quest"'}, "kind: input should be 'question', 'nugget' or 'direct'."),
-        ({"reading": None}, "reading: a scale needs a rule for reading replies: one of rating, number,"),
-        ({"reading": None, "scale": None}, "reading: is missing: one of rating,"),
-        ({"reading": '"ratings"'}, "reading: no reading rule 'ratings' (did you mean 'rating'?)"),
-        ({"scale": None}, "scale: the reading rule 'rating' needs the highest rating."),
-        ({"reading": '"extraction"'}, "scale: the reading rule 'extraction' has no scale."),
+        ({"reading": None}, "reading: is missing; use one of: rating, number,"),
+        ({"reading": None, "scale": None}, "reading: is missing; use one of: rating,"),
+        ({"reading": '"ratings"'}, "reading: 'ratings' is not a reading rule (did you mean 'rating'?); use"),
+        ({"scale": None}, "scale: is missing; the reading rule 'rating' needs the highest rating."),
+        ({"reading": '"extraction"'}, "scale: cannot be used with the reading rule 'extraction'."),
         ({"scale": "0"}, "scale: input should be greater than or equal to 1."),
         ({"scale": "true"}, "scale: input should be a valid integer."),
-        ({"kind": '"nugget"', "reading": '"answer-key"'}, "reading: 'answer-key' does not read replies to"),
-        ({"kind": '"direct"'}, "reading: 'rating' does not read replies to direct prompts."),
-        ({"template": '"{qestion} {context}"'}, "template: unknown placeholder {qestion} (did you mean"),
-        ({"template": '"{question}"'}, "template: the placeholder {context} is missing."),
-        ({"template": '"{question} {context} {context}"'}, "template: the placeholder {context} occurs"),
-        ({"template": '"{question} {context} {"'}, "template: single '{' encountered in format string;"),
-        ({"template": '"{question.x} {context}"'}, "template: {question.x} is no placeholder;"),
-        ({"template": '"{question!r} {context}"'}, "template: {question} is no placeholder;"),
-        ({"template": '"{question} {context} {}"'}, "template: {} is no placeholder;"),
-        ({"template": '"{examples} {question} {context}"'}, "template: has {examples}, but the file"),
-        ({"examples": '[{question = "q"}]'}, "template: does not say where the {examples} go."),
+        ({"kind": '"nugget"', "reading": '"answer-key"'}, "reading: 'answer-key' cannot be used for"),
+        ({"kind": '"direct"'}, "reading: 'rating' cannot be used for a direct prompt."),
+        ({"template": '"{qestion} {context}"'}, "template: has the unknown placeholder {qestion} (did you"),
+        ({"template": '"{question}"'}, "template: does not contain the placeholder {context}."),
+        ({"template": '"{question} {context} {context}"'}, "template: contains the placeholder {context}"),
+        ({"template": '"{question} {context} {"'}, "template: single '{' encountered in format"),
+        ({"template": '"{question.x} {context}"'}, "template: {question.x} is not a placeholder. For a"),
+        ({"template": '"{question!r} {context}"'}, "template: {question} is not a placeholder."),
+        ({"template": '"{question} {context} {}"'}, "template: {} is not a placeholder."),
+        ({"template": '"{examples} {question} {context}"'}, "template: contains {examples}, but the key"),
+        ({"examples": '[{question = "q"}]'}, "template: must contain {examples}"),
         (
             {"template": '"{examples} {question} {context}"', "examples": '[{question = "q", context = ""}]'},
-            "examples.1: answer is missing.",
+            "examples.1: has no key 'answer'.",
         ),
-        ({"choices": '["No", "Yes"]'}, "choices: the reading rule 'rating' has no choices."),
+        ({"choices": '["No", "Yes"]'}, "choices: cannot be used with the reading rule 'rating', only"),
         (
             {"reading": '"yes-no"', "scale": None, "choices": '["ja", "Ja "]'},
-            "choices: must be two words, the one for no first.",
+            "choices: must be two different words, the word for no first.",
         ),
         ({"colour": '"red"'}, "colour: extra inputs are not permitted."),
-        ({"name": '"Thom"'}, "name: 'Thom' is a prompt of exam_pp already."),
+        ({"name": '"Thom"'}, "name: 'Thom' is already the name of another prompt; choose a new one."),
         ({"name": '"open'}, "is not valid TOML:"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_sentence(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+def test_messages_for_mistakes(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
     path = write(tmp_path, toml(**changes))
     with pytest.raises(DataError) as error:
         read_prompt(path)
@@ -125,10 +125,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> No
         read_prompt(path)
 
 
-def test_only_its_own_words_are_an_answer(tmp_path: Path) -> None:
+def test_custom_choices_replace_yes_and_no(tmp_path: Path) -> None:
     prompt = read_prompt(write(tmp_path, toml(reading='"yes-no"', scale=None, choices='["Nein", "Ja"]')))
     assert (prompt.choices, prompt.scale) == (("Nein", "Ja"), "Nein or Ja")
-    assert prompt.reading == "ja is 1 and nein is 0; anything else stays ungraded"
+    assert prompt.reading == "ja is 1 and nein is 0; any other reply stays ungraded"
     for reply in ("Yes", "Jahre", "Ja und nein", ""):
         assert prompt.parse(reply, None, "default").reason == NOT_YES_OR_NO
 
@@ -140,10 +140,10 @@ def test_two_files_with_one_name(tmp_path: Path) -> None:
     assert [prompt.name for prompt in choose_prompts(["Sun", "Mine"], [path])] == ["Sun", "Mine"]
 
 
-def test_new_words_are_another_hash(tmp_path: Path) -> None:
-    one = read_prompt(write(tmp_path, toml()))
-    two = read_prompt(write(tmp_path, toml(template='"Rate it: {question} {context}"')))
-    assert one.hash != two.hash
+def test_the_hash_depends_on_the_template(tmp_path: Path) -> None:
+    first = read_prompt(write(tmp_path, toml()))
+    second = read_prompt(write(tmp_path, toml(template='"Rate it: {question} {context}"')))
+    assert first.hash != second.hash
 
 
 @given(st.text(alphabet="{}abc question", max_size=12), st.text(alphabet="{}!: x", max_size=8))
@@ -154,8 +154,8 @@ def test_braces_in_examples_are_text(question: str, context: str) -> None:
         f"[[examples]]\nquestion = '{question}'\ncontext = '{context}'\nanswer = '{{yes}}'\n"
     )
     prompt = parse_prompt(text, "mine.toml")
-    words = "".join(part.text for part in prompt.render({"question": "1", "context": "2"}))
-    assert words == f"{{go}} Q {question} C {context} A {{yes}}\nQ 1 C 2 A"
+    text = "".join(part.text for part in prompt.render({"question": "1", "context": "2"}))
+    assert text == f"{{go}} Q {question} C {context} A {{yes}}\nQ 1 C 2 A"
 
 
 def test_the_example_of_the_documentation(repository: Path) -> None:
@@ -164,13 +164,13 @@ def test_the_example_of_the_documentation(repository: Path) -> None:
         block for block in re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL) if "scale" in block
     )
     prompt = parse_prompt(text, "usefulness.toml")
-    words = "".join(part.text for part in prompt.render({"question": "When?", "context": "Now."}))
-    assert words.splitlines()[1:4] == [
+    rendered = "".join(part.text for part in prompt.render({"question": "When?", "context": "Now."}))
+    assert rendered.splitlines()[1:4] == [
         "Question: At which temperature does water boil?",
         "Context: At sea level, water boils at 100 °C.",
         "Rating: 3",
     ]
-    assert words.endswith("Question: When?\nContext: Now.\nRating:")
+    assert rendered.endswith("Question: When?\nContext: Now.\nRating:")
 
 
 def test_the_python_example_of_the_documentation(repository: Path) -> None:

@@ -1,4 +1,4 @@
-"""Replies of models that were asked for JSON: read or refused as the table says."""
+"""Lists of entries in replies, by a table of cases."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ WORDS = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_s
 
 
 @given(st.lists(WORDS, min_size=1, max_size=12), st.integers(0, 3))
-def test_good_json_is_read_whatever_stands_around_it(entries: list[str], indent: int) -> None:
+def test_valid_json_is_read_within_any_text(entries: list[str], indent: int) -> None:
     reply = json.dumps({"nuggets": entries}, indent=indent or None)
     for around in ("{}", "Here:\n{}\nThanks", "```json\n{}\n```", "<think>x</think>\n{}"):
         assert read_entries(around.replace("{}", reply), "nuggets") == entries
 
 
 @given(st.text())
-def test_anything_is_read_or_refused(reply: str) -> None:
-    found = read_entries(reply, "questions")
-    assert found is None or all(text == text.strip() and text for text in found)
+def test_any_reply_gives_stripped_entries_or_none(reply: str) -> None:
+    entries = read_entries(reply, "questions")
+    assert entries is None or all(text == text.strip() and text for text in entries)
 
 
 @pytest.mark.parametrize("depth", [40, 60, 600])
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
-def test_a_list_inside_many_others_is_read(depth: int, opening: str, closing: str) -> None:
-    """A model that loops opens more of them than Python's stack is deep."""
+def test_a_deeply_nested_list_is_read(depth: int, opening: str, closing: str) -> None:
+    """A model that repeats itself may exceed Python's recursion limit."""
     reply = opening * depth + '["Bill Haley"]' + closing * depth
     assert read_entries(reply, "nuggets") == ["Bill Haley"]

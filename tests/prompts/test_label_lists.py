@@ -1,4 +1,4 @@
-"""Lists of labels in replies: tolerant of how they are written, never of how many there are."""
+"""Lists of labels in replies: tolerant of the format, strict about the number of labels."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_no_list(reply: str) -> None:
     assert read_labels(reply) is None
 
 
-def test_labels_stay_as_they_are_and_none_is_lost() -> None:
+def test_labels_are_not_changed_or_dropped() -> None:
     assert read_labels('["Mostly Supported", "", "support"]') == ["Mostly Supported", "", "support"]
     assert read_labels("[]") == []
     assert read_labels('["support", 1, null]') == ["support", "1", "null"]
-    assert read_labels('["support", ...]') == ["support", "Ellipsis"], "no label, and no end of the run"
-    assert read_labels('["support", "\\ud83d"]') == ["support", "?"], "what no file can hold"
+    assert read_labels('["support", ...]') == ["support", "Ellipsis"], "an unknown label, not an error"
+    assert read_labels('["support", "\\ud83d"]') == ["support", "?"], "a lone surrogate"
 
 
 @given(st.text("[]{}(),.:'\"b1j… \\") | st.text())
@@ -98,5 +98,5 @@ def test_one_label(reply: str, rating: int | None) -> None:
     assert verdict.reason == (NOT_A_LABEL if rating is None else None)
 
 
-def test_partial_support_is_no_label_of_two() -> None:
+def test_partial_support_is_unknown_on_a_scale_of_two_labels() -> None:
     assert PROMPTS.get("NuggetAssignment2").parse("partial_support", None, "default").rating is None

@@ -1,4 +1,4 @@
-"""The words of the prompts are part of the method: they only change together with their version."""
+"""Texts and versions of all prompts: a text may only change together with its version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp import prompts as room
+from exam_pp import prompts as package
 from exam_pp.errors import UnknownNameError
 from exam_pp.messages import Request
 from exam_pp.prompts import ASSIGNMENT_PROMPTS, DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
@@ -38,22 +38,22 @@ def by_name(prompt: Prompt) -> str:
 
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
-def test_golden_words(prompt: Prompt) -> None:
-    """Word by word: Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++,
+def test_golden_texts(prompt: Prompt) -> None:
+    """The texts of Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++, and
     Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024).
 
-    The line breaks are ours; `scripts/golden_prompts.py` writes the files.
+    Line breaks differ from the papers; `scripts/golden_prompts.py` writes the files.
     """
     golden = (GOLDEN / f"{prompt.name}.txt").read_text(encoding="utf-8")
     assert Request(prompt.render(VALUES)).text + "\n" == golden
 
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
-def test_new_words_need_a_new_version(prompt: Prompt) -> None:
-    """`versions.json` keeps the hash of every version; a hash that is there never changes."""
+def test_a_changed_text_needs_a_new_version(prompt: Prompt) -> None:
+    """`versions.json` contains the hash of every version; existing hashes never change."""
     known = VERSIONS[prompt.name]
     assert str(prompt.version) in known, "add the new version's hash to tests/golden/prompts/versions.json"
-    assert known[str(prompt.version)] == prompt.hash, "the words changed: count the version up"
+    assert known[str(prompt.version)] == prompt.hash, "the text has changed: increase the version"
     assert int(max(known, key=int)) == prompt.version
 
 
@@ -70,7 +70,7 @@ def test_only_the_passage_may_be_cut(prompt: Prompt) -> None:
 
 
 @pytest.mark.parametrize("prompt", ASSIGNMENT_PROMPTS, ids=by_name)
-def test_assignments_cut_the_answer_alone(prompt: Prompt) -> None:
+def test_assignments_shorten_only_the_answer(prompt: Prompt) -> None:
     parts = prompt.render(VALUES)
     assert [part.slot for part in parts if part.may_be_cut] == ["context"]
     assert prompt.labels[0] == "not_support"
@@ -78,7 +78,7 @@ def test_assignments_cut_the_answer_alone(prompt: Prompt) -> None:
     assert prompt.entry_kind == "nugget"
 
 
-def test_what_the_system_says_is_a_part_of_the_hash() -> None:
+def test_the_system_text_is_part_of_the_hash() -> None:
     prompt = PROMPTS.get("NuggetAssignment")
     assert prompt.render(VALUES)[0].role == "system"
     assert replace(prompt, system="Be kind.").hash != prompt.hash
@@ -96,14 +96,14 @@ def test_provenance(prompt: Prompt) -> None:
 
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
-def test_every_prompt_says_how_it_is_read_and_where_it_is_from(prompt: Prompt) -> None:
+def test_every_prompt_has_a_reading_rule_a_scale_and_a_source(prompt: Prompt) -> None:
     assert prompt.reading
     assert prompt.scale
     assert "20" in prompt.cite, "a citation has a year"
 
 
 @pytest.mark.parametrize(("few", "zero"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
-def test_few_shot_prompts_are_the_zero_shot_words_around_four_examples(few: str, zero: str) -> None:
+def test_few_shot_prompts_are_zero_shot_prompts_with_four_examples(few: str, zero: str) -> None:
     instruction, _, fields = PROMPTS.get(zero).template.partition("\n")
     template = PROMPTS.get(few).template
     assert template.startswith(instruction + "\nPassage: ")
@@ -118,12 +118,12 @@ def test_few_shot_prompts_are_the_zero_shot_words_around_four_examples(few: str,
     ("alias", "name"),
     [("Thom", "Thomas"), ("Fag", "FagB"), ("FaggioliB", "FagB"), ("FaggioliB_few", "FagB_few")],
 )
-def test_other_names(alias: str, name: str) -> None:
+def test_aliases(alias: str, name: str) -> None:
     assert PROMPTS.get(alias) is PROMPTS.get(name)
 
 
-def test_answer_key_classes_share_their_words() -> None:
-    """The published names differ, the words do not."""
+def test_answer_key_classes_have_the_same_text() -> None:
+    """The published names differ, but the text is the same."""
     names = [
         "QuestionCompleteConciseUnanswerablePromptWithChoices",
         "QuestionCompleteConcisePromptWithAnswerKey",
@@ -138,9 +138,9 @@ def test_unknown_prompt() -> None:
 
 
 def test_every_file_of_prompts_is_registered() -> None:
-    """Its import in the room's ``__init__`` does that; without it the prompts are nowhere."""
-    init = Path(room.__file__)
+    """The import in the package's ``__init__`` registers a file of prompts."""
+    init = Path(package.__file__)
     files = [path for path in init.parent.glob("*.py") if "\nregister(" in path.read_text(encoding="utf-8")]
     assert len(files) > 4
-    words = init.read_text(encoding="utf-8")
-    assert not [path.name for path in files if f"from exam_pp.prompts.{path.stem} import" not in words]
+    source = init.read_text(encoding="utf-8")
+    assert not [path.name for path in files if f"from exam_pp.prompts.{path.stem} import" not in source]

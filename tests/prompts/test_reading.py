@@ -1,4 +1,4 @@
-"""Reading replies: the papers' rule, case by case, and what holds for every reply."""
+"""Reading of replies: the papers' rule by a table of cases, and properties of all replies."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_ungraded_keeps_numbers_only(case: dict[str, Any]) -> None:
     ],
 )
 def test_the_published_rule(reply: str, rating: int) -> None:
-    """The published implementation has the fallback the wrong way round; for old numbers only."""
+    """The published code has swapped defaults; the rule only reproduces old numbers."""
     assert read_rating(reply, 5, "published").rating == rating
 
 
@@ -78,8 +78,8 @@ LOOP = 200_000
     ["1{}2", "1. a{}", "answer{}x", "answer is{}x", "1 {}({}", "Rating{}x", "1 -{}2"],
 )
 @pytest.mark.parametrize("piece", ["\n", " ", "*", "\t\n"])
-def test_a_model_that_loops_holds_nobody_up(reply: str, piece: str) -> None:
-    """Time that grows with the square of the length would be an hour here."""
+def test_long_repetitive_replies_are_read_in_linear_time(reply: str, piece: str) -> None:
+    """Quadratic time would take an hour here."""
     looped = reply.replace("{}", piece * LOOP)
     assert find_rating(looped, 5) in (None, 1)
     assert find_yes_no(looped) is None
@@ -127,7 +127,7 @@ def test_unanswerable(phrase: str, form: str) -> None:
     "reply", ["nothing", "Norway", "no one knows", "note", "now", "the answer is unknown"]
 )
 def test_answerable(reply: str) -> None:
-    """An edit distance of 20 % or more of the longer string is another word."""
+    """An edit distance of 20 % or more of the longer string is not a match."""
     assert not is_unanswerable(reply)
 
 
@@ -167,12 +167,12 @@ def test_extraction(case: dict[str, Any]) -> None:
     ("reply", "answer"), [("Paris", True), ("unanswerable", True), ("", False), ("b)", False)]
 )
 def test_any_well_formed_reply_is_an_answer(reply: str, answer: bool) -> None:
-    """The prompt class that does not look for "unanswerable"."""
+    """The prompt class without "unanswerable"."""
     assert PROMPTS.get("QuestionCompleteConcisePrompt").parse(reply, None, "default").correct == answer
 
 
 @pytest.mark.parametrize(("golds", "correct"), [([], True), (["Paris"], False)])
-def test_an_empty_span_says_that_there_is_no_answer(golds: list[str], correct: bool) -> None:
+def test_an_empty_span_means_that_there_is_no_answer(golds: list[str], correct: bool) -> None:
     entry = Question(query_id="q", question_id="q/a", question_text="Where?", gold_answers=golds)
     for name in ("QuestionExtractiveQAWithAnswerKey", "QuestionExtractiveQA"):
         verdict = PROMPTS.get(name).parse(" ", entry, "default")
@@ -193,8 +193,8 @@ def test_any_reply_to_a_yes_no_prompt_is_read(reply: str) -> None:
 
 
 @given(st.text(max_size=20), st.integers(1, 9))
-def test_a_number_is_in_the_scale_or_nothing(reply: str, max_rating: int) -> None:
-    """The direct prompt of Thomas: without a number of the scale there is no grade."""
+def test_replies_without_a_number_of_the_scale_are_ungraded(reply: str, max_rating: int) -> None:
+    """The rule of the direct prompt Thomas."""
     verdict = read_number(reply, max_rating)
     if verdict.rating is None:
         assert verdict.reason
@@ -204,7 +204,7 @@ def test_a_number_is_in_the_scale_or_nothing(reply: str, max_rating: int) -> Non
 
 @pytest.mark.integration
 def test_replies_of_flan_t5_large(shared_data: Path) -> None:
-    """612 of the 72,630 question ratings of this file are not a digit from 0 to 5; 39 begin with one."""
+    """612 of the 72,630 question ratings in this file are not a digit from 0 to 5; 39 begin with a digit."""
     from exam_pp.store.passages.graded_file import read_passages
 
     total = others = texts = 0
@@ -222,7 +222,7 @@ def test_replies_of_flan_t5_large(shared_data: Path) -> None:
 
 
 def test_the_published_rule_gives_the_published_ratings(shared_data: Path) -> None:
-    """All 72,630 question ratings that the published implementation stored, from its own replies."""
+    """The stored replies give all 72,630 question ratings of the published implementation."""
     from exam_pp.store.passages.graded_file import read_passages
 
     total = 0

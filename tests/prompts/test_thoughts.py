@@ -1,4 +1,4 @@
-"""What a model thinks aloud is no part of its reply."""
+"""Thinking text of models is not part of their replies."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from exam_pp.graders.answer_verification import answers_of
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import STILL_THINKING
 from exam_pp.prompts.entry_list import plain_label, read_labels
-from exam_pp.prompts.thoughts import without_thoughts
+from exam_pp.prompts.thoughts import without_thinking
 from exam_pp.test_bank import Question
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "text"),
     [
         ("4", "4"),
         ("<think>It may be 2.</think>4", "4"),
         ("<think>\n\n</think>\n\n4", "\n\n4"),
         ("<THINKING>2</Thinking> 4", " 4"),
-        ("It may be 2.\n</think>\n4", "\n4"),  # the template has put <think> into the prompt
+        ("It may be 2.\n</think>\n4", "\n4"),  # the chat template writes <think> into the prompt
         ("<think>2</think><think>3</think>4", "4"),
         ("<think>It may be 2", None),
         ("<think>2</think>\n<think>or 3", None),
@@ -30,8 +30,8 @@ from exam_pp.test_bank import Question
         ("<|channel>thought\n2<channel|>4", "4"),
     ],
 )
-def test_without_thoughts(reply: str, said: str | None) -> None:
-    assert without_thoughts(reply) == said
+def test_without_thinking(reply: str, text: str | None) -> None:
+    assert without_thinking(reply) == text
 
 
 @pytest.mark.parametrize("unparsed", ["default", "ungraded", "published"])
@@ -63,7 +63,7 @@ def test_answers(name: str, reply: str, correct: bool) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["QuestionSelfRatedPrompt", "FagB", "QuestionGenerationDL"])
-def test_thoughts_without_an_end_are_no_reply(prompt: str) -> None:
+def test_thinking_text_without_an_end_stays_ungraded(prompt: str) -> None:
     verdict = PROMPTS.get(prompt).parse("<think>It may be 4, yes", None, "default")
     assert (verdict.rating, verdict.correct, verdict.reason) == (None, False, STILL_THINKING)
 
@@ -73,7 +73,7 @@ def test_labels() -> None:
     assert read_labels("<think>[1]") is None
 
 
-def test_extracted_answers_are_verified_without_them() -> None:
+def test_extracted_answers_are_verified_without_thinking_text() -> None:
     entry = Question(query_id="q", question_id="q/1", question_text="Q?", gold_answers=["rise"])
     grades = RubricGrades(correct=[], wrong=["q/1"], answers=[("q/1", "<think>hm</think>go up")])
     assert list(answers_of(grades, {"q/1": entry})) == [(entry, "go up")]

@@ -1,4 +1,4 @@
-"""UMBRELA: the scale and the steps are in the words, and its replies are read by their final score."""
+"""UMBRELA: scale and steps of the prompt, and the final score of replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER, read_final_score
 @pytest.mark.parametrize(
     ("reply", "rating"),
     [
-        # What a reader of the first digit, or of any digit, gets wrong.
+        # Taking the first or any digit would be wrong for these.
         ("On the scale of 0 to 3 this passage is weak. ##final score: 1", 1),
         ("the passage relates to 2 topics. final score: 0", 0),
         ("I cannot judge this passage from 2013.", None),
@@ -66,15 +66,15 @@ def test_any_reply_is_read(text: str) -> None:
     assert rating is None or 0 <= rating <= 3
 
 
-def test_the_words_hold_the_scale_and_the_steps() -> None:
+def test_the_text_contains_the_scale_and_the_steps() -> None:
     """Upadhyay et al., 2024: four grades; intent, match (M), trustworthiness (T), final score (O)."""
     prompt = PROMPTS.get("Umbrela")
 
-    words = prompt.text
-    assert [words.index(f"\n{grade} = ") for grade in range(4)] == sorted(
-        words.index(f"\n{grade} = ") for grade in range(4)
+    text = prompt.text
+    assert [text.index(f"\n{grade} = ") for grade in range(4)] == sorted(
+        text.index(f"\n{grade} = ") for grade in range(4)
     )
     for step in ("intent", "(M)", "trustworthy", "(T)", "(O)", "##final score:"):
-        assert step in words
+        assert step in text
     assert prompt.labels == ("0", "1", "2", "3")
     assert PROMPTS.get("UMBRELA") is prompt

@@ -1,4 +1,4 @@
-"""The prompts against the papers themselves, where their texts are at hand."""
+"""Prompt texts against the texts of the papers, if these are available."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SIGNS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "…": "
 
 
 def plain(text: str) -> str:
-    """Without what a page decides: line breaks, and how quotes are set."""
+    """The text without page layout: line breaks and typographic quotes."""
     return " ".join(text.translate(_SIGNS).split())
 
 
 def pieces(template: str) -> list[str]:
-    """The words between the placeholders."""
-    return [piece for words, _, _, _ in Formatter().parse(template) if (piece := plain(words))]
+    """The texts between the placeholders."""
+    return [piece for literal, _, _, _ in Formatter().parse(template) if (piece := plain(literal))]
 
 
-def assert_in_order(found: list[str], paper: str) -> None:
-    """All pieces stand in the paper, one after the other."""
-    position = paper.find(found[0])
-    for piece in found:
+def assert_in_order(texts: list[str], paper: str) -> None:
+    """Assert that the paper contains all texts in this order."""
+    position = paper.find(texts[0])
+    for piece in texts:
         position = paper.find(piece, position)
         assert position >= 0, f"not in the paper, or not in this order: {piece!r}"
 
@@ -60,26 +60,26 @@ def papers(shared_data: Path) -> Path:
         ("NuggetAssignment", NUGGETS),
     ],
 )
-def test_words(name: str, paper: str, papers: Path) -> None:
+def test_text(name: str, paper: str, papers: Path) -> None:
     prompt = PROMPTS.get(name)
     text = plain((papers / paper).read_text(encoding="utf-8"))
     assert_in_order([*pieces(prompt.system), *pieces(prompt.template)], text)
 
 
 @pytest.mark.parametrize("name", ["QuestionGenerationDL", "NuggetGenerationDL", "NuggetGenerationCAR"])
-def test_words_before_the_instruction(name: str, papers: Path) -> None:
-    """Table 1 of the workbench paper has ``{instruction}`` where ours has its words."""
+def test_text_before_the_instruction(name: str, papers: Path) -> None:
+    """Table 1 of the workbench paper has ``{instruction}`` in place of its text."""
     template = PROMPTS.get(name).template.replace("{count}", "10")
-    words, found, instruction = template.partition("Give the ")
+    start, marker, instruction = template.partition("Give the ")
     text = plain((papers / WORKBENCH).read_text(encoding="utf-8"))
-    assert_in_order(pieces(words), text)
-    assert plain(found + instruction.partition("\n")[0]) in text
+    assert_in_order(pieces(start), text)
+    assert plain(marker + instruction.partition("\n")[0]) in text
 
 
 def test_examples(papers: Path) -> None:
-    """The page has ligatures that its text lost."""
-    words = PROMPTS.get("FagB_few").template.rpartition("\nQuestion:")[0]
+    """The extracted text of the paper lacks ligatures."""
+    faggioli = PROMPTS.get("FagB_few").template.rpartition("\nQuestion:")[0]
     text = plain((papers / EXAM).read_text(encoding="utf-8")).replace("They ofer free", "They offer free")
-    assert_in_order(pieces(words), text)
-    other = PROMPTS.get("Sun_few").template.rpartition("\nQuestion:")[0]
-    assert words.partition("\n")[2] == other.partition("\n")[2]
+    assert_in_order(pieces(faggioli), text)
+    sun = PROMPTS.get("Sun_few").template.rpartition("\nQuestion:")[0]
+    assert faggioli.partition("\n")[2] == sun.partition("\n")[2]
