@@ -244,7 +244,14 @@ class RubricGrades(RubricRules, _GradesOfOneModel):
     assignments: list[NuggetAssignment] | None = None
 
     def error_of(self, entry_id: str) -> dict[str, Any] | None:
-        """Why an entry was left ungraded, if it was."""
+        """The reason why an entry is ungraded.
+
+        Args:
+            entry_id: Id of the entry.
+
+        Returns:
+            The error with its ``failure_reason``, or None if the entry has no error.
+        """
         if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
             return dict(self.errors[entry_id])
         return None
@@ -291,7 +298,11 @@ class Passage(Record):
         yield from self.direct_grades or ()
 
     def add_grades(self, new: Sequence[RubricGrades | DirectGrade]) -> None:
-        """Append grades to those of their kind."""
+        """Append grades to the passage.
+
+        Args:
+            new: Sets of grades to append, each to :attr:`rubric_grades` or :attr:`direct_grades`.
+        """
         rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
         direct = [grades for grades in new if isinstance(grades, DirectGrade)]
         if rubric:

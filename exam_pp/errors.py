@@ -1,4 +1,6 @@
-"""What can go wrong for a user, as one family::
+"""Errors that users can solve.
+
+Their class hierarchy::
 
     ExamError                 exit code 1, one sentence: what, where, what to do
     ├── UnknownNameError      no prompt, model, report ... of that name ("did you mean ...?")
@@ -9,7 +11,7 @@
     ├── SelectionError        a filter matches no grades, or several sets of them
     ├── QueryError            SQL that cannot be run, or may not
     ├── ModelError            a model cannot be loaded or does not fit the request
-    ├── TeamError             another process of a grading has gone
+    ├── ProcessGroupError     another process of a grading has ended
     └── StoppedError          SIGTERM came (exit code 143)
 
 Anything else that is raised is a bug and keeps its traceback.

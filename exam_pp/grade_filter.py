@@ -70,9 +70,14 @@ class GradeFilter:
     rated_only: bool = False
 
     def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
-        """The filter for people who check ratings: prompts without a scale explain them, and are left out.
+        """The filter for reviewing ratings, which does not accept grades of prompts without a scale.
 
-        A bank with entries of one kind (``kinds``) selects the grades of that kind.
+        Args:
+            kinds: Kinds of the bank's entries. A single kind selects the grades of this kind, unless the
+                filter has a kind or prompt class.
+
+        Returns:
+            The new filter.
         """
         kind = self.kind
         if kind is None and self.prompt_class is None and len(kinds) == 1:
@@ -80,7 +85,14 @@ class GradeFilter:
         return replace(self, kind=kind, rated_only=True)
 
     def accepts(self, grades: GradesView) -> bool:
-        """Whether no set criterion contradicts these grades."""
+        """Whether the grades match all criteria.
+
+        Args:
+            grades: A set of grades of a passage.
+
+        Returns:
+            False if a criterion contradicts the grades. Missing metadata matches.
+        """
         asked_for = self.prompt_class is not None or self.kind == "direct"
         if self.rated_only and not asked_for and not grades.is_rated:
             return False

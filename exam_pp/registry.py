@@ -34,19 +34,49 @@ class Registry(Generic[T]):
         self._plugins_read = False
 
     def add(self, name: str, value: T, *, aliases: tuple[str, ...] = ()) -> T:
-        """Register ``value``; a name that is taken is an error of the programmer."""
+        """Register a value.
+
+        Args:
+            name: Its name.
+            value: The value.
+            aliases: Other names of the value.
+
+        Returns:
+            The value.
+
+        Raises:
+            ValueError: A name is already registered.
+        """
         self._claim(name, *aliases)
         self._values[name] = value
         self._aliases.update(dict.fromkeys(aliases, name))
         return value
 
     def add_lazy(self, name: str, make: Callable[[], T]) -> None:
-        """Register a value that ``make`` builds when it is first asked for."""
+        """Register a value that is made at its first use.
+
+        Args:
+            name: Its name.
+            make: Function that makes the value.
+
+        Raises:
+            ValueError: The name is already registered.
+        """
         self._claim(name)
         self._lazy[name] = make
 
     def get(self, name: str) -> T:
-        """The value called ``name`` (or an alias of it); raises :class:`UnknownNameError`."""
+        """The value of a name.
+
+        Args:
+            name: The name of the value, or an alias.
+
+        Returns:
+            The value.
+
+        Raises:
+            UnknownNameError: The name is not registered.
+        """
         if name not in self:
             raise UnknownNameError(self._unknown(name))
         key = self._aliases.get(name, name)
@@ -56,7 +86,14 @@ class Registry(Generic[T]):
         return self._values[key]
 
     def find(self, name: str | None) -> T | None:
-        """As :meth:`get`, but None for a name that is not registered."""
+        """The value of a name, or None.
+
+        Args:
+            name: The name of the value, or an alias. None is not a name.
+
+        Returns:
+            The value, or None if the name is not registered.
+        """
         return self.get(name) if name is not None and name in self else None
 
     def names(self) -> list[str]:
@@ -66,7 +103,14 @@ class Registry(Generic[T]):
         return sorted({*self._values, *self._lazy})
 
     def aliases(self, name: str) -> tuple[str, ...]:
-        """The other names of the value called ``name``, in the order in which they were given."""
+        """The other names of a value.
+
+        Args:
+            name: The name of the value.
+
+        Returns:
+            Its aliases, in order of registration.
+        """
         return tuple(alias for alias, of in self._aliases.items() if of == name)
 
     def __contains__(self, name: object) -> bool:

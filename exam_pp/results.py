@@ -178,13 +178,16 @@ class Leaderboard(Rows[LeaderboardRow]):
         return list(dict.fromkeys(row.metric for row in self))
 
     def means(self, metric: str | None = None) -> dict[str, float]:
-        """System to mean, best first, without the upper bound.
+        """Means of all systems, without the upper bound ``_overall_``.
 
         Args:
-            metric: A name of :attr:`metrics`; by default the first.
+            metric: A metric of :attr:`metrics`. None: the first metric.
+
+        Returns:
+            System to mean, best system first.
 
         Raises:
-            KeyError: The leaderboard has no such metric.
+            KeyError: The leaderboard does not have the metric.
         """
         chosen = self.metrics[0] if metric is None else metric
         if chosen not in self.metrics:

@@ -145,7 +145,14 @@ class TestBank:
 
     @classmethod
     def from_lines(cls, lines: Iterable[BankLine]) -> TestBank:
-        """Lines with the same query id are concatenated."""
+        """Make a bank from bank lines.
+
+        Args:
+            lines: Bank lines. The entries of lines with the same query id are concatenated.
+
+        Returns:
+            The bank. :attr:`duplicates` lists the ids that occur more than once in a query.
+        """
         kept = list(lines)
         queries: dict[str, QueryBank] = {}
         duplicates: list[str] = []
@@ -157,7 +164,14 @@ class TestBank:
         return (self.queries[query_id] for query_id in self.queries)
 
     def entries(self, query_id: str) -> dict[str, Entry]:
-        """Entry id to entry; empty for a query without a bank."""
+        """The entries of a query.
+
+        Args:
+            query_id: Id of the query.
+
+        Returns:
+            Entry id to entry; empty if the bank does not have the query.
+        """
         query = self.queries.get(query_id)
         return query.entries if query else {}
 
@@ -167,6 +181,14 @@ class TestBank:
         return {entry.kind for query in self for entry in query.entries.values()}
 
     def require_kind(self, kind: EntryKind, why: str) -> None:
-        """Raise :class:`SelectionError` unless every entry is of ``kind``."""
+        """Check that all entries are questions, or all are nuggets.
+
+        Args:
+            kind: The required kind.
+            why: What needs this kind, as the subject of the message.
+
+        Raises:
+            SelectionError: The bank holds entries of the other kind.
+        """
         if other := self.kinds - {kind}:
             raise SelectionError(f"{why} needs a bank of {kind}s, but the bank holds {other.pop()}s.")

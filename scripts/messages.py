@@ -84,9 +84,9 @@ def _not_messages(tree: ast.AST) -> set[int]:
     """Docstrings, documentation of attributes, help of options, and dictionaries' subscripts."""
     skipped = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            skipped.add(id(node.value))
-        elif isinstance(node, ast.keyword) and node.arg in {"help", "metavar", "short_help"}:
+        if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or (
+            isinstance(node, ast.keyword) and node.arg in {"help", "metavar", "short_help"}
+        ):
             skipped.add(id(node.value))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
             skipped.update(id(argument) for argument in node.args)

@@ -140,7 +140,17 @@ class Prompt:
         return Request(self.render({slot: f"{{{slot}}}" for slot in self.slots})).text
 
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
-        """The prompt as parts; ``values`` fills every placeholder."""
+        """The prompt with values for its placeholders.
+
+        Args:
+            values: Text for every placeholder of the template.
+
+        Returns:
+            The parts of the prompt: literal texts and values, in order.
+
+        Raises:
+            KeyError: A placeholder has no value.
+        """
         parts = [Part(self.system, role="system")] if self.system else []
         for literal, slot, _, _ in Formatter().parse(self.template):
             if literal:

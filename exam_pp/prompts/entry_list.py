@@ -108,7 +108,7 @@ def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
 
 
 def _written(text: str) -> str:
-    """The text without halves of characters, which ``\\ud83d`` in JSON may be and no file can hold."""
+    r"""The text with surrogates (``\ud83d`` in JSON) replaced, because no file can hold them."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 

@@ -66,7 +66,7 @@ def parsed(text: str) -> Any:
 
 
 def unescaped_marks(text: str) -> str:
-    """A text without the backslashes that Markdown puts before its marks (``not\\_support``)."""
+    r"""A text without the backslashes that Markdown puts before its marks (``not\_support``)."""
     return _ESCAPED_MARK.sub(r"\1", text)
 
 

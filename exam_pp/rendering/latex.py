@@ -1,4 +1,4 @@
-"""A report as LaTeX: fragments to ``\\input``, which need no package."""
+r"""LaTeX renderer of reports: fragments for ``\input`` that need no package."""
 
 from __future__ import annotations
 

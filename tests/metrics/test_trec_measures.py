@@ -147,8 +147,9 @@ def test_a_threshold_below_one_is_no_relevance_level() -> None:
 
 @pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
 def test_gdeval_knows_all_ids(query_ids: tuple[str, str]) -> None:
-    """gdeval.pl reads `2024-7` as 7, and ends with an error for other words; the values are its formula's:
-    (2^grade - 1) / 16 at the first rank, half of it at the second.
+    """gdeval.pl reads the id `2024-7` as 7, and fails for ids that are not numbers.
+
+    The values follow its formula: (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
     if not ir_measures.gdeval.is_available():
         pytest.skip("no perl")

@@ -39,10 +39,11 @@ def by_name(prompt: Prompt) -> str:
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
 def test_golden_words(prompt: Prompt) -> None:
-    """Word by word: Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++,
-    Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024).
+    """Templates equal those of the papers, word by word.
 
-    The line breaks are ours; `scripts/golden_prompts.py` writes the files.
+    These are Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++, and
+    Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024). The line breaks are ours;
+    `scripts/golden_prompts.py` writes the files.
     """
     golden = (GOLDEN / f"{prompt.name}.txt").read_text(encoding="utf-8")
     assert Request(prompt.render(VALUES)).text + "\n" == golden

@@ -81,7 +81,9 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     help="Grade and write shard I of N shards of about equal work; merge them with `exam-pp merge`.",
 )  # fmt: skip
 @click.option(
-    "--status", "status_file", type=click.Path(path_type=Path),
+    "--status",
+    "status_file",
+    type=click.Path(path_type=Path),
     help="Keep a JSON file with the progress here, for dashboards.",
 )
 @click.option(

@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """The result of examining a bank: statistics of entries and pairs, the curve of bank size, and findings."""
+    """The result of :func:`examine`."""
 
     model: str
     prompt_class: str
@@ -123,7 +123,7 @@ def _for_kind(grade_filter: GradeFilter, bank: TestBank) -> GradeFilter:
 def _record_judgments(
     queries: Iterable[QueryView], judged: dict[str, dict[str, bool]], min_relevant: int
 ) -> Iterator[QueryView]:
-    """Yield the queries unchanged, and record in ``judged`` whether each passage's highest judgment is relevant."""
+    """Yield the queries, and record in ``judged`` whether a passage's highest judgment is relevant."""
     for query in queries:
         for passage in query.passages:
             if passage.judgments:
@@ -172,8 +172,8 @@ def _notes(
         notes.append("The graded file has no judgments, so the sign non-relevant is not checked.")
     if systems < 2:
         notes.append(
-            f"The graded file has rankings of {counted(systems, 'system')}. Leaderboards without an entry and "
-            "the curve of bank sizes need at least two systems."
+            f"The graded file has rankings of {counted(systems, 'system')}. Leaderboards without an entry "
+            "and the curve of bank sizes need at least two systems."
         )
     return notes
 
@@ -224,7 +224,7 @@ def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = 
         if keys and keys <= reasons.keys():
             kept = (keys & weak) or keys
             log.warning(
-                "All entries of the query '%s' have signs of bad entries; %d of them are not proposed for removal.",
+                "All entries of the query %r are bad; %d of them are not proposed for removal.",
                 query.query_id, len(kept),
             )  # fmt: skip
             for key in kept:

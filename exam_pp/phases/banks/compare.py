@@ -22,8 +22,8 @@ _COMPARED = ("text", "kind", "importance", "weight", "gold_answers", "facet_id")
 class EntryDifference:
     """A difference in an entry between two banks.
 
-    ``change`` is ``reworded``, ``removed``, ``added`` or the name of the changed field; ``before`` and ``after``
-    are the texts or values, or None.
+    ``change`` is ``reworded``, ``removed``, ``added`` or the name of the changed field; ``before`` and
+    ``after`` are the texts or values, or None.
     """
 
     query_id: str

@@ -29,8 +29,9 @@ class AppliedEdits:
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
+        edits = counted(sum(self.counts.values()), "edit")
         operations = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
-        yield f"{counted(sum(self.counts.values()), 'edit')} applied{f': {operations}' if operations else ''}."
+        yield f"{edits} applied{f': {operations}' if operations else ''}."
         if self.ratings:
             ratings = counted(self.ratings, "rating")
             yield f"The edits file also holds {ratings} of passages; `exam-pp apply-edits` applies them."
@@ -173,7 +174,7 @@ class _Working:
             for item in line.items if line.query_id == query_id else ():
                 if item is not except_item and normalised_text(item.text) == normalised_text(text):
                     raise _DoesNotFitError(
-                        f"the query {query_id!r} already has the entry {item.entry_id!r} with the text {text!r}"
+                        f"the query {query_id!r} already has the text {text!r} (entry {item.entry_id!r})"
                     )
 
 

@@ -167,7 +167,10 @@ def bank_info(
     test_collection: str,
     description: str,
 ) -> dict[str, Any]:
-    """The keys of published question banks and our own, without the time stamp so that runs are reproducible."""
+    """The keys of published question banks, and our own.
+
+    The time stamp of the published keys is missing, so that equal runs write equal files.
+    """
     return {
         "gpt_model": model,
         "format_instruction": "json",

@@ -164,9 +164,7 @@ def _info(
         "max_nuggets": nuggetizer.max_nuggets,
         "max_words": nuggetizer.max_words,
         **(
-            {"for_editing": True}
-            if nuggetizer.for_editing
-            else {"keep": nuggetizer.keep, "cut": nuggets.cut}
+            {"for_editing": True} if nuggetizer.for_editing else {"keep": nuggetizer.keep, "cut": nuggets.cut}
         ),
     }
     if not nuggetizer.for_editing:
@@ -207,10 +205,11 @@ def nuggetize_file(
     trace: Path | None = None,
     advance: Advance = lambda _steps, _total: None,
 ) -> NuggetizeSummary:
-    """Write a bank of nuggets for the queries of a passages file; an interrupted run continues from its journal.
+    """Write a bank of nuggets for the queries of a passages file.
 
-    ``files`` names the passages file and the file with the queries' texts. The summary lists the queries
-    without nuggets. Raises :class:`exam_pp.errors.ExamError`, for example if no query gets a nugget.
+    ``files`` names the passages file and the file with the queries' texts. An interrupted run continues from
+    its journal. The summary lists the queries without nuggets. Raises :class:`exam_pp.errors.ExamError`, for
+    example if no query gets a nugget.
     """
     check_output(files.output, files.inputs)
     if trace is not None:
@@ -275,8 +274,8 @@ def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: Gra
     if not any(relevant.queries.values()):
         judged = counted(relevant.labelled, "passage has a judgment", "passages have a judgment")
         raise SelectionError(
-            f"{files.passages} has no passage with a text and a judgment of {options.relevance.min_judgment} or "
-            f"more; {judged}. Choose a lower --min-judgment."
+            f"{files.passages} has no passage with a text and a judgment of at least "
+            f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
         )
 
 

@@ -137,8 +137,8 @@ def _single_judge(selector: GradeSelector, file: str) -> str:
         graded = sorted(models.items())
         listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
-            f"{file} has grades with the prompt {UMBRELA.name} by several models: {listed}. Choose a model with "
-            "--judge."
+            f"{file} has grades with the prompt {UMBRELA.name} by several models: {listed}. "
+            "Choose with --judge."
         )
     return next(iter(models))
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 class ClinicOptions:
     """Thresholds of the signs.
 
-    ``min_grade`` is the lowest grade that counts as covered (None: 4, or the highest grade of a shorter scale,
-    or 1 for prompts without a scale). Judgments below ``min_relevant`` are non-relevant. An entry has the sign
+    ``min_grade`` is the lowest grade that counts as covered (None: 4, or the highest grade of a shorter
+    scale, or 1 for prompts without a scale). Judgments below ``min_relevant`` are non-relevant. An entry has
+    the sign
 
     - everybody, if at least the share ``everybody`` of its graded passages cover it;
     - non-relevant, if at least ``often`` non-relevant passages cover it, and these are at least the share
       ``mostly`` of the judged passages that cover it;
-    - discrimination, if at least ``often`` passages cover it, and its correlation with the other entries is at
+    - discrimination, if at least ``often`` passages cover it, and its correlation with the other entries is
+    at
       most ``discrimination``;
     - duplicate, if it is a near-duplicate of another entry, and the Jaccard index of the passages that cover
       the two entries is at least ``behaviour``.

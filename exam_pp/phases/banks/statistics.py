@@ -112,7 +112,7 @@ def _query_of(bank: TestBank, key: str) -> str:
 def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
     if not item.text.strip():
         yield "error", "the text is empty"
-    if item.query_id != line.query_id:  # Readers refuse such a file; only `exam-pp validate` gets here with it.
+    if item.query_id != line.query_id:  # Other readers refuse such a file, but `exam-pp validate` does not.
         yield "error", f"the query_id {item.query_id!r} is not that of its line"
     last = item.entry_id.rpartition("/")[2]
     if _MD5.fullmatch(last) and last != entry_id("", item.text).removeprefix("/"):
@@ -126,7 +126,7 @@ def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error
 
 
 def _most_words(line: BankLine, item: Nugget) -> int:
-    """The limit of the prompt: that of AutoNuggetizer (its nuggets have an importance) or of the workbench paper."""
+    """The limit in the prompt of AutoNuggetizer (with importance) or of the workbench paper."""
     listed = isinstance(line.info, dict) and "nuggetizer" in line.info
     return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
 

@@ -71,8 +71,9 @@ def read_selected(
     *,
     soft: bool = False,
 ) -> SelectedGrades:
-    """The grades that pass the filter, of the queries that are evaluated; raises
-    :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
+    """The grades that pass the filter, of the queries that are evaluated.
+
+    Raises :class:`~exam_pp.errors.ExamError` for files and filters that cannot be used.
     """
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     wanted = query_ids(queries_source) if queries_source is not None else None

@@ -106,8 +106,7 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
     worst = score | {(row.system, row.metric): row.mean for row in standings(evaluation.worst_case)}
 
     def is_open(system: str, metric: str) -> bool:
-        """Whether a system is ahead of another that could pass it, or behind (or level with) one that it
-        could pass."""
+        """Whether the bounds allow another order of this system and any other system."""
         mine = (system, metric)
         others = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
         return system != OVERALL_SYSTEM and any(

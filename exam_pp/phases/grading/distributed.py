@@ -128,7 +128,7 @@ def process_group_from_environment() -> Iterator[ProcessGroup]:
 
 
 def refuse_process_group() -> None:
-    """Raise :class:`SelectionError` in a process group, for commands in which every process would do all work."""
+    """Raise :class:`SelectionError` in a process group, because every process would do all the work."""
     if _is_launched():
         raise SelectionError(
             "Only `exam-pp grade` supports several processes. Run this command without `accelerate launch` "

@@ -68,8 +68,8 @@ def _request(prompt: Prompt, question: str, passage: str) -> Request:
 class Comparison:
     """The replies in another setting, compared with those to one prompt at a time.
 
-    ``flips`` counts the replies that changed. ``largest_change`` is the largest change of the probability of a
-    label, None without labels.
+    ``flips`` counts the replies that changed. ``largest_change`` is the largest change of the probability of
+    a label, None without labels.
     """
 
     setting: str
@@ -181,8 +181,7 @@ def _examine(options: ModelOptions) -> Examination:
         speed,
         comparisons,
         reference_error,
-        sound=not any(comparison.flips for comparison in comparisons)
-        or provenance.get("dtype") != "float32",
+        sound=not any(comparison.flips for comparison in comparisons) or provenance.get("dtype") != "float32",
         memory=peak_memory(),
         gpu_memory=gpu_memory(),
     )

@@ -31,9 +31,9 @@ class GradeOptions:
 
     Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``. ``soft``
     stores soft grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
-    after a list that cannot be read. ``max_queries`` and ``max_paragraphs`` keep only the first queries and the
-    first passages of each query. ``positions`` are the positions of the queries of this shard (from 0), None
-    for all queries. With ``only_unjudged``, passages with judgments are not graded.
+    after a list that cannot be read. ``max_queries`` and ``max_paragraphs`` keep only the first queries and
+    the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
+    None for all queries. With ``only_unjudged``, passages with judgments are not graded.
     """
 
     prompts: Sequence[Prompt]
@@ -145,7 +145,7 @@ DECISIVE = (
     "max_input_tokens",
     "thinking_tokens",
 )
-"""Recorded options that change the replies, so that grades with other values are like grades by another model."""
+"""Recorded options that change the replies; another value is like another model."""
 _DEFAULTS = {"thinking_tokens": 0}
 """Values of decisive options that grades do not record."""
 
@@ -199,7 +199,8 @@ def grade(
     """The queries with the new grades appended to their passages, in input order.
 
     Grades in the input stay as they are. ``query_texts`` take precedence over the texts of the bank. Queries
-    without a bank entry (for direct prompts: without a text) are returned unchanged and counted in ``summary``.
+    without a bank entry (for direct prompts: without a text) are returned unchanged and counted in
+    ``summary``.
     """
     counts = summary if summary is not None else GradeSummary()
     work = grading_jobs(

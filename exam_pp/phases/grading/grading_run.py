@@ -122,8 +122,8 @@ def grade_file(
     streamed = is_stream(files.passages)
     if streamed and (shard or group.size > 1):
         raise SelectionError(
-            "A grading with --shard or several processes reads the passages more than once, so they must be a "
-            "file, not standard input."
+            "A grading with --shard or several processes reads the passages more than once: use a file "
+            "instead of standard input."
         )
     options = in_shard(options, shard, files, exam)
     if not streamed:
@@ -186,7 +186,7 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
 
 
 def resolve_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
-    """The options with ``soft`` as True or False: by default, soft grades are stored if they are not expensive.
+    """The options with ``soft`` as True or False; by default, soft grades are stored unless expensive.
 
     Models that think have no soft grades, because these are probabilities of the first tokens of a reply.
     Raises :class:`SelectionError` if both are selected.
@@ -208,7 +208,7 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     if isinstance(llm, LearnsFromPassages):
         if is_stream(files.passages):
             raise SelectionError(
-                f"The model {model.model!r} reads the passages twice, so they must be a file, not standard input."
+                f"The model {model.model!r} reads the passages twice: use a file instead of standard input."
             )
         llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
     return llm
@@ -278,8 +278,7 @@ def _clear(journal: Journal) -> None:
         return
     journal.forget_own()
     log.info(
-        "The journal %s is kept, because it holds %s by other models or with other options. Delete it if you do "
-        "not need them.",
+        "The journal %s is kept, because it holds %s by other models or with other options.",
         journal.path,
         counted(others, "reply", "replies"),
     )
@@ -320,19 +319,20 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
 
 
 def check_answer_keys(bank: TestBank, file: Path | str) -> None:
-    """Raise :class:`DataError` for a question without ``gold_answers``; warn of answers that cannot be compared."""
+    """Raise :class:`DataError` for questions without ``gold_answers``; log those that cannot be compared."""
     questions = [entry for query in bank for entry in query.entries.values() if entry.kind == "question"]
     for question in questions:
         if question.gold_answers is None:
             raise DataError(
-                f"the question {question.entry_id!r} has no gold_answers, but the prompt compares replies with "
-                "gold answers ([] means unanswerable).",
+                f"the question {question.entry_id!r} has no gold_answers, but the prompt compares replies "
+                "with gold answers ([] means unanswerable).",
                 file=str(file),
             )
     unclear = [question.entry_id for question in questions if checkable_golds(question) is None]
     if unclear:
         log.warning(
-            '%s not graded, because replies cannot be compared with a gold answer such as "all of the above": %s',
+            "%s not graded, because replies cannot be compared with a gold answer such as "
+            '"all of the above": %s',
             counted(len(unclear), "question is", "questions are"), _first_ids(unclear),
         )  # fmt: skip
 

@@ -39,7 +39,7 @@ SEED = 20240714
 
 _FIRST_BATCHES = 4
 _PROBE_WINDOWS = 3
-"""Windows kept in memory for the probe, about 1.6 kB per request. A probe seldom reaches the second window."""
+"""Windows kept in memory for the probe, about 1.6 kB per request. A probe seldom needs a second window."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -48,8 +48,8 @@ class Probe:
     """The results of the timed sample.
 
     ``eta`` is the estimated time of the whole grading in seconds, without the time ``loading`` to load the
-    model. ``memory`` is the peak memory of the process and ``gpu_memory`` the memory in use on the fullest GPU,
-    in bytes or None.
+    model. ``memory`` is the peak memory of the process and ``gpu_memory`` the memory in use on the fullest
+    GPU, in bytes or None.
     """
 
     requests: int
@@ -100,7 +100,7 @@ def plan_grading(
     check_lists(model, options.prompts)
     if is_stream(files.passages):
         raise SelectionError(
-            "--plan needs the passages as a file, not standard input, because the grading reads them later."
+            "--plan reads the passages before the grading does: use a file instead of standard input."
         )
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Scheduler of requests: distinct requests in batches, replies from the journal, work shared in a process group."""
+"""Scheduler of requests to models: de-duplication, windows, batches, journal and process groups."""
 
 from __future__ import annotations
 

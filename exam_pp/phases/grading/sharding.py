@@ -46,9 +46,10 @@ class Shard:
         return shard
 
     def positions(self, queries: Iterable[QueryView], bank: TestBank) -> frozenset[int]:
-        """The positions (from 0) of the queries in the shard, balanced by the estimated length of all prompts.
+        """The positions (from 0) of the queries in the shard.
 
-        Every query is in exactly one of the shards of the same file and bank.
+        Every query is in exactly one of the shards of the same file and bank. Shards are balanced by the
+        estimated length of all prompts.
         """
         weights = [
             sum(len(passage.text) + _CHARACTERS_AROUND for passage in query.passages)

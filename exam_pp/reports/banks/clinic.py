@@ -20,7 +20,8 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
     of rows of a list of findings, spurious or similar entries.
     """
     tables = [_entries(examination), _pairs(examination), _curve(examination, of_queries=True)]
-    title = f"Clinic: {examination.prompt_class} by {examination.model}, covered from grade {examination.min_grade}"
+    grader = f"{examination.prompt_class} by {examination.model}"
+    title = f"Clinic: {grader}, covered from grade {examination.min_grade}"
     if flat:
         return Report(title, [table for table in tables if table.rows])
     blocks: list[Block] = [Paragraph(note) for note in examination.notes]
@@ -52,7 +53,7 @@ _CURVE_TEXT = (
 )
 _COLUMNS_TEXT = (
     "asked: number of graded passages. passing: number of passages that cover the entry (grade {m} or more). "
-    "pass: passing / asked. r: correlation between covering the entry and the number of other entries covered. "
+    "pass: passing / asked. r: correlation of covering the entry with the number of other entries covered. "
     "bits: entropy of the grades. judged, non-relevant: numbers of the passing passages with a judgment, and "
     "with a non-relevant one. systems: number of systems that cover the entry. tau: Kendall's tau-b of the "
     "leaderboards with and without the entry."
@@ -81,11 +82,11 @@ def _summary(examination: Examination) -> Table:
 def _spurious(examination: Examination) -> Table:
     """The spurious-entries report of the workbench paper (section 4.4), most frequent first."""
     columns = ("query_id", "entry", "non-relevant", "judged", "share", "entry_id")
-    hit = sorted((e for e in examination.entries if e.non_relevant), key=lambda e: (-e.non_relevant, e.entry_id))
+    spurious = [entry for entry in examination.entries if entry.non_relevant]
     rows: list[Sequence[Cell]] = [
-        (e.query_id, examination.text(e.query_id, e.entry_id), e.non_relevant, e.judged, e.non_relevant / e.judged,
-         e.entry_id)
-        for e in hit
+        (e.query_id, examination.text(e.query_id, e.entry_id), e.non_relevant, e.judged,
+         e.non_relevant / e.judged, e.entry_id)
+        for e in sorted(spurious, key=lambda e: (-e.non_relevant, e.entry_id))
     ]  # fmt: skip
     return Table(columns, rows)
 
@@ -108,7 +109,9 @@ def _entries(examination: Examination) -> Table:
     return Table([columns[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 
-def _entry_row(examination: Examination, entry: EntryHealth, signs: dict[tuple[str, str], list[str]]) -> list[Cell]:
+def _entry_row(
+    examination: Examination, entry: EntryHealth, signs: dict[tuple[str, str], list[str]]
+) -> list[Cell]:
     return [
         entry.query_id,
         examination.text(entry.query_id, entry.entry_id),
@@ -130,8 +133,8 @@ def _entry_row(examination: Examination, entry: EntryHealth, signs: dict[tuple[s
 def _pairs(examination: Examination) -> Table:
     columns = ("query_id", "first", "second", "words", "behaviour", "first_id", "second_id")
     rows: list[Sequence[Cell]] = [
-        (p.query_id, examination.text(p.query_id, p.first), examination.text(p.query_id, p.second), p.similarity,
-         p.behaviour, p.first, p.second)
+        (p.query_id, examination.text(p.query_id, p.first), examination.text(p.query_id, p.second),
+         p.similarity, p.behaviour, p.first, p.second)
         for p in examination.pairs
     ]  # fmt: skip
     return Table(columns, rows, decimals=2)

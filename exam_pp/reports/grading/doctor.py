@@ -46,5 +46,5 @@ def _conclusion(examination: Examination) -> str:
         return f"No reply changed: grades do not depend on batches{agree}."
     changed = counted(examination.flips, "reply")
     if examination.sound:
-        return f"{changed} changed. In reduced precision this happens if two labels are almost equally likely."
-    return f"{changed} changed. In float32 this is a defect: use --engine transformers, and report the defect."
+        return f"{changed} changed. In reduced precision this happens if two labels are equally likely."
+    return f"{changed} changed. In float32 this is a defect: use --engine transformers, and report it."

@@ -219,7 +219,6 @@ def test_prompts_are_known_by_all_their_names(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each side takes the names of its own prompt, not those of the other side's."""
-
     grades = [
         rubric({"e": 4}, prompt_info={"prompt_class": "UMBRELA"}),
         rubric({"e": 1}, prompt_info={"prompt_class": "Fag"}),
