@@ -135,7 +135,7 @@ def test_only_its_own_words_are_an_answer(tmp_path: Path) -> None:
 
 def test_two_files_with_one_name(tmp_path: Path) -> None:
     path = write(tmp_path, toml())
-    with pytest.raises(Exception, match="Two prompts are called 'Mine'"):
+    with pytest.raises(Exception, match="Two prompt files define 'Mine'"):
         choose_prompts([], [path, path])
     assert [prompt.name for prompt in choose_prompts(["Sun", "Mine"], [path])] == ["Sun", "Mine"]
 

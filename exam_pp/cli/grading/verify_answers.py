@@ -33,7 +33,7 @@ def command(
     Example:
 
     \b
-      exam-pp verify-answers two-models.jsonl.gz --bank questions.jsonl -o verified.jsonl.gz \\
+      exam-pp verify-answers two-models.jsonl.gz --bank questions-gold.jsonl -o verified.jsonl.gz \\
         --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
