@@ -32,7 +32,7 @@ def command() -> None:
 @click.option(
     "--passages-output",
     type=OUTPUT_PATH,
-    help="With tqa and squad2: also write the texts as a passages file.",
+    help="With squad2: also write the paragraphs as a passages file.",
 )
 @click.option(
     "--base",
@@ -56,7 +56,7 @@ def import_command(
       exam-pp bank import questions.csv --format csv --base questions.jsonl -o new-questions.jsonl
     """
     if passages_output is not None and form not in ("tqa", "squad2"):
-        raise click.UsageError("--passages-output needs --format tqa or --format squad2.")
+        raise click.UsageError("--passages-output needs --format squad2.")
     if base is not None and form != "csv":
         raise click.UsageError("--base needs --format csv.")
     if form in ("tqa", "squad2"):

@@ -95,11 +95,17 @@ from exam_pp.wording import counted
 def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
     """Find bad entries of a bank from the grades in GRADED.
 
-    The signs of bad entries: nearly all passages cover the entry (everybody), or no passage covers it
-    (nobody); mostly non-relevant passages cover it (non-relevant); it does not correlate with the rest of the
-    exam (discrimination); it repeats another entry (duplicate); the model answers it without a passage
-    (closed-book). The report also shows how much the leaderboard depends on a single entry, and how many
-    entries are enough.
+    The signs of bad entries:
+
+    \b
+      everybody       nearly all passages cover the entry
+      nobody          no passage covers it
+      non-relevant    mostly non-relevant passages cover it
+      discrimination  it does not correlate with the rest of the exam
+      duplicate       it repeats another entry
+      closed-book     the model answers it without a passage
+
+    The report also shows how much the leaderboard depends on a single entry, and how many entries are enough.
 
     Example:
 

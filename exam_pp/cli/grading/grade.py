@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
 
-ALL_GRADED = 3
-"""Exit code of ``--plan`` if every pair has a grade."""
+NO_REQUESTS = 3
+"""Exit code of ``--plan`` if no requests are left to send."""
 _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs", "only_unjudged")
 """Options that are fields of ``GradeOptions``."""
 
@@ -102,8 +102,8 @@ def command(
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
 
-    --plan writes only its report (see --format). Its exit code is 0 if requests are left, and 3 if every pair
-    has a grade.
+    --plan writes only its report (see --format). Its exit code is 0 if requests are left to send, and 3 if no
+    requests are left.
 
     Example:
 
@@ -166,4 +166,4 @@ def _plan(
     plan = plan_grading(files, model, options, shard=shard)
     emit(render(plan_report(plan), form), Path("-"))
     if not plan.requests:
-        sys.exit(ALL_GRADED)
+        sys.exit(NO_REQUESTS)

@@ -124,7 +124,7 @@ class Exam:
         }
 
 
-def answered(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
+def graded_ids(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
     """The ids of entries for which the passage has a grade by ``model`` with ``prompt``."""
     return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
 
@@ -168,19 +168,19 @@ def _with_other_options(
 def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
     """The number of (passage, entry, prompt) pairs that a grading has to grade."""
     return sum(
-        len(_to_ask(passage, exam.targets(query.query_id, prompt), prompt, model, options))
+        len(_ungraded_targets(passage, exam.targets(query.query_id, prompt), prompt, model, options))
         for query in select(queries, options)
         for passage in query.passages
         for prompt in options.prompts
     )
 
 
-def _to_ask(
+def _ungraded_targets(
     passage: PassageView, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
 ) -> dict[str, Entry | None]:
     if options.only_unjudged and passage.judgments:
         return {}
-    known = set() if options.regrade else answered(passage, prompt, model)
+    known = set() if options.regrade else graded_ids(passage, prompt, model)
     return {key: entry for key, entry in targets.items() if key not in known}
 
 
@@ -254,16 +254,16 @@ def _jobs(
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)
         for position, passage in enumerate(query.passages):
-            asked = _to_ask(passage, targets, prompt, model, options)
-            counts.pairs += len(asked)
+            ungraded = _ungraded_targets(passage, targets, prompt, model, options)
+            counts.pairs += len(ungraded)
             if options.only_unjudged and passage.judgments:
                 counts.judged += len(targets)
                 continue
-            if len(asked) < len(targets):
-                counts.reused += len(targets) - len(asked)
-                kept = targets.keys() - asked.keys()
-                counts.other_options += _with_other_options(passage, prompt, model, provenance, kept)
-            if asked:
-                entries = [entry for entry in asked.values() if entry is not None]
+            if len(ungraded) < len(targets):
+                counts.reused += len(targets) - len(ungraded)
+                reused = targets.keys() - ungraded.keys()
+                counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
+            if ungraded:
+                entries = [entry for entry in ungraded.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
                 yield Job(position, grader.run(unit), unit.pairs)

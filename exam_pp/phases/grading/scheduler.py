@@ -80,8 +80,8 @@ class Answerer:
             log.info("Continuing with %s from %s", counted(own, "reply", "replies"), path)
         if others:
             log.warning(
-                "%s in %s: another model, or other options, versions or kind of device.",
-                counted(others, "reply cannot be used", "replies cannot be used"), path,
+                "Ignoring %s in %s by another model, or with other options, versions or kind of device.",
+                counted(others, "reply", "replies"), path,
             )  # fmt: skip
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:

@@ -409,7 +409,7 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     caplog.set_level("INFO")
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
-    assert "3 replies cannot be used in" in caplog.text
+    assert "Ignoring 3 replies in" in caplog.text
     assert "Continuing" not in caplog.text
     assert "is kept, because it holds 3 replies by other models" in caplog.text
     with Journal(journal_path(output)) as journal:
