@@ -92,11 +92,11 @@ class FileSummary(GradeSummary):
         for reason, count in self.reasons.most_common():
             yield f"{counted(count, 'pair is', 'pairs are')} ungraded: {reason}."
         if self.without_bank:
-            queries = counted(len(self.without_bank), "query has no entries", "queries have no entries")
-            yield f"Not graded: {queries} in the bank: {_first_ids(self.without_bank)}"
+            queries = counted(len(self.without_bank), "query", "queries")
+            yield f"Not graded, because the bank has no entries: {queries} ({_first_ids(self.without_bank)})."
         if self.without_text:
-            queries = counted(len(self.without_text), "query has no text", "queries have no text")
-            yield f"Not graded: {queries} (see --queries): {_first_ids(self.without_text)}"
+            queries = counted(len(self.without_text), "query", "queries")
+            yield f"Not graded, because the text is missing: {queries} ({_first_ids(self.without_text)})."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
@@ -188,8 +188,8 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
 def resolve_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
     """The options with ``soft`` as True or False; by default, soft grades are stored unless expensive.
 
-    Models that think have no soft grades, because these are probabilities of the first tokens of a reply.
-    Raises :class:`SelectionError` if both are selected.
+    Models that think have no soft grades, because these need replies that begin with a label. Raises
+    :class:`SelectionError` if both are selected.
     """
     if model.thinking_tokens and options.soft:
         raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
