@@ -56,7 +56,7 @@ def test_a_passage_that_a_system_ranks_twice_has_its_better_rank() -> None:
     assert order([query(passage("b", {"s": 2}, (1,)), twice)]) == {"q": ["a", "b"]}
 
 
-def test_one_systems_order_and_unranked_passages_last() -> None:
+def test_the_order_of_a_system_with_unranked_passages_last() -> None:
     line = query(
         passage("a", {"s": 3}, (1,)), passage("u", {}, (3,)), passage("b", {"s": 1}, (1,)),
         passage("c", {"s": 2}, (0,)),
@@ -80,8 +80,8 @@ def test_several_systems_are_fused_by_reciprocal_rank() -> None:
 def test_ranks_may_count_from_zero() -> None:
     """A system with a rank 0 in any query counts from 0 in all queries; otherwise it would weigh more."""
     line = query(passage("a", {"zero": 1}, (1,)), passage("b", {"one": 1}, (1,)))
-    other = query(passage("c", {"zero": 0}, (1,)), name="r")
-    assert order([line, other]) == {"q": ["b", "a"], "r": ["c"]}
+    second = query(passage("c", {"zero": 0}, (1,)), name="r")
+    assert order([line, second]) == {"q": ["b", "a"], "r": ["c"]}
 
 
 def test_the_highest_of_several_judgments_and_queries_on_two_lines() -> None:
@@ -127,7 +127,7 @@ def test_an_unknown_ranking_is_refused() -> None:
 
 
 def test_passages_without_text_are_counted() -> None:
-    found = relevant_passages(
+    relevant = relevant_passages(
         [query(passage("a", {"s": 1}, (1,), text=" "), passage("b", {"s": 2}, (1,)))], Relevance(), "file"
     )
-    assert (found.queries, found.without_text) == ({"q": [("b", "Text of b.")]}, 1)
+    assert (relevant.queries, relevant.without_text) == ({"q": [("b", "Text of b.")]}, 1)

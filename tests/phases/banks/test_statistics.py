@@ -105,8 +105,8 @@ def test_differences(write_jsonl: WriteLines) -> None:
         "new.jsonl",
         [line(entry("a", "1", weight=2.0), entry("B!", "2c"), entry("d", "4"), info={"history": history})],
     )
-    found = differences(read_bank(old), read_bank(new))
-    assert [(d.entry_id, d.change, d.before, d.after) for d in found] == [
+    result = differences(read_bank(old), read_bank(new))
+    assert [(d.entry_id, d.change, d.before, d.after) for d in result] == [
         ("1", "weight", "1.0", "2.0"),
         ("2", "reworded", "b", "B!"),
         ("3", "removed", "c", None),

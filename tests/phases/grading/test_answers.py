@@ -282,7 +282,7 @@ def test_policies_can_be_applied_in_any_order(rated: Path, tmp_path: Path) -> No
     assert "unparsed" not in (sets(ungraded)[0].prompt_info or {})
 
 
-def test_reading_again_changes_nothing_twice(rated: Path, tmp_path: Path) -> None:
+def test_reading_again_twice_changes_no_further_grade(rated: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     reread(rated, first)
     assert reread(first, second).changed == 0

@@ -91,7 +91,7 @@ def wait_for(*files: Path) -> None:
 
 
 @pytest.mark.integration
-def test_accelerate_launch_writes_what_one_process_writes(
+def test_accelerate_launch_writes_the_output_of_a_single_process(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
     pytest.importorskip("accelerate")

@@ -71,7 +71,7 @@ def test_a_change_in_float32_is_a_defect(
     assert message in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_that_only_extracts_is_asked_to_extract(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_of_an_extractive_model_has_no_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = FakeLLM(lambda request: "no" if request.labels else "a span")
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
     examination = doctor(ModelOptions("m", pipeline="question-answering")).examination
