@@ -1,8 +1,8 @@
 """A rubric-grading workbench for retrieval and RAG systems.
 
-The names in ``__all__`` are the public API (docs/python.md shows it in use): they keep their meaning from
-version to version. Everything else, every submodule included, is private and may change without notice.
-A name is imported when it is first used, so that ``import exam_pp`` stays light.
+The names in ``__all__`` are the public API (see docs/python.md) and stay compatible between versions. All
+submodules and all other names are private and may change without notice. Names are imported at their first
+use, so that ``import exam_pp`` is fast.
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 try:
     __version__ = version("exam_pp")
-except PackageNotFoundError:  # a checkout that was never installed
+except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
 if TYPE_CHECKING:
@@ -145,11 +145,11 @@ _HOMES = {
     "Question": "test_bank",
     "TestBank": "test_bank",
 }
-"""Public name to its module."""
+"""The module of every public name."""
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported from its module."""
+    """Import a public name from its module at its first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

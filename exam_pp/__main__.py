@@ -1,4 +1,4 @@
-"""``python -m exam_pp`` is ``exam-pp`` (what ``accelerate launch -m`` starts)."""
+"""Entry point of ``python -m exam_pp``, also used by ``accelerate launch -m exam_pp``."""
 
 from exam_pp.cli.main import main
 

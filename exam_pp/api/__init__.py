@@ -1,1 +1,1 @@
-"""Functions behind the public names of :mod:`exam_pp`: files or objects in, plain rows and tables out."""
+"""Public Python functions of :mod:`exam_pp` that accept files or objects and return plain rows and tables."""

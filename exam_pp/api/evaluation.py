@@ -1,4 +1,4 @@
-"""Scores of rankings, leaderboards, correlation, agreement and tables of grades from Python."""
+"""Python API for scores of rankings, leaderboards, correlation, agreement and tables of grades."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from exam_pp.results import (
 )
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import MethodName, read_qrels
+from exam_pp.wording import counted
 
 Labels = PathLike | RubricQrels | Iterable[Qrel | SubtopicQrel]
-"""A qrels file, what :func:`exam_pp.rubric_qrels` returns, or lines of qrels."""
+"""A qrels file, the result of :func:`exam_pp.rubric_qrels`, or lines of qrels."""
 
 
 def score_runs(
@@ -49,22 +50,23 @@ def score_runs(
     min_grade: int | None = None,
     method: MethodName = "stem",
 ) -> Evaluation:
-    """Scores of runs under relevance labels, by the measures of ir-measures.
+    """Score runs with relevance labels, with the measures of ir-measures.
 
     Args:
-        labels: Qrels file, lines of qrels, or what :func:`exam_pp.rubric_qrels` returns (then with bounds for
-            ungraded passages).
-        runs: Folder of run files, one run file, or lines of runs.
-        measures: Names of ir-measures or trec_eval, such as ``nDCG@10``, ``RR`` or ``P_20``.
-        min_grade: Label from which a passage is relevant, for measures that have such a level.
-        method: A file's system is named by the file (``stem``) or by the ``tag`` in its lines.
+        labels: Qrels file, lines of qrels, or the result of :func:`exam_pp.rubric_qrels`. With the result of
+            ``rubric_qrels``, the scores also get bounds for ungraded passages.
+        runs: Run file, folder of run files, or lines of runs.
+        measures: Names of measures in ir-measures or trec_eval, such as ``nDCG@10``, ``RR`` or ``P_20``.
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: the default
+            of each measure.
+        method: Source of the system's name: the name of the file (``stem``) or the ``tag`` in its lines.
 
     Returns:
-        Scores by system and query of the labels; a query that a system returned nothing for scores 0.
+        Scores by system and query of the labels. A query without passages of a system scores 0.
 
     Raises:
-        SelectionError: The measure is unknown, or runs and labels have no query in common.
-        DataError: A file is not in its format.
+        SelectionError: A measure is unknown, or runs and labels have no query in common.
+        DataError: A file cannot be read or has the wrong format.
     """
     lines, ungraded, notes = _labels(labels)
     evaluation = runs_scored.score_runs(
@@ -81,22 +83,23 @@ def score_rankings(
     min_grade: int | None = None,
     facets: Facets = "title",
 ) -> Evaluation:
-    """As :func:`exam_pp.score_runs`, of the rankings that passages hold, generated answers included.
+    """Score the rankings in passages, including generated answers, with the measures of ir-measures.
 
     Args:
-        labels: As :func:`exam_pp.score_runs`.
-        passages: A passages file, or queries; ranks that they lack stay empty places.
-        measures: Names of ir-measures or trec_eval.
-        min_grade: Label from which a passage is relevant, for measures that have such a level.
-        facets: ``facet``: the labels are of facets (``query/facet``), and a ranking of the query counts for
-            each of its facets.
+        labels: Labels as in :func:`exam_pp.score_runs`.
+        passages: Passages file, or queries with passages. Missing ranks count as passages without a label.
+        measures: Names of measures in ir-measures or trec_eval.
+        min_grade: Lowest label of a relevant passage, for measures with binary relevance. None: the default
+            of each measure.
+        facets: ``title`` (labels of queries), or ``facet`` for labels of facets (``query/facet``), where the
+            ranking of a query counts for each of its facets.
 
     Returns:
         Scores by system and query of the labels.
 
     Raises:
-        SelectionError: The measure is unknown, or the passages have no rankings.
-        DataError: A file is not in its format, or has ranks beyond 100,000.
+        SelectionError: A measure is unknown, or the passages have no rankings.
+        DataError: A file cannot be read, has the wrong format, or has ranks above 100,000.
     """
     lines, ungraded, notes = _labels(labels)
     evaluation = runs_scored.score_rankings(
@@ -114,50 +117,50 @@ def leaderboard(
     samples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
-    """Means of all systems with standard errors, intervals, and significance letters.
+    """Means of all systems, with standard errors, intervals, and significance letters.
 
     Args:
-        scores: What a function above returned, or score rows.
-        intervals: Bootstrap over ``queries``, or ``nested``: over queries and bank entries (only for
-            :func:`exam_pp.cover`); None for no intervals.
-        significance: Also letters: systems that share one do not differ (paired randomisation tests, Holm).
-        confidence: Of the intervals; tests use 1 minus it as α.
+        scores: An evaluation, such as the result of :func:`exam_pp.cover`, or score rows.
+        intervals: Bootstrap over ``queries``, or ``nested`` over queries and bank entries (only for
+            :func:`exam_pp.cover`), or None for no intervals.
+        significance: Whether to add significance letters (paired randomisation tests with Holm's correction).
+        confidence: Confidence level of the intervals, between 0 and 1. Tests use α = 1 - ``confidence``.
         samples: Number of bootstrap samples.
-        seed: Of samples and tests; the same seed gives the same numbers.
+        seed: Random seed of samples and tests.
 
     Returns:
         A row for each metric and system, best system first.
 
     Raises:
-        SelectionError: Nested intervals of a metric that is not a mean over bank entries.
+        SelectionError: Nested intervals are requested for a metric that is not a mean over bank entries.
     """
     evaluation = scores if isinstance(scores, Evaluation) else Evaluation(list(scores))
-    found = leaderboards.leaderboard(
+    result = leaderboards.leaderboard(
         evaluation, Statistics(intervals, significance, confidence, samples, seed)
     )
-    place = {metric: number for number, metric in enumerate(found.metrics)}
+    place = {metric: number for number, metric in enumerate(result.metrics)}
     rows = sorted(
-        found.rows.values(),
+        result.rows.values(),
         key=lambda row: (place[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
     )
-    doubts, nothing = found.uncertainty, SystemUncertainty()
+    uncertainty, unknown = result.uncertainty, SystemUncertainty()
     return Leaderboard(
-        (_row(row, doubts.systems.get((row.system, row.metric), nothing)) for row in rows),
-        [*doubts.notes, *found.notes],
+        (_row(row, uncertainty.systems.get((row.system, row.metric), unknown)) for row in rows),
+        [*uncertainty.notes, *result.notes],
     )
 
 
-def _row(standing: Standing, doubt: SystemUncertainty) -> LeaderboardRow:
+def _row(standing: Standing, uncertainty: SystemUncertainty) -> LeaderboardRow:
     return LeaderboardRow(
         *standing,
-        low=doubt.low,
-        high=doubt.high,
-        rank_low=doubt.first,
-        rank_high=doubt.last,
-        letters=doubt.letters,
-        worst_case=doubt.worst,
-        best_case=doubt.best,
-        order_open=doubt.order_open,
+        low=uncertainty.low,
+        high=uncertainty.high,
+        rank_low=uncertainty.first,
+        rank_high=uncertainty.last,
+        letters=uncertainty.letters,
+        worst_case=uncertainty.worst,
+        best_case=uncertainty.best,
+        order_open=uncertainty.order_open,
     )
 
 
@@ -168,74 +171,76 @@ def correlate(
     metric: str | None = None,
     top: int = 5,
 ) -> Correlation:
-    """How a leaderboard agrees with official ranks, over the systems of both.
+    """Correlation of a leaderboard with official ranks, over the systems of both.
 
     Args:
-        scores: A leaderboard, or system to score (higher is better).
-        official: File of official ranks (JSON or TSV), or system to rank (1 is best; ties are allowed).
-            Names that one side cut with ``...`` are matched.
-        metric: Metric of the leaderboard; by default its first.
+        scores: A leaderboard, or a mapping of system to score (higher is better).
+        official: File of official ranks (JSON or TSV), or a mapping of system to rank (1 is best, ties are
+            allowed). Names shortened with ``...`` match the full names.
+        metric: Metric of the leaderboard. None: its first metric.
         top: k of the top-k overlap.
 
     Returns:
-        Number of systems, Spearman's ρ, Kendall's τ-b, τ-AP (in -1..1) and top-k overlap (0..1); None where a
-        figure is undefined.
+        Number of systems, Spearman's ρ, Kendall's τ-b and τ-AP (-1 to 1), and top-k overlap (0 to 1).
+        Undefined values are None.
 
     Raises:
-        SelectionError: Fewer than two systems are on both sides.
-        KeyError: The leaderboard has no such metric.
-        DataError: The file is not in its format.
+        SelectionError: Leaderboard and official ranks have fewer than two systems in common.
+        KeyError: The leaderboard does not have the metric.
+        DataError: The file cannot be read or has the wrong format.
     """
     means = scores.means(metric) if isinstance(scores, Leaderboard) else scores
     ranks = read_ranks(official) if isinstance(official, PathLike) else official
     ranks = renamed(ranks, matched_names(means, ranks))
     common = means.keys() & ranks.keys()
     if len(common) < 2:
+        systems = counted(len(common), "system")
         raise SelectionError(
-            f"The leaderboard and {name_of(official, 'the official ranks')} have {len(common)} systems in "
-            "common; a correlation needs two (are they named alike?)."
+            f"The leaderboard and {name_of(official, 'the official ranks')} have {systems} in common, but a "
+            "correlation needs at least 2. Check that both use the same names."
         )
     return correlation.correlate(means, ranks, top)
 
 
 def agreement(first: Labels, second: Labels) -> LabelAgreement:
-    """How much two sets of labels agree, over the passages that both have.
+    """Agreement of two sets of labels, over the passages that have a label in both.
 
     Args:
-        first: Labels of one grader: what :func:`exam_pp.rubric_qrels` returns, lines of qrels, or a file.
-        second: Labels of another one, such as the :func:`exam_pp.judgments` of people.
+        first: Qrels file, lines of qrels, or the result of :func:`exam_pp.rubric_qrels`.
+        second: Labels to compare with, such as the result of :func:`exam_pp.judgments`.
 
     Returns:
         The number of passages in common, Cohen's κ, κ with linear and with quadratic weights, and
-        Krippendorff's α of ordinal grades; None where one is undefined.
+        Krippendorff's α for ordinal labels. Undefined values are None.
 
     Raises:
-        SelectionError: No passage has a label in both.
-        DataError: A file is not in its format.
+        SelectionError: The two sets of labels have no passage in common.
+        DataError: A file cannot be read or has the wrong format.
     """
-    sides = [_by_passage(_labels(labels)[0]) for labels in (first, second)]
-    common = [passage for passage in sides[0] if passage in sides[1]]
+    a, b = (_by_passage(_labels(labels)[0]) for labels in (first, second))
+    common = [passage for passage in a if passage in b]
     if not common:
-        raise SelectionError("No passage has a label in both sets of labels.")
-    ours, theirs = ([side[passage] for passage in common] for side in sides)
-    return LabelAgreement(len(common), *coefficients(ours, theirs))
+        raise SelectionError("The two sets of labels have no passage in common.")
+    return LabelAgreement(
+        len(common), *coefficients([a[passage] for passage in common], [b[passage] for passage in common])
+    )
 
 
 def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> Grades:
-    """All grades of passages as one table.
+    """All ratings of passages as a table.
 
-    Grades of equal model and prompt class are united: the later rating of an entry counts.
+    Grades of the same model and prompt class are merged; the last rating of an entry counts.
 
     Args:
-        passages: Graded passages: a file, or queries.
-        grade_filter: Which grades to take; by default those of all models and prompts.
+        passages: Graded file, or queries with graded passages.
+        grade_filter: Selects the grades. None: grades of all models and prompts.
 
     Returns:
-        A row for each rating of a passage, in file order; ungraded pairs have no row.
+        A row for each rating of a passage, in file order. Ungraded pairs have no row.
 
     Raises:
-        SelectionError: No grades pass the filter.
-        DataError: The file is not in its format.
+        SelectionError: No grades match the filter.
+        DataError: The file cannot be read or has the wrong format.
     """
     selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
     table = Grades(
@@ -251,24 +256,24 @@ def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> 
 def _ratings(
     passage: PassageView, selector: GradeSelector
 ) -> Iterator[tuple[str, str, str, int, float | None]]:
-    united: dict[GradeKey, dict[str, tuple[int, float | None]]] = {}
+    merged: dict[GradeKey, dict[str, tuple[int, float | None]]] = {}
     for grades in selector.select(passage):
-        soft = {entry: _expected(shares) for entry, shares in grades.distributions().items()}
-        ratings = united.setdefault(GradeKey.of(grades, selector.filter), {})
+        soft = {entry: _expected(probabilities) for entry, probabilities in grades.distributions().items()}
+        ratings = merged.setdefault(GradeKey.of(grades, selector.filter), {})
         ratings |= {entry: (rating, soft.get(entry)) for entry, rating in grades.entry_ratings().items()}
-    for key, ratings in united.items():
+    for key, ratings in merged.items():
         for entry, rated in ratings.items():
             yield entry, key.model, key.prompt_class, *rated
 
 
 def _expected(probabilities: Sequence[float]) -> float:
-    return sum(grade * share for grade, share in enumerate(probabilities))
+    return sum(grade * probability for grade, probability in enumerate(probabilities))
 
 
 def _labels(
     labels: Labels,
 ) -> tuple[Iterable[Qrel | SubtopicQrel], Callable[[], Ungraded] | None, Sequence[str]]:
-    """The lines, how to bound them by what is ungraded, and notes."""
+    """The lines of labels, the function for bounds of ungraded passages (or None), and notes."""
     if isinstance(labels, RubricQrels):
         return labels.qrels, labels.ungraded, labels.notes
     return (read_qrels(labels) if isinstance(labels, PathLike) else labels), None, ()

@@ -1,4 +1,4 @@
-"""Writing passages and test banks from Python."""
+"""Python API for writing passages files and test banks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from exam_pp.test_bank import BankLine, TestBank
 
 
 def write_passages(queries: Iterable[QueryPassages], path: str | Path) -> int:
-    """Write a passages file, one query at a time: an iterator of queries is never held in memory.
+    """Write a passages file, query by query with constant memory.
 
-    The file appears when the last query is written. After an error the path is as it was before.
+    The file is replaced only after the last query is written. An error leaves an existing file unchanged.
 
     Args:
-        queries: The queries with their passages, such as those of :func:`exam_pp.read_passages`.
-        path: The file; a name that ends in ``.gz`` is compressed, ``-`` is standard output.
+        queries: Queries with their passages, such as those of :func:`exam_pp.read_passages`.
+        path: The file to write. Names that end in ``.gz`` are compressed; ``-`` is standard output.
 
     Returns:
         The number of queries.
@@ -28,7 +28,7 @@ def write_passages(queries: Iterable[QueryPassages], path: str | Path) -> int:
     """
     count = 0
     with passages_writer(path) as writer:
-        for count, query in enumerate(queries, 1):  # noqa: B007 - the last is returned
+        for count, query in enumerate(queries, 1):  # noqa: B007 - the last count is returned
             writer.write(query)
     return count
 
@@ -37,8 +37,8 @@ def write_bank(bank: TestBank | Iterable[BankLine], path: str | Path) -> None:
     """Write a test bank as JSON lines.
 
     Args:
-        bank: A bank, or its lines: a query (or a facet of one) with its questions or nuggets each.
-        path: The file; a name that ends in ``.gz`` is compressed, ``-`` is standard output.
+        bank: A bank, or bank lines, each with the questions or nuggets of a query or facet.
+        path: The file to write. Names that end in ``.gz`` are compressed; ``-`` is standard output.
 
     Raises:
         OutputError: The file cannot be written.

@@ -1,4 +1,4 @@
-"""Grading passages from Python, and prompts of one's own."""
+"""Python API for grading passages and for your own prompts."""
 
 from __future__ import annotations
 
@@ -45,34 +45,34 @@ def grade(
     soft: bool | None = None,
     regrade: bool = False,
 ) -> Iterator[QueryPassages]:
-    """Grade passages in memory: each against every bank entry of its query, or directly.
+    """Grade passages in memory, against every bank entry of their query or directly.
 
-    Arguments are checked and the model is loaded at once; passages are graded while the result is iterated
-    over, a window of queries at a time. :func:`exam_pp.grade_file` does the same from file to file, and
-    continues after an interruption.
+    The call checks the arguments and loads the model. Passages are graded while you iterate over the result,
+    a window of queries at a time. :func:`exam_pp.grade_file` grades from file to file, and continues
+    interrupted runs.
 
     Args:
-        passages: A passages file, or queries with passages; the objects are not changed.
-        bank: Test bank (a file, or an object); direct prompts need none where ``queries`` has the texts.
-        prompts: One or several prompts, or their names.
-        model: A model's name (``lexical``, ``bundled``, a Hugging Face name, a checkpoint folder), or
-            options with its pipeline, device, dtype ...
-        queries: Query file, or query id to text; default: the texts of the bank.
-        unparsed: What replies that are no number become: the papers' defaults, ``ungraded``, or the
-            ``published`` code's rule.
-        soft: Whether to store the probabilities of all grades; None: where they cost no extra time.
-        regrade: Ask again what the passages have a grade for.
+        passages: Passages file, or queries with passages. The objects are not changed.
+        bank: Test bank, as a file or an object. None: direct prompts with the texts in ``queries``.
+        prompts: Prompts, or their names in :data:`exam_pp.PROMPTS`.
+        model: Name of a model (``lexical``, ``bundled``, a Hugging Face name, a checkpoint folder), or its
+            options such as pipeline, device and dtype.
+        queries: Query file, or a mapping of query id to text. None: the texts of the bank.
+        unparsed: How to rate replies that are not a number: the ``default`` of the papers, ``ungraded``, or
+            the rule of the ``published`` code.
+        soft: Whether to store the probabilities of all grades. None: only if they take no extra time.
+        regrade: Whether to grade pairs again that already have a grade.
 
     Returns:
-        The queries with the new grades after those that their passages had, in the order of the input. A
-        pair that stays ungraded has its reason in ``errors``.
+        The queries in input order, with the new grades after the grades of the input. ``errors`` of a
+        passage's grades holds the reasons of ungraded pairs.
 
     Raises:
         SelectionError: The prompts do not fit the bank or the model.
-        UnknownNameError: There is no such prompt or model.
+        UnknownNameError: A prompt or a pipeline is unknown.
         MissingExtraError: The model needs a package that is not installed.
         ModelError: The model cannot be loaded.
-        DataError: A file is not in its format.
+        DataError: A file cannot be read or has the wrong format.
     """
     options = GradeOptions(_prompts(prompts), unparsed, soft, regrade)
     texts = {} if queries is None else _texts(queries)
@@ -81,13 +81,13 @@ def grade(
     files.check_kinds(exam.bank, options.prompts)
     if bank is not None and any(prompt.answer_key for prompt in options.prompts):
         files.check_answer_keys(exam.bank, bank if isinstance(bank, PathLike) else "the bank")
-    chosen = _model(model)
-    files.check_lists(chosen, options.prompts)
-    llm = load_llm(chosen)
+    model_options = _model(model)
+    files.check_lists(model_options, options.prompts)
+    llm = load_llm(model_options)
     if isinstance(llm, LearnsFromPassages):
         passages = passages if isinstance(passages, PathLike) else list(passages)
         llm.learn(passage.text for query in _queries(passages) for passage in query.passages)
-    options = files.resolve_soft(options, llm, chosen)
+    options = files.resolve_soft(options, llm, model_options)
     return _graded(_queries(passages), exam, llm, options)
 
 
@@ -106,10 +106,10 @@ def _graded(
             query_texts=exam.query_texts,
             summary=summary,
         )
-    for query_ids, missing in ((summary.without_bank, "bank entry"), (summary.without_text, "text")):
+    for query_ids, missing in ((summary.without_bank, "bank entries"), (summary.without_text, "text")):
         if query_ids:
             count = counted(len(query_ids), "query has", "queries have")
-            log.warning("%s no %s and no new grades (first: %s)", count, missing, query_ids[0])
+            log.warning("Not graded: %s no %s, such as %r.", count, missing, query_ids[0])
 
 
 def grade_file(
@@ -124,27 +124,28 @@ def grade_file(
     soft: bool | None = None,
     regrade: bool = False,
 ) -> files.FileSummary:
-    """Grade a passages file into another, as ``exam-pp grade`` does.
+    """Grade a passages file into a graded file, like ``exam-pp grade``.
 
-    Replies are kept in a journal beside the output until the output stands: the same call continues a
-    grading that was interrupted, with the same result.
+    A journal next to the output keeps the replies until the output is complete. To continue an interrupted
+    grading, repeat the call; the result is the same.
 
     Args:
         passages: Passages file.
-        output: Graded file; a name that ends in ``.gz`` is compressed.
-        bank: Test bank file.
-        prompts: As :func:`exam_pp.grade`, and so are the arguments that follow.
-        model: A model's name, or its options.
-        queries: Query file with the texts for direct prompts.
-        unparsed: What replies that are no number become.
-        soft: Whether to store the probabilities of all grades.
-        regrade: Ask again what the file has a grade for.
+        output: Graded file to write. Names that end in ``.gz`` are compressed.
+        bank: Test bank file. None: direct prompts with the texts in ``queries``.
+        prompts: Prompts, or their names in :data:`exam_pp.PROMPTS`.
+        model: Name of a model, or its options.
+        queries: Query file with the texts for direct prompts. None: the texts of the bank.
+        unparsed: How to rate replies that are not a number, as in :func:`exam_pp.grade`.
+        soft: Whether to store the probabilities of all grades. None: only if they take no extra time.
+        regrade: Whether to grade pairs again that already have a grade.
 
     Returns:
-        Counts: ``queries``, ``passages``, ``graded`` and ``ungraded`` pairs, ``reasons`` ...
+        Counts such as ``queries``, ``passages``, ``graded``, ``ungraded`` and ``reasons``.
 
     Raises:
-        ExamError: As :func:`exam_pp.grade`; and OutputError where the output cannot be written.
+        OutputError: The output cannot be written.
+        ExamError: The other errors of :func:`exam_pp.grade`.
     """
     return files.grade_file(
         files.GradeFiles(Path(passages), Path(output), _path(bank), queries=_path(queries)),
@@ -154,29 +155,29 @@ def grade_file(
 
 
 def make_prompt(**keys: Any) -> Prompt:
-    """A prompt of one's own, from the keys that a prompt file has (docs/prompts.md).
+    """Make your own prompt from the keys of a prompt file (see docs/prompts.md).
 
     Args:
-        **keys: ``name``, ``kind`` (``question``, ``nugget`` or ``direct``), ``template`` with its
-            placeholders and ``reading``, the rule by which replies are read; where they apply ``scale`` (the
-            highest rating), ``choices``, ``examples``, ``version`` and ``cite``.
+        **keys: Required: ``name``, ``kind`` (``question``, ``nugget`` or ``direct``), ``template`` with its
+            placeholders, and ``reading``, the rule to read replies. Optional: ``scale`` (the highest rating),
+            ``choices``, ``examples``, ``version`` and ``cite``.
 
     Returns:
-        The prompt. ``PROMPTS.add(prompt.name, prompt)`` lets functions find it by its name.
+        The prompt. ``PROMPTS.add(prompt.name, prompt)`` makes it available by its name.
 
     Raises:
-        DataError: A key is missing, unknown or of the wrong type, or the template has other placeholders.
+        DataError: A key is missing, unknown or of the wrong type, or the template has unknown placeholders.
     """
     try:
-        given = PromptFile.model_validate(keys)
+        prompt_file = PromptFile.model_validate(keys)
     except ValidationError as error:
         raise data_error(error, None) from error
-    return prompt_of(given)
+    return prompt_of(prompt_file)
 
 
 def _prompts(prompts: Prompts) -> list[Prompt]:
-    several = [prompts] if isinstance(prompts, str | Prompt) else prompts
-    return [PROMPTS.get(prompt) if isinstance(prompt, str) else prompt for prompt in several]
+    items = [prompts] if isinstance(prompts, str | Prompt) else prompts
+    return [PROMPTS.get(item) if isinstance(item, str) else item for item in items]
 
 
 def _model(model: str | ModelOptions) -> ModelOptions:

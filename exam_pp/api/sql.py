@@ -1,4 +1,4 @@
-"""SQL over graded files from Python."""
+"""Python API for SQL queries over graded files, banks, runs and leaderboards."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def query(
     parameters: Mapping[str, SqlValue] | None = None,
     memory: str = DEFAULT_MEMORY,
 ) -> Iterator[dict[str, SqlValue]]:
-    """Run a SQL statement over graded files, as ``exam-pp query`` does (docs/querying.md has the tables).
+    """Run an SQL statement over graded files, like ``exam-pp query`` (docs/querying.md lists the tables).
 
     Args:
-        sql: One statement of DuckDB that only reads.
-        graded: Graded files, or one database of ``exam-pp db``.
+        sql: A single DuckDB statement that only reads.
+        graded: Graded files, or a database made by ``exam-pp db``.
         banks: Test banks.
-        runs: Run files, or folders of them.
+        runs: Run files, or folders of run files.
         scores: Leaderboards.
         queries: Files with texts of queries.
-        parameters: Values of the ``$names`` in the statement.
-        memory: What DuckDB may use, such as ``2GB``; beyond it writes to disk.
+        parameters: Values of the ``$name`` parameters in the statement.
+        memory: Memory limit of DuckDB, such as ``2GB``. Larger intermediate results go to disk.
 
     Returns:
-        Column to value, for every row; ``pandas.DataFrame(query(...))`` is a data frame of them. Nothing is
-        read before the first row is asked for.
+        An iterator over the rows, each a mapping of column to value; ``pandas.DataFrame(query(...))`` makes a
+        data frame. The files are read when the first row is requested.
 
     Raises:
-        QueryError: The statement cannot be run, or does more than read.
-        DataError: A file is not in its format.
+        QueryError: The statement cannot be run, or it does not only read.
+        DataError: A file cannot be read or has the wrong format.
     """
     sources = SqlSources(_paths(graded), _paths(banks), _paths(runs), _paths(scores), _paths(queries))
     with query_result(sources, Statement(sql, parameters or {}), Limits(memory)) as result:

@@ -149,6 +149,12 @@ class Prompt:
     def render(self, values: dict[str, str]) -> tuple[Part, ...]:
         """Fill the placeholders with ``values`` and return the prompt as parts.
 
+        Args:
+            values: Text for every placeholder of the template.
+
+        Returns:
+            The parts of the prompt: literal texts and values, in order.
+
         Raises:
             KeyError: A placeholder has no value.
         """

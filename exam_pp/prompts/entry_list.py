@@ -108,7 +108,7 @@ def _texts(value: Any, key: str, depth: int = 0) -> list[str]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, such as ``\\ud83d`` in JSON, which UTF-8 cannot encode."""
+    r"""Replace lone surrogates, such as ``\ud83d`` in JSON, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 

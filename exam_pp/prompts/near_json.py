@@ -66,7 +66,7 @@ def parsed(text: str) -> Any:
 
 
 def unescaped_marks(text: str) -> str:
-    """Remove the backslashes of Markdown escapes (``not\\_support``)."""
+    r"""Remove the backslashes of Markdown escapes (``not\_support``)."""
     return _ESCAPED_MARK.sub(r"\1", text)
 
 

@@ -82,7 +82,7 @@ class Clock:
     seconds: float = 0.0
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion a request, in order."""
+        """The completion of each request, in order."""
         start = time.perf_counter()
         replies = dict(self.llm.generate(requests))
         self.seconds += time.perf_counter() - start

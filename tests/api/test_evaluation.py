@@ -1,4 +1,4 @@
-"""Evaluation from Python: objects and files give the same, and what the commands print."""
+"""Evaluation from Python: equal results of objects, files and commands."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def test_cover_is_the_same_of_files_and_objects(demo: Path, bank: Path) -> None:
     assert {score.query_id for score in some.scores} == {"d01", "d02"}
 
 
-def test_the_leaderboard_is_that_of_the_command(
+def test_the_leaderboard_equals_that_of_the_command(
     demo: Path, bank: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main(f"-q evaluate cover {demo} --bank {bank} --intervals nested --significance --format json".split())
     printed = json.loads(capfd.readouterr().out)
-    board = exam_pp.leaderboard(exam_pp.cover(demo, bank), intervals="nested", significance=True)
-    first = [row for row in board if row.metric == board.metrics[0]]
+    leaderboard = exam_pp.leaderboard(exam_pp.cover(demo, bank), intervals="nested", significance=True)
+    first = [row for row in leaderboard if row.metric == leaderboard.metrics[0]]
     columns = ("", " stderr", " low", " high", " rank low", " rank high", " letters")
     assert [
-        [row["system"], *(row[f"{board.metrics[0]}{column}"] for column in columns)]
+        [row["system"], *(row[f"{leaderboard.metrics[0]}{column}"] for column in columns)]
         for row in printed["tables"][0]["rows"]
     ] == [
         [row.system, row.mean, row.stderr, row.low, row.high, row.rank_low, row.rank_high, row.letters]
         for row in first
     ]
-    assert sorted(board.notes) == sorted(set(board.notes) & set(printed["notes"]))
+    assert sorted(leaderboard.notes) == sorted(set(leaderboard.notes) & set(printed["notes"]))
 
 
 def test_a_leaderboard_of_plain_rows_is_sorted() -> None:
     rows = [exam_pp.Score(system, "q", "RR", value) for system, value in {"a": 0.1, "b": 0.9}.items()]
-    board = exam_pp.leaderboard(rows)
-    assert board.means() == {"b": 0.9, "a": 0.1}
-    assert board.notes == ["Intervals and significance tests need at least two queries."]
+    leaderboard = exam_pp.leaderboard(rows)
+    assert leaderboard.means() == {"b": 0.9, "a": 0.1}
+    assert leaderboard.notes == ["Intervals and significance tests need at least two queries."]
 
 
 def test_labels_score_runs_with_bounds(demo: Path, bank: Path, demo_data: Path, tmp_path: Path) -> None:
@@ -120,27 +120,27 @@ def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
 
 
 def test_correlation_is_of_the_common_systems(tmp_path: Path) -> None:
-    found = exam_pp.correlate({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.0}, {"a": 1, "c": 2, "b": 3}, top=1)
-    assert found == pytest.approx((3, 0.5, 1 / 3, 0.5, 1.0))
+    result = exam_pp.correlate({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.0}, {"a": 1, "c": 2, "b": 3}, top=1)
+    assert result == pytest.approx((3, 0.5, 1 / 3, 0.5, 1.0))
     ranks = tmp_path / "official.json"
     ranks.write_text('{"a": 1, "long-na...": 2}')
     assert exam_pp.correlate({"a": 2.0, "long-name": 1.0}, ranks).kendall == pytest.approx(1)
     with pytest.raises(exam_pp.ExamError, match="the official ranks have 0 systems in common"):
         exam_pp.correlate({"a": 1.0}, {"b": 1})
-    board = exam_pp.leaderboard([exam_pp.Score(s, "q", "RR", v) for s, v in (("a", 0.2), ("b", 0.1))])
-    assert exam_pp.correlate(board, {"a": 1, "b": 2}, metric="RR").spearman == pytest.approx(1)
+    leaderboard = exam_pp.leaderboard([exam_pp.Score(s, "q", "RR", v) for s, v in (("a", 0.2), ("b", 0.1))])
+    assert exam_pp.correlate(leaderboard, {"a": 1, "b": 2}, metric="RR").spearman == pytest.approx(1)
     with pytest.raises(KeyError, match="AP"):
-        exam_pp.correlate(board, {"a": 1, "b": 2}, metric="AP")
+        exam_pp.correlate(leaderboard, {"a": 1, "b": 2}, metric="AP")
 
 
 def test_agreement_is_of_the_common_passages() -> None:
     """Labels (0, 0), (0, 1), (1, 1): agreement 2/3, by chance 4/9."""
     first = [exam_pp.Qrel("q", name, label) for name, label in zip("abcd", (0, 0, 1, 1), strict=True)]
     second = [exam_pp.Qrel("q", name, label) for name, label in zip("abce", (0, 1, 1, 1), strict=True)]
-    found = exam_pp.agreement(first, second)
-    assert found.passages == 3
-    assert found.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
-    with pytest.raises(exam_pp.ExamError, match="No passage has a label in both"):
+    result = exam_pp.agreement(first, second)
+    assert result.passages == 3
+    assert result.kappa == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+    with pytest.raises(exam_pp.ExamError, match="have no passage in common"):
         exam_pp.agreement(first, [exam_pp.Qrel("q", "z", 1)])
 
 

@@ -1,4 +1,4 @@
-"""Grading from Python: objects stay as they are, and files have what the command writes."""
+"""Grading from Python: objects are not changed, and files equal those of the command."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def ratings(queries: list[exam_pp.QueryPassages]) -> list[dict[str, int]]:
 
 
 def test_objects_are_graded_and_stay_as_they_are() -> None:
-    given = passages()
-    graded = list(exam_pp.grade(given, BANK, prompts=RATED, model="lexical"))
-    assert [set(found) for found in ratings(graded)] == [{"q/1"}, {"q/1"}]
-    first, second = (found["q/1"] for found in ratings(graded))
+    ungraded = passages()
+    graded = list(exam_pp.grade(ungraded, BANK, prompts=RATED, model="lexical"))
+    assert [set(by_entry) for by_entry in ratings(graded)] == [{"q/1"}, {"q/1"}]
+    first, second = (by_entry["q/1"] for by_entry in ratings(graded))
     assert first > second
-    assert ratings(given) == []
+    assert ratings(ungraded) == []
 
 
-def test_pairs_that_have_a_grade_are_asked_again_only_with_regrade() -> None:
+def test_pairs_with_a_grade_are_graded_again_only_with_regrade() -> None:
     once = list(exam_pp.grade(passages(), BANK, prompts=RATED, model="constant"))
     assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant")))) == 2
     assert len(ratings(list(exam_pp.grade(once, BANK, prompts=RATED, model="constant", regrade=True)))) == 4
@@ -71,33 +71,33 @@ def test_files_are_graded_as_the_command_does(tmp_path: Path) -> None:
 
 def test_direct_prompts_take_texts_of_queries() -> None:
     graded = list(exam_pp.grade(passages(), prompts="Umbrela", model="lexical", queries={"q": "ocean tides"}))
-    assert all(set(found) == {"direct"} for found in ratings(graded))
+    assert all(set(by_entry) == {"direct"} for by_entry in ratings(graded))
 
 
-def test_queries_that_nothing_is_asked_about_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_queries_that_are_not_graded_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     other = exam_pp.QueryPassages("other", [exam_pp.Passage(passage_id="p", text="A text.")])
     with caplog.at_level(logging.WARNING, "exam_pp"):
         graded = list(exam_pp.grade([*passages(), other], BANK, prompts=RATED, model="constant"))
     assert [query.query_id for query in graded] == ["q", "other"]
-    assert caplog.messages == ["1 query has no bank entry and no new grades (first: other)"]
+    assert caplog.messages == ["Not graded: 1 query has no bank entries, such as 'other'."]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank holds questions"),
         ({"prompts": "NoSuchPrompt"}, "No prompt named 'NoSuchPrompt'"),
         ({"model": "lexicla"}, "Did you mean 'lexical'?"),
-        ({"bank": None}, "name their --bank"),
+        ({"bank": None}, "needs a test bank"),
     ],
 )
-def test_what_does_not_fit_is_found_before_the_first_query(arguments: dict[str, object], words: str) -> None:
-    chosen: dict[str, object] = {"bank": BANK, "prompts": RATED, "model": "lexical"} | arguments
-    with pytest.raises(exam_pp.ExamError, match=words):
-        exam_pp.grade(passages(), **chosen)  # type: ignore[arg-type]
+def test_wrong_arguments_raise_before_the_first_query(arguments: dict[str, object], message: str) -> None:
+    keywords: dict[str, object] = {"bank": BANK, "prompts": RATED, "model": "lexical"} | arguments
+    with pytest.raises(exam_pp.ExamError, match=message):
+        exam_pp.grade(passages(), **keywords)  # type: ignore[arg-type]
 
 
-def test_a_prompt_of_ones_own() -> None:
+def test_make_prompt() -> None:
     prompt = exam_pp.make_prompt(
         name="Own", kind="question", reading="rating", scale=3, template="{question}\n{context}\n0 to 3:"
     )
@@ -106,7 +106,7 @@ def test_a_prompt_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
+    ("keys", "message"),
     [
         ({"kind": "queries"}, "^kind: "),
         ({"temperature": 1}, "^temperature: "),
@@ -114,7 +114,7 @@ def test_a_prompt_of_ones_own() -> None:
         ({"template": "{question} {passage}"}, "^template: has the unknown placeholder {passage}"),
     ],
 )
-def test_keys_of_a_prompt_that_do_not_fit(keys: dict[str, object], words: str) -> None:
+def test_wrong_keys_of_a_prompt(keys: dict[str, object], message: str) -> None:
     good = {"name": "Own", "kind": "question", "reading": "rating", "scale": 3}
-    with pytest.raises(exam_pp.ExamError, match=words):
+    with pytest.raises(exam_pp.ExamError, match=message):
         exam_pp.make_prompt(**{**good, "template": "{question} {context}", **keys})

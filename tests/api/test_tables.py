@@ -1,4 +1,4 @@
-"""Tables as pandas data frames and Arrow arrays: the values of the rows, types, and missing values."""
+"""Tables as pandas data frames and Arrow arrays: values, types, and missing values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import Grade, Grades, Leaderboard, LeaderboardRow, Score, Scores
 
-BOARD = Leaderboard(
+LEADERBOARD = Leaderboard(
     [
         LeaderboardRow("a", "Cover", 0.75, 0.1, 4, low=0.5, high=1.0, rank_low=1, rank_high=2),
         LeaderboardRow("_overall_", "Cover", 1.0, None, 4, low=1.0, high=1.0),
@@ -23,23 +23,23 @@ BOARD = Leaderboard(
 
 
 def test_rows_are_a_sequence() -> None:
-    assert len(BOARD) == 3
-    assert BOARD[0].system == "a"
-    assert [row.metric for row in BOARD[1:]] == ["Cover", "RR"]
-    assert BOARD.notes == ["A note."]
+    assert len(LEADERBOARD) == 3
+    assert LEADERBOARD[0].system == "a"
+    assert [row.metric for row in LEADERBOARD[1:]] == ["Cover", "RR"]
+    assert LEADERBOARD.notes == ["A note."]
     assert repr(Grades()) == "Grades([])"
 
 
 def test_means_are_of_one_metric_without_the_upper_bound() -> None:
-    assert BOARD.metrics == ["Cover", "RR"]
-    assert BOARD.means() == {"a": 0.75}
-    assert BOARD.means("RR") == {"a": 0.5}
+    assert LEADERBOARD.metrics == ["Cover", "RR"]
+    assert LEADERBOARD.means() == {"a": 0.75}
+    assert LEADERBOARD.means("RR") == {"a": 0.5}
     with pytest.raises(KeyError, match="AP"):
-        BOARD.means("AP")
+        LEADERBOARD.means("AP")
 
 
 def test_a_leaderboard_as_a_data_frame() -> None:
-    frame = BOARD.to_pandas()
+    frame = LEADERBOARD.to_pandas()
     assert list(frame.columns) == list(LeaderboardRow._fields)
     assert frame["system"].tolist() == ["a", "_overall_", "a"]
     assert frame["mean"].tolist() == [0.75, 1.0, 0.5]
@@ -52,8 +52,8 @@ def test_a_leaderboard_as_a_data_frame() -> None:
 
 
 def test_a_leaderboard_as_arrow() -> None:
-    array = BOARD.to_arrow()
-    assert [tuple(row.values()) for row in array.to_pylist()] == [tuple(row) for row in BOARD]
+    array = LEADERBOARD.to_arrow()
+    assert [tuple(row.values()) for row in array.to_pylist()] == [tuple(row) for row in LEADERBOARD]
     assert str(array.schema).startswith(
         "<Schema> struct<system: string, metric: string, mean: double, stderr: double, queries: int64, "
     )
@@ -74,7 +74,7 @@ def test_a_table_without_rows_keeps_its_columns() -> None:
     assert len(Grades().to_arrow()) == 0
 
 
-def test_without_pandas_one_sentence_says_what_to_install() -> None:
+def test_without_pandas_the_error_names_the_package_to_install() -> None:
     code = """
 import sys
 sys.modules["pandas"] = None

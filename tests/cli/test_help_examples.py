@@ -21,7 +21,7 @@ import pytest
 
 from exam_pp.cli.main import cli, main
 from exam_pp.edits import BankEdit, Edits, HumanRating
-from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.llm.endpoint_server import Answer, completion, serve
@@ -65,6 +65,8 @@ def _make_files(folder: Path, data: Path) -> None:
     ``passages.tsv``            texts of the passages
     ``qrels.txt``               judgments; ``qrels-b.txt`` those of a second judge
     ``questions.jsonl``         test bank of questions; ``questions-2.jsonl`` is a copy
+    ``questions.csv``           the same bank as a spreadsheet
+    ``questions-gold.jsonl``    the same bank with gold answers
     ``nuggets.jsonl``           test bank of nuggets
     ``official.json``           official leaderboard
     ``answers.jsonl``           answers of a RAG system; ``answers-2.jsonl`` those of another
@@ -95,6 +97,10 @@ def _make_files(folder: Path, data: Path) -> None:
     shutil.copy(demo / "runs" / "bm25.run", folder)
     for command in _SETUP.strip().splitlines():
         main(shlex.split(command))
+    bank = read_bank(folder / "questions.jsonl").lines
+    for line in bank:
+        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
+    write_bank(bank, folder / "questions-gold.jsonl")
     query = next(read_passages(folder / "graded.jsonl.gz"))
     entry = next(iter(read_bank(folder / "questions.jsonl").entries(query.query_id)))
     rated = {"query_id": query.query_id, "passage_id": query.passages[0].passage_id, "id": entry, "rating": 2}
@@ -113,6 +119,7 @@ def _make_files(folder: Path, data: Path) -> None:
 
 
 _SETUP = f"""
+bank export questions.jsonl --format csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
 split passages.jsonl.gz --parts 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical

@@ -78,7 +78,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
     [
         (["grade", "--model", "fake", "--prompt-class", "FagB"],
          "exam_pp.phases.grading.grading_run.grade_file",
-         "exam-pp: interrupted: what was answered is kept; start the same command again to continue."),
+         "exam-pp: interrupted: all replies so far are kept; repeat the command to continue."),
         (["merge"], "exam_pp.phases.passages.merge.merge_files", "exam-pp: interrupted."),
     ],
 )  # fmt: skip

@@ -147,8 +147,9 @@ def test_a_relevance_level_below_one_is_refused() -> None:
 
 @pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
 def test_gdeval_measures_accept_any_ids(query_ids: tuple[str, str]) -> None:
-    """gdeval.pl reads `2024-7` as 7, and fails for ids without a number; values are by its formula:
-    (2^grade - 1) / 16 at the first rank, half of it at the second.
+    """gdeval.pl reads `2024-7` as 7, and fails for ids without a number.
+
+    The values follow its formula: (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
     if not ir_measures.gdeval.is_available():
         pytest.skip("no perl")

@@ -135,7 +135,7 @@ def test_custom_choices_replace_yes_and_no(tmp_path: Path) -> None:
 
 def test_two_files_with_one_name(tmp_path: Path) -> None:
     path = write(tmp_path, toml())
-    with pytest.raises(Exception, match="Two prompts are called 'Mine'"):
+    with pytest.raises(Exception, match="Two prompt files define 'Mine'"):
         choose_prompts([], [path, path])
     assert [prompt.name for prompt in choose_prompts(["Sun", "Mine"], [path])] == ["Sun", "Mine"]
 

@@ -39,10 +39,11 @@ def by_name(prompt: Prompt) -> str:
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
 def test_golden_texts(prompt: Prompt) -> None:
-    """The texts of Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++, and
-    Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024).
+    """Templates equal those of the papers.
 
-    Line breaks differ from the papers; `scripts/golden_prompts.py` writes the files.
+    These are Table 2 of the workbench paper (Dietz, SIGIR 2024), Table 2 and appendix A of EXAM++, and
+    Figures 3 to 5 of the AutoNuggetizer report (Pradeep et al., 2024). Line breaks differ from the papers;
+    `scripts/golden_prompts.py` writes the files.
     """
     golden = (GOLDEN / f"{prompt.name}.txt").read_text(encoding="utf-8")
     assert Request(prompt.render(VALUES)).text + "\n" == golden

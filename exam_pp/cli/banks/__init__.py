@@ -1,1 +1,1 @@
-"""Commands on test banks."""
+"""Commands that make, inspect and edit test banks."""

@@ -1,4 +1,4 @@
-"""``exam-pp bank``: test banks from and to files of other tools."""
+"""The command group ``exam-pp bank``, with the import and export of test banks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
 
 @click.group("bank", cls=Group)
 def command() -> None:
-    """Test banks: import, export, inspect, edit, and find bad questions."""
+    """Import, export, inspect and edit test banks, and find bad questions."""
 
 
 @command.command("import")
@@ -25,33 +25,40 @@ def command() -> None:
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge"]),
     required=True,
-    help="Lessons of Textbook Question Answering, SQuAD2-style JSON, CSV of `bank export`, question banks "
-    "by facet in their first shape, nuggets of AutoNuggetizer, nugget banks of AutoJudge.",
+    help="Textbook Question Answering, SQuAD2 JSON, CSV of `bank export`, the first published format of "
+    "question banks, AutoNuggetizer nuggets, or AutoJudge nugget banks.",
 )
 @required_output("Test bank.")
 @click.option(
     "--passages-output",
     type=OUTPUT_PATH,
-    help="With squad2: also write the paragraphs, as a passages file.",
+    help="With squad2: also write the paragraphs as a passages file.",
 )
 @click.option(
     "--base",
     type=FILE,
-    help="With csv: the bank that the spreadsheet was made from; keeps what it does not show.",
+    help="With csv: the bank that was exported; keeps its fields that the spreadsheet does not have.",
 )
 def import_command(
     files: tuple[Path, ...], form: Any, output: Path, passages_output: Path | None, base: Path | None
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
-    TQA: a query for each lesson, with its questions that need no diagram. SQuAD2: a query for each
-    paragraph; a question without an answer gets `gold_answers: []`: "unanswerable" is right. CSV: an entry
-    whose words were changed gets a new id, so that only it is graded anew. Published banks need no import.
+    Question banks in the published format need no import.
+
+    tqa: every lesson becomes a query with the questions that need no diagram. squad2: every paragraph becomes
+    a query; a question without an answer gets `gold_answers: []`, so that "unanswerable" is correct. csv: an
+    entry with a changed text gets a new id, so that `exam-pp grade` grades only this entry again.
+
+    Example:
+
+    \b
+      exam-pp bank import questions.csv --format csv --base questions.jsonl -o new-questions.jsonl
     """
     if passages_output is not None and form not in ("tqa", "squad2"):
-        raise click.UsageError("--passages-output goes with --format squad2.")
+        raise click.UsageError("--passages-output needs --format squad2.")
     if base is not None and form != "csv":
-        raise click.UsageError("--base goes with --format csv.")
+        raise click.UsageError("--base needs --format csv.")
     if form in ("tqa", "squad2"):
         from exam_pp.phases.interchange.import_bank import import_bank
 
@@ -69,11 +76,19 @@ def import_command(
     "form",
     type=click.Choice(["csv", "nuggetizer", "autojudge"]),
     required=True,
-    help="CSV for spreadsheets, nuggets for AutoNuggetizer, nugget banks (v3) for AutoJudge.",
+    help="CSV for spreadsheets, AutoNuggetizer nuggets, or AutoJudge nugget banks (v3).",
 )
 @required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:
-    """Write BANK in the format of a spreadsheet or of another tool, and tell what that leaves out."""
+    """Write BANK as a spreadsheet or in the format of another tool.
+
+    The command reports the dropped fields, which the format cannot hold.
+
+    Example:
+
+    \b
+      exam-pp bank export questions.jsonl --format csv -o questions.csv
+    """
     from exam_pp.phases.interchange.export_bank import export_bank
 
     log_summary(export_bank(bank, form, output))

@@ -1,4 +1,4 @@
-"""``exam-pp bank clinic`` and ``closed-book``: which entries of a bank are bad."""
+"""The commands ``exam-pp bank clinic`` and ``exam-pp bank closed-book``, which find bad bank entries."""
 
 from __future__ import annotations
 
@@ -39,64 +39,78 @@ from exam_pp.wording import counted
 @MIN_GRADE
 @CUTOFF
 @min_relevant_option()
-@click.option("--closed-book", type=FILE, help="Grades without a passage, of `exam-pp bank closed-book`.")
+@click.option("--closed-book", type=FILE, help="Grades without a passage, from `exam-pp bank closed-book`.")
 @click.option(
     "--everybody",
     type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
-    help="Pass rate from which an entry is covered by everybody.",
+    help="Lowest share of passages covering an entry that gives it the sign everybody.",
 )
 @click.option(
     "--often",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Passages that must pass before their judgments, or the correlation, are a sign.",
+    help="Lowest number of covering passages for the signs non-relevant and discrimination.",
 )
 @click.option(
     "--mostly",
     type=NumberRange(0, 1),
     default=0.5,
     show_default=True,
-    help="Share of non-relevant passages, of the judged ones that pass, that is a sign.",
+    help="Lowest share of non-relevant passages, among the judged passages that cover an entry, for the sign "
+    "non-relevant.",
 )
 @click.option(
     "--discrimination",
     type=NumberRange(-1, 1),
     default=0.1,
     show_default=True,
-    help="Correlation with the other entries that is a sign, or below.",
+    help="Highest correlation with the rest of the exam for the sign discrimination.",
 )
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Random banks of every size, for the curve.",
+    help="Number of random banks of every size for the curve of bank sizes.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random banks.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows of every list of findings.")
+@click.option("--limit", type=click.IntRange(min=1), help="Show at most this many rows of every list.")
 @click.option(
     "--write-edits",
     type=OUTPUT_PATH,
-    help="Write proposed removals here, each with its reasons, as an edits file.",
+    help="Write the proposed removals with their reasons to this edits file.",
 )
 @click.option(
     "--propose",
     "signs",
     multiple=True,
     type=click.Choice(SIGN_NAMES),
-    help="Signs for which a removal is proposed; may be repeated.  [default: all]",
+    help="Propose removals only for this sign; may be repeated.  [default: all]",
 )
 @format_option()
 @output_option()
 def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
-    """Find bad entries of a bank by the grades in GRADED.
+    """Find bad entries of a bank from the grades in GRADED.
 
-    Entries that everybody or nobody covers, that non-relevant passages cover, that have nothing to do with
-    the rest of the exam, that repeat others, or that the model answers without a passage; how much the
-    leaderboard hangs on a single entry, and how many entries are enough.
+    The signs of bad entries:
+
+    \b
+      everybody       nearly all passages cover the entry
+      nobody          no passage covers it
+      non-relevant    mostly non-relevant passages cover it
+      discrimination  it does not correlate with the rest of the exam
+      duplicate       it repeats another entry
+      closed-book     the model answers it without a passage
+
+    The report also shows how much the leaderboard depends on a single entry, and how many entries are enough.
+
+    Example:
+
+    \b
+      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --write-edits removals.json
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
     from exam_pp.rendering.render import render
@@ -105,32 +119,39 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     from exam_pp.store.files import check_output
 
     names = [field.name for field in fields(ClinicOptions) if field.name in options]
-    chosen = ClinicOptions(**take(options, *names))
+    thresholds = ClinicOptions(**take(options, *names))
     closed_book, edits, signs = (options.pop(name) for name in ("closed_book", "write_edits", "signs"))
     limit = options.pop("limit")
     inputs = [graded, bank, *([closed_book] if closed_book else [])]
     for path in (output, *([edits] if edits else [])):
         check_output(path, inputs)
-    found = examine(
-        graded, bank, grade_filter=grade_filter(**options), closed_book=closed_book, options=chosen
+    examination = examine(
+        graded, bank, grade_filter=grade_filter(**options), closed_book=closed_book, options=thresholds
     )
-    emit(render(clinic_report(found, flat=form in SCRIPT_FORMATS, limit=limit), form), output, inputs)
+    report = clinic_report(examination, flat=form in SCRIPT_FORMATS, limit=limit)
+    emit(render(report, form), output, inputs)
     if edits is not None:
-        proposed = proposed_edits(found, bank, signs or SIGN_NAMES)
+        proposed = proposed_edits(examination, bank, signs or SIGN_NAMES)
         write_edits(proposed, edits, inputs=inputs)
-        removals = counted(len(proposed.bank), "removal")
-        log_summary([f"Proposed in {edits}: {removals}; read before `exam-pp bank apply`."])
+        removals = counted(len(proposed.bank), "proposed removal")
+        log_summary([f"{removals} written to {edits}. Check the file before `exam-pp bank apply`."])
 
 
 @click.command("closed-book")
 @click.argument("bank", type=FILE)
 @required_output("Graded file.")
-@click.option("--prompt-class", required=True, help="Prompt to grade with, as for the passages.")
+@click.option("--prompt-class", required=True, help="The prompt that the passages were graded with.")
 @model_options()
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
-    """Grade every entry of BANK without a passage: what the model knows by heart.
+    """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
-    The file holds one empty passage for each query; name it in `exam-pp bank clinic --closed-book`.
+    The output holds one empty passage for each query. It is the input of `exam-pp bank clinic --closed-book`.
+
+    Example:
+
+    \b
+      exam-pp bank closed-book questions.jsonl -o closed-book.jsonl.gz \\
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.banks.closed_book import closed_book
     from exam_pp.prompts import PROMPTS

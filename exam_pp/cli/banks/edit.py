@@ -1,4 +1,4 @@
-"""The commands of ``exam-pp bank`` that look at banks and change them."""
+"""The commands of ``exam-pp bank`` that inspect, compare, merge, edit and split test banks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ _BANK = click.argument("bank", type=FILE)
 @format_option()
 @output_option()
 def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) -> None:
-    """List the entries of BANK, query by query."""
+    """List the entries of BANK, query by query.
+
+    Example:
+
+    \b
+      exam-pp bank show questions.jsonl
+    """
     from exam_pp.phases.banks.statistics import bank_queries
     from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import show_report
@@ -41,7 +47,13 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
 @format_option()
 @output_option()
 def stats_command(bank: Path, form: str, output: Path) -> None:
-    """Count what BANK holds."""
+    """Count the queries, questions, nuggets and labels in BANK.
+
+    Example:
+
+    \b
+      exam-pp bank stats questions.jsonl
+    """
     from exam_pp.phases.banks.statistics import bank_statistics
     from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import stats_report
@@ -54,17 +66,22 @@ def stats_command(bank: Path, form: str, output: Path) -> None:
 @format_option()
 @output_option()
 def lint_command(bank: Path, form: str, output: Path) -> None:
-    """List what looks wrong in BANK: repetitions, ids of other words, long nuggets, empty texts.
+    """List problems of BANK that its text shows: duplicates, outdated ids, long nuggets, empty texts.
 
-    Exit code 1 if there are errors. What grades say about a bank is told by `exam-pp bank clinic`.
+    The exit code is 1 if there are errors. `exam-pp bank clinic` finds bad entries from grades.
+
+    Example:
+
+    \b
+      exam-pp bank lint questions.jsonl
     """
     from exam_pp.phases.banks.statistics import lint_file
     from exam_pp.rendering.render import render
     from exam_pp.reports.banks.statistics import lint_report
 
-    found = lint_file(bank)
-    emit(render(lint_report(found), form), output, [bank])
-    if found.errors:
+    lint = lint_file(bank)
+    emit(render(lint_report(lint), form), output, [bank])
+    if lint.errors:
         sys.exit(1)
 
 
@@ -74,7 +91,13 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 @format_option()
 @output_option()
 def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
-    """List the entries that differ between the banks OLD and NEW."""
+    """List the entries that differ between the banks OLD and NEW.
+
+    Example:
+
+    \b
+      exam-pp bank diff questions.jsonl questions-2.jsonl
+    """
     from exam_pp.phases.banks.compare import compare_banks
     from exam_pp.rendering.render import render
     from exam_pp.reports.banks.compare import diff_report
@@ -86,7 +109,15 @@ def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
 @click.argument("banks", nargs=-1, required=True, type=FILE)
 @required_output("Test bank.")
 def merge_command(banks: tuple[Path, ...], output: Path) -> None:
-    """Write the entries of all BANKS; one that several of them have is written once."""
+    """Merge BANKS into one bank, without duplicates.
+
+    If the same entry differs between the banks, the output keeps it as the first bank has it.
+
+    Example:
+
+    \b
+      exam-pp bank merge questions.jsonl questions-2.jsonl -o merged.jsonl
+    """
     from exam_pp.phases.banks.compare import merge_banks
 
     log_summary(merge_banks(banks, output).lines())
@@ -98,10 +129,16 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 @required_output("Test bank.")
 @click.option("--force", is_flag=True, help="Apply edits that were made for another state of the bank.")
 def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
-    """Apply the changes in EDITS (of a reviewer, or of the clinic) to BANK.
+    """Apply the changes in EDITS to BANK.
 
-    All of them are applied, or none, and each is recorded in the bank's history. An entry that is
-    reworded gets a new id: grading the same passages again asks only what is new.
+    The edits file comes from `exam-pp review` or `exam-pp bank clinic --write-edits`. If an edit does not fit
+    the bank, no edit is applied. Every edit is recorded in the bank's history. A reworded entry gets a new
+    id, so that `exam-pp grade` grades only this entry again.
+
+    Example:
+
+    \b
+      exam-pp bank apply questions.jsonl edits.json -o new-questions.jsonl
     """
     from exam_pp.phases.banks.edit import edit_bank
 
@@ -114,16 +151,21 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     "--secret",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     required=True,
-    help="Share of each query's entries that stays secret, such as 0.3.",
+    help="Share of each query's entries that is withheld, such as 0.3.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choice.")
 @required_output("The public part.")
 @click.option("--secret-output", type=OUTPUT_PATH, required=True, help="The secret part.")
 def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
-    """Keep part of BANK secret, so that no system can be trained on all of it.
+    """Split BANK into a public and a secret part, so that no system can be trained on all of it.
 
-    What is secret of a query depends on the seed and its own entries alone. `exam-pp bank merge` joins
-    the parts again.
+    The secret entries of a query depend only on the seed and on the entries of this query.
+    `exam-pp bank merge` merges the parts.
+
+    Example:
+
+    \b
+      exam-pp bank split questions.jsonl --secret 0.3 -o public.jsonl --secret-output secret.jsonl
     """
     from exam_pp.phases.banks.edit import split_file
 

@@ -1,4 +1,4 @@
-"""``exam-pp generate``: test banks from queries."""
+"""The command group ``exam-pp generate``, which writes test banks from queries."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _generate_options = together(
     click.option(
         "--count",
         type=click.IntRange(1, 100),
-        help="How many to ask for and to keep.  [default: 10 for a query, all for a facet]",
+        help="Entries to ask for and keep per query or facet.  [default: 10 for a query, all for a facet]",
     ),
-    click.option("--no-facets", is_flag=True, help="Ask about whole queries even where they have facets."),
+    click.option("--no-facets", is_flag=True, help="Ignore facets, and ask about whole queries."),
     click.option(
         "--repairs",
         type=click.IntRange(0, 5),
         default=1,
         show_default=True,
-        help="How often a reply without a list is asked for again.",
+        help="How often to ask again after a reply without a list.",
     ),
     new_bank_options,
     model_options(),
@@ -52,10 +52,17 @@ def command() -> None:
 @command.command("questions")
 @_generate_options
 def questions_command(**options: Any) -> None:
-    """Write exam questions for the QUERIES: a file, or irds:NAME for a data set of ir_datasets.
+    """Let a model write exam questions for QUERIES.
 
-    The words are those of the workbench paper: TREC DL style for a query, TREC CAR style for each facet
-    of a query that has facets. A run that was interrupted continues when the same command is given again.
+    QUERIES is a file, or irds:NAME for a data set of ir_datasets. The prompts are those of the workbench
+    paper: TREC DL style for a query, TREC CAR style for each facet of a query with facets. To continue an
+    interrupted run, repeat the command.
+
+    Example:
+
+    \b
+      exam-pp generate questions queries.jsonl -o new-questions.jsonl \\
+        --model gpt-4o --model-pipeline openai
     """
     _run("question", **options)
 
@@ -63,7 +70,16 @@ def questions_command(**options: Any) -> None:
 @command.command("nuggets")
 @_generate_options
 def nuggets_command(**options: Any) -> None:
-    """Write nuggets (key facts of a few words) for the QUERIES; see `exam-pp generate questions`."""
+    """Let a model write nuggets (key facts of a few words) for QUERIES.
+
+    QUERIES is a file, or irds:NAME for a data set of ir_datasets. Facets, prompts and interrupted runs are
+    handled as in `exam-pp generate questions`.
+
+    Example:
+
+    \b
+      exam-pp generate nuggets queries.jsonl -o new-nuggets.jsonl --model gpt-4o --model-pipeline openai
+    """
     _run("nugget", **options)
 
 
@@ -72,9 +88,11 @@ def _run(kind: Any, *, queries: Path, output: Path, **options: Any) -> None:
     from exam_pp.phases.grading.signals import STOP
 
     model = take_model_options(options)
-    what = GenerateOptions(
+    generate_options = GenerateOptions(
         kind, facets=not options["no_facets"], **take(options, "count", "repairs", *NEW_BANK)
     )
     with STOP.on_sigterm(), progress("Generating", "replies") as advance:
-        summary = generate_file(queries, output, model, what, **take(options, *JOURNAL), advance=advance)
+        summary = generate_file(
+            queries, output, model, generate_options, **take(options, *JOURNAL), advance=advance
+        )
     log_summary(summary.lines())

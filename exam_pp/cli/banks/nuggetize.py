@@ -1,4 +1,4 @@
-"""``exam-pp nuggetize``: test banks of nuggets from relevant passages."""
+"""The command ``exam-pp nuggetize``, which makes test banks of nuggets from relevant passages."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ from exam_pp.cli.progress import progress
     type=click.Choice(["human", "umbrela"]),
     default="human",
     show_default=True,
-    help="Who says which passages are relevant: people, or the grades of the prompt Umbrela in PASSAGES.",
+    help="Source of relevance: judgments by a person, or grades with the prompt Umbrela.",
 )
 @click.option(
-    "--min-judgment", type=int, default=1, show_default=True, help="Judgment from which a passage is used."
+    "--min-judgment", type=int, default=1, show_default=True, help="Lowest judgment of a relevant passage."
 )
-@click.option("--judge", help="Model whose UMBRELA labels are used, where the file holds several.")
+@click.option("--judge", help="With --judgments umbrela: the model whose grades are used.")
 @click.option(
     "--ranking", metavar="SYSTEM",
-    help="Take the passages in the order of this system.  [default: reciprocal rank fusion of all]",
+    help="Use the order of this system's ranking.  [default: reciprocal rank fusion of all]",
 )  # fmt: skip
 @click.option(
     "--max-nuggets", type=click.IntRange(1, 100), default=30, show_default=True,
-    help="How many nuggets the list of a query may have.",
+    help="Largest number of nuggets in the list of a query.",
 )  # fmt: skip
 @click.option(
     "--max-words", type=click.IntRange(1), default=12, show_default=True,
-    help="Longer nuggets are left out of the list.",
+    help="Largest number of words of a nugget; longer nuggets are dropped.",
 )  # fmt: skip
 @click.option(
     "--keep", type=click.IntRange(1), default=20, show_default=True,
-    help="How many nuggets of a query are kept, vital ones first.",
+    help="Number of nuggets to keep for a query, vital nuggets first.",
 )  # fmt: skip
 @click.option(
-    "--for-editing", is_flag=True, help="Stop before importance and cut: the whole list, for people to edit."
+    "--for-editing", is_flag=True, help="Write the whole list for manual editing, without importance or cut."
 )
 @click.option(
     "--repairs", type=click.IntRange(0, 5), default=2, show_default=True,
-    help="How often labels that cannot be read are asked for again.",
+    help="How often to ask again for labels that cannot be read.",
 )  # fmt: skip
 @click.option(
     "--trace", type=click.Path(path_type=Path),
-    help="Write what every window did to this file (JSON lines), and not into the bank's info.",
+    help="Write the log of every window to this file (JSON lines) instead of the bank's info.",
 )  # fmt: skip
 @new_bank_options
 @model_options()
@@ -72,12 +72,17 @@ from exam_pp.cli.progress import progress
 def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
     """Let a model make nuggets of the relevant passages in PASSAGES (AutoNuggetizer).
 
-    The list of a query is updated with ten passages at a time, in rank order; then every nugget is labelled
-    vital or okay, and the first ones are kept. A run that was interrupted continues when the same command is
-    given again.
+    The model updates the list of a query with ten passages at a time, in rank order. It then labels every
+    nugget vital or okay, and the first nuggets are kept, vital nuggets first. To continue an interrupted run,
+    repeat the command.
 
-    The prompts list many texts, so the model must be one for long contexts: --model-pipeline text-generation
-    or openai.
+    The prompts are long, so the model needs a long context: --model-pipeline text-generation or openai.
+
+    Example:
+
+    \b
+      exam-pp nuggetize passages.jsonl.gz --queries queries.jsonl -o new-nuggets.jsonl \\
+        --model gpt-4o --model-pipeline openai
     """
     from exam_pp.graders.nuggetize import Nuggetizer
     from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
@@ -86,12 +91,12 @@ def command(passages: Path, output: Path, queries: Path, trace: Path | None, **o
     from exam_pp.phases.grading.signals import STOP
 
     model = take_model_options(options)
-    what = NuggetizeOptions(
+    nuggetize_options = NuggetizeOptions(
         Relevance(**take(options, "source", "min_judgment", "judge", "ranking")),
         Nuggetizer(**take(options, "max_nuggets", "keep", "max_words", "for_editing", "repairs")),
         **take(options, *NEW_BANK),
     )
-    where = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
+    files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
-        summary = nuggetize_file(where, model, what, trace=trace, advance=advance)
+        summary = nuggetize_file(files, model, nuggetize_options, trace=trace, advance=advance)
     log_summary(summary.lines())

@@ -1,1 +1,1 @@
-"""Commands that ask models, and lists of models and prompts."""
+"""Commands that grade with models, check engines, and list models and prompts."""

@@ -1,4 +1,4 @@
-"""``exam-pp doctor``."""
+"""The command ``exam-pp doctor``, which checks that replies do not depend on batches."""
 
 from __future__ import annotations
 
@@ -17,18 +17,24 @@ from exam_pp.cli.options import emit, format_option, output_option
 @format_option()
 @output_option()
 def command(form: str, output: Path, **options: Any) -> None:
-    """Show the machine and, for --model, whether its replies depend on anything but the prompt.
+    """Show the machine and, with --model, check that the model's replies depend only on the prompt.
 
-    The probe grades the same built-in items one by one, in one batch, beside a long prompt, and with
-    the reference engine in float32, and counts replies that change. The exit code is 1 where one changes
-    in float32, which is a fault; in reduced precision near ties may.
+    The check grades the same built-in items one at a time, in one batch, in a batch with a long prompt, and
+    with the reference engine in float32. It counts the replies that change. The exit code is 1 if a reply
+    changes in float32, which is a defect. In reduced precision, replies may change if two labels are almost
+    equally likely.
+
+    Example:
+
+    \b
+      exam-pp doctor --model google/flan-t5-large
     """
     from exam_pp.phases.grading.doctor import doctor
     from exam_pp.rendering.render import render
     from exam_pp.reports.grading.doctor import doctor_report
 
     model = take_model_options(options) if options["model"] is not None else None
-    found = doctor(model)
-    emit(render(doctor_report(found), form), output)
-    if not found.sound:
+    diagnosis = doctor(model)
+    emit(render(doctor_report(diagnosis), form), output)
+    if not diagnosis.sound:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""``exam-pp grade``."""
+"""The command ``exam-pp grade``, which grades passages with a model."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.sharding import Shard
 
-NOTHING_TO_ASK = 3
-"""Exit code of ``--plan`` where every pair is answered."""
-_HOW = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs", "only_unjudged")
+NO_REQUESTS = 3
+"""Exit code of ``--plan`` if no requests are left to send."""
+_GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs", "only_unjudged")
 """Options that are fields of ``GradeOptions``."""
 
 
@@ -45,17 +45,17 @@ _HOW = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs
 @click.option("--bank", type=FILE, help="Test bank with questions or nuggets.")
 @click.option(
     "--queries", type=QUERIES_FILE,
-    help="Texts of the queries, for direct prompts (JSON, JSONL or TSV; default: the bank's).",
+    help="Texts of the queries, for direct prompts (JSON, JSONL or TSV).  [default: those of the bank]",
 )  # fmt: skip
 @click.option(
     "--prompt-class", "prompt_classes", multiple=True,
     help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
 )  # fmt: skip
-@prompt_file_option("TOML file with a prompt of your own to grade with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
 @model_options()
 @click.option(
     "--soft/--no-soft", default=None,
-    help="Store soft grades.  [default: yes, unless they take as long as the grades: CTranslate2]",
+    help="Store soft grades.  [default: yes, but no with CTranslate2, where they double the time]",
 )  # fmt: skip
 @UNPARSED
 @click.option(
@@ -63,29 +63,32 @@ _HOW = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_paragraphs
     type=click.IntRange(0, 5),
     default=2,
     show_default=True,
-    help="How often a list of labels that cannot be read is asked for again (NuggetAssignment).",
+    help="How often to ask again for a list of labels that cannot be read (NuggetAssignment).",
 )
-@click.option("--regrade", is_flag=True, help="Ask again what the file already answers.")
+@click.option("--regrade", is_flag=True, help="Grade pairs again that already have a grade in the file.")
 @click.option(
-    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
+    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes in qrels."
 )
-@click.option("--max-queries", type=click.IntRange(1), help="Only the first queries; OUTPUT holds no others.")
+@click.option("--max-queries", type=click.IntRange(1), help="Grade and write only the first queries.")
 @click.option(
     "--max-paragraphs",
     type=click.IntRange(1),
-    help="Only the first passages of each query; OUTPUT holds no others.",
+    help="Grade and write only the first passages of each query.",
 )
 @journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",
-    help="Grade and write the I-th of N parts of about equal work; unite them with `exam-pp merge`.",
+    help="Grade and write shard I of N shards of about equal work; merge them with `exam-pp merge`.",
 )  # fmt: skip
 @click.option(
-    "--status", "status_file", type=click.Path(path_type=Path), help="Keep a JSON file for dashboards there."
+    "--status",
+    "status_file",
+    type=click.Path(path_type=Path),
+    help="Keep a JSON file with the progress here, for dashboards.",
 )
 @click.option(
     "--plan", "planned", is_flag=True,
-    help="Only count what is to be asked, time a sample, and tell how long it will take.",
+    help="Only count the requests, time a sample, and estimate the total time.",
 )  # fmt: skip
 @format_option()
 def command(
@@ -93,14 +96,20 @@ def command(
 ) -> None:
     """Let a model grade every passage in PASSAGES against every entry of the bank, or directly.
 
-    Grades of earlier runs are kept, and pairs that they answer are not asked again. A run that was
-    interrupted, however it ended, continues when the same command is given again.
+    Grades that PASSAGES already holds are kept and not computed again. To continue an interrupted run, repeat
+    the command.
 
-    Several GPUs and machines work together under `accelerate launch -m exam_pp grade ...`: the output is
-    that of one process.
+    To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
+    with one process.
 
-    --plan writes nothing but its report (in the form of --format), and ends with exit code 0 if there is
-    something to ask, 3 if there is nothing.
+    --plan writes only its report (see --format). Its exit code is 0 if requests are left to send, and 3 if no
+    requests are left.
+
+    Example:
+
+    \b
+      exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
+        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.grading.grading_run import GradeFiles, check_status
@@ -108,21 +117,26 @@ def command(
     from exam_pp.phases.grading.sharding import Shard
 
     if not prompt_classes and not options["prompt_files"]:
-        raise click.UsageError("Name a prompt with --prompt-class or --prompt-file.")
+        raise click.UsageError("Give a prompt with --prompt-class or --prompt-file.")
     model = take_model_options(options, in_process_group=True)
-    what = GradeOptions(choose_prompts(prompt_classes, options["prompt_files"]), **take(options, *_HOW))
-    where = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
+    prompts = choose_prompts(prompt_classes, options["prompt_files"])
+    grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
+    files = GradeFiles(passages, output, bank, **take(options, *JOURNAL, "queries"))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
     if options["status_file"]:
-        check_status(options["status_file"], where, options["prompt_files"])
+        check_status(options["status_file"], files, options["prompt_files"])
     if options["planned"]:
-        _plan(where, model, what, shard, options["form"])
+        _plan(files, model, grade_options, shard, options["form"])
     else:
-        _grade(where, model, what, shard, options["status_file"])
+        _grade(files, model, grade_options, shard, options["status_file"])
 
 
 def _grade(
-    files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, status_file: Path | None
+    files: GradeFiles,
+    model: ModelOptions,
+    options: GradeOptions,
+    shard: Shard | None,
+    status_file: Path | None,
 ) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
@@ -138,16 +152,18 @@ def _grade(
                 bar(steps, total)
                 report(steps, total)
 
-            summary = grade_file(files, model, what, advance, shard=shard, group=group)
+            summary = grade_file(files, model, options, advance, shard=shard, group=group)
     log_summary(summary.lines())
 
 
-def _plan(files: GradeFiles, model: ModelOptions, what: GradeOptions, shard: Shard | None, form: str) -> None:
+def _plan(
+    files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None, form: str
+) -> None:
     from exam_pp.phases.grading.plan import plan_grading
     from exam_pp.rendering.render import render
     from exam_pp.reports.grading.plan import plan_report
 
-    plan = plan_grading(files, model, what, shard=shard)
+    plan = plan_grading(files, model, options, shard=shard)
     emit(render(plan_report(plan), form), Path("-"))
     if not plan.requests:
-        sys.exit(NOTHING_TO_ASK)
+        sys.exit(NO_REQUESTS)

@@ -1,4 +1,4 @@
-"""``exam-pp list``: what can be named in ``--model`` and ``--prompt-class``."""
+"""The command group ``exam-pp list``: names for ``--model`` and ``--prompt-class``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ def command() -> None:
 @format_option()
 @output_option()
 def models_command(form: str, output: Path) -> None:
-    """Models for --model: bundled, baselines without a network, and recommended ones with their memory."""
+    """List models for --model, with their size and memory.
+
+    The list holds the bundled model, baselines without a neural network, and recommended models.
+
+    Example:
+
+    \b
+      exam-pp list models
+    """
     from exam_pp.llm.catalogue import CATALOGUE
     from exam_pp.rendering.render import render
     from exam_pp.reports.grading.catalogue import models_report
@@ -31,7 +39,13 @@ def models_command(form: str, output: Path) -> None:
 @format_option()
 @output_option()
 def prompts_command(form: str, output: Path) -> None:
-    """Prompts for --prompt-class: what each one grades, its scale, and where its words are from."""
+    """List prompts for --prompt-class, with their kind, scale and source.
+
+    Example:
+
+    \b
+      exam-pp list prompts
+    """
     from exam_pp.prompts import PROMPTS
     from exam_pp.rendering.render import render
     from exam_pp.reports.grading.catalogue import prompts_report

@@ -1,4 +1,4 @@
-"""``exam-pp reread``."""
+"""The command ``exam-pp reread``, which reads stored replies again."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from exam_pp.cli.options import (
 @click.option(
     "--bank",
     type=FILE,
-    help="Test bank with gold answers, for answers to prompts with a key.",
+    help="Test bank with gold answers, for extracted answers that are compared with them.",
 )
-@prompt_file_option("TOML file with a prompt of your own that made grades; may be repeated.")
+@prompt_file_option("TOML file with your own prompt that grades were made with; may be repeated.")
 @filter_options
 def command(
     graded: Path,
@@ -38,11 +38,16 @@ def command(
     prompt_files: tuple[Path, ...],
     **criteria: Any,
 ) -> None:
-    """Read the stored replies of GRADED again, without a model.
+    """Read ratings from the stored replies in GRADED again, without a model.
 
-    The grades that pass the filter are replaced in the output by what their replies mean under --unparsed,
-    or with the gold answers that the bank has now; ratings that change are marked as reread. Failed
-    calls and the ratings of people stay as they are.
+    The command reads the replies of all selected grades as --unparsed says, or compares extracted answers
+    with the gold answers that the bank has now. It marks ratings that change as reread. Failed calls and
+    ratings by reviewers stay as they are.
+
+    Example:
+
+    \b
+      exam-pp reread graded.jsonl.gz --unparsed ungraded -o reread.jsonl.gz
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.grading.reread import reread

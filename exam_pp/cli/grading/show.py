@@ -1,4 +1,4 @@
-"""``exam-pp show``: one thing in full."""
+"""The command group ``exam-pp show``, which prints a prompt in full."""
 
 from __future__ import annotations
 
@@ -21,21 +21,27 @@ def command() -> None:
 
 @command.command("prompt")
 @click.argument("name", required=False)
-@click.option("--prompt-file", type=FILE, help="TOML file with a prompt of your own.")
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt.")
 @output_option()
 def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> None:
-    """Print the words of the prompt NAME, its scale, how replies are read, and where it is from."""
+    """Print the template of the prompt NAME, its scale, its source, and how replies are read.
+
+    Example:
+
+    \b
+      exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
+    """
     from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.prompts import PROMPTS
 
     if (name is None) == (prompt_file is None):
-        raise click.UsageError("Name one prompt, or a --prompt-file.")
+        raise click.UsageError("Give either the NAME of a prompt or --prompt-file.")
     prompt = PROMPTS.get(name) if name is not None else read_prompt(prompt_file or Path())
     emit(_page(prompt, PROMPTS.aliases(prompt.name)), output)
 
 
 def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:
-    """A prompt for people: facts, a blank line, the words."""
+    """The facts about a prompt, a blank line, and its template."""
     facts = {
         "prompt": prompt.name,
         "also called": ", ".join(aliases),

@@ -1,4 +1,4 @@
-"""``--status FILE``: where a run stands, as JSON for dashboards."""
+"""Progress of a run as a JSON file for dashboards (``--status FILE``)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _EVERY_SECONDS = 5.0
 
 @contextmanager
 def status(path: Path | None, title: str, unit: str) -> Iterator[Advance]:
-    """A function that keeps the file up to date; at the end the file tells how the run ended.
+    """A context manager with a function that counts steps and keeps the file up to date.
 
     ``state`` is ``running``, ``done``, ``stopped`` (SIGTERM or interrupted) or ``failed``; ``total``,
-    ``rate`` (a second, of this run) and ``eta_seconds`` are null while they are not known.
+    ``rate`` (units per second in this run) and ``eta_seconds`` are null while they are unknown.
     """
     if path is None:
         yield lambda _steps, _total: None
@@ -37,7 +37,7 @@ def status(path: Path | None, title: str, unit: str) -> Iterator[Advance]:
         file.write("stopped")
         raise
     except BaseException as error:
-        # A user's error is one sentence; any other is in the log.
+        # Only the message of an ExamError is written for users. Other errors are in the log.
         file.write("failed", error=str(error) if isinstance(error, ExamError) else type(error).__name__)
         raise
     file.write("done")
@@ -55,7 +55,8 @@ class _StatusFile:
     def advance(self, steps: int, total: int | None) -> None:
         self._total = self._total if total is None else total
         now = time.monotonic()
-        if steps and self._begun is None:  # what comes first was known before, or its start is not known
+        # The first steps come from an earlier run or have no known start, so the rate leaves them out.
+        if steps and self._begun is None:
             self._begun = (now, steps)
         self._done += steps
         if now - self._last >= _EVERY_SECONDS:
@@ -63,7 +64,7 @@ class _StatusFile:
             self.write("running")
 
     def write(self, state: str, *, first: bool = False, error: str | None = None) -> None:
-        """Replace the file. Only the first failure to do so is an error: the work is worth more."""
+        """Replace the file. Raise OutputError only for the first write; later the run continues."""
         from exam_pp.store.files import write_text
 
         try:
@@ -72,7 +73,7 @@ class _StatusFile:
             if first:
                 raise
             if not self._fails:
-                log.warning("The status is not written any more: %s", problem)
+                log.warning("The status file cannot be updated: %s", problem)
             self._fails = True
 
     def _values(self, state: str, error: str | None) -> dict[str, Any]:

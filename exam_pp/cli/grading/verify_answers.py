@@ -1,4 +1,4 @@
-"""``exam-pp verify-answers``."""
+"""The command ``exam-pp verify-answers``, which compares extracted answers with gold answers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,24 @@ from exam_pp.grade_filter import GradeFilter
 @GRADED
 @required_output("Graded file.")
 @click.option("--bank", type=FILE, required=True, help="Test bank of questions with gold answers.")
-@click.option("--answers-by", metavar="MODEL", help="Only answers that this model extracted.")
-@click.option("--prompt-class", help="Only answers that were extracted with this prompt.")
+@click.option("--answers-by", metavar="MODEL", help="Only answers extracted by this model.")
+@click.option("--prompt-class", help="Only answers extracted with this prompt.")
 @model_options()
-@click.option("--regrade", is_flag=True, help="Ask again about answers that the model has verified.")
+@click.option("--regrade", is_flag=True, help="Verify answers again that already have a verified grade.")
 @journal_options
 def command(
     graded: Path, output: Path, bank: Path, answers_by: str | None, prompt_class: str | None, **options: Any
 ) -> None:
-    """Let a model verify the answers in GRADED that their words do not match with a gold answer.
+    """Let a model verify the extracted answers in GRADED whose text does not match a gold answer.
 
-    The verified grades are added under QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2: answers that
-    match the key by their words, and those that the model calls an equally correct response.
+    An answer is correct if its text matches a gold answer, or if the model calls it an equally correct
+    response. The verified grades are added under QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2.
+
+    Example:
+
+    \b
+      exam-pp verify-answers two-models.jsonl.gz --bank questions-gold.jsonl -o verified.jsonl.gz \\
+        --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.signals import STOP

@@ -1,4 +1,4 @@
-"""The clinic: what the grades say about a bank, and which entries to remove."""
+"""The clinic of test banks: statistics of entries from grades, bad entries, and proposed removals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REVIEWER = "exam-pp bank clinic"
 
 @dataclass(frozen=True)
 class Finding:
-    """A sign of a bad entry, in words."""
+    """A sign of a bad entry, with the reason as text."""
 
     query_id: str
     entry_id: str
@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """Everything the clinic found."""
+    """The result of :func:`examine`."""
 
     model: str
     prompt_class: str
@@ -62,7 +62,7 @@ class Examination:
     notes: list[str] = field(default_factory=list)
 
     def text(self, query_id: str, entry_id: str) -> str:
-        """The words of an entry."""
+        """The text of an entry."""
         return self.bank.entries(query_id)[entry_id].text
 
 
@@ -74,24 +74,24 @@ def examine(
     closed_book: Path | None = None,
     options: ClinicOptions | None = None,
 ) -> Examination:
-    """Examine a bank by the grades of a file; ``closed_book`` holds grades without a passage.
+    """Examine a bank with the grades of a file; ``closed_book`` is a file of grades without a passage.
 
-    The grades of the bank's kind are selected, if it has one kind. Raises :class:`ExamError`, also where
-    the file has no grades for the entries of the bank.
+    If the bank holds entries of a single kind, only grades of this kind are selected. Raises
+    :class:`ExamError` if a file cannot be read, or has no grades for the entries of the bank.
     """
     options = options or ClinicOptions()
-    read = read_bank(bank)
-    chosen = _filter(grade_filter or GradeFilter(), read)
-    selector = GradeSelector(chosen)
+    test_bank = read_bank(bank)
+    bank_filter = _for_kind(grade_filter or GradeFilter(), test_bank)
+    selector = GradeSelector(bank_filter)
     judged: dict[str, dict[str, bool]] = {}
-    views = _noting(read_passages_for_metrics(graded), judged, options.min_relevant)
-    file = gather(views, selector, read)
+    views = _record_judgments(read_passages_for_metrics(graded), judged, options.min_relevant)
+    file = gather(views, selector, test_bank)
     selector.check(str(graded))
     _check(file, graded, bank)
     min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
-    closed_book_replies = None if closed_book is None else _closed_book(closed_book, chosen, read)
-    texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in read}
-    entries = list(entry_health(file, min_grade, options.cutoff, judged, closed_book_replies))
+    closed_book_grades = None if closed_book is None else _closed_book(closed_book, bank_filter, test_bank)
+    texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in test_bank}
+    entries = list(entry_health(file, min_grade, options.cutoff, judged, closed_book_grades))
     pairs = list(alike(file, min_grade, texts))
     systems = len(file.first_ranks)
     curve: list[CurvePoint] = []
@@ -102,28 +102,28 @@ def examine(
         selector.key.prompt_class,
         min_grade,
         options.cutoff,
-        read,
+        test_bank,
         entries,
         pairs,
         curve,
         list(_findings(entries, pairs, min_grade, options, texts)),
         with_judgments=bool(judged),
         with_systems=systems > 1,
-        with_closed_book=closed_book_replies is not None,
-        notes=_notes(file, read, judged, entries, systems),
+        with_closed_book=closed_book_grades is not None,
+        notes=_notes(file, test_bank, judged, entries, systems),
     )
 
 
-def _filter(given: GradeFilter, bank: TestBank) -> GradeFilter:
-    if given.kind is not None or given.prompt_class is not None or len(bank.kinds) != 1:
-        return given
-    return replace(given, kind=next(iter(bank.kinds)))
+def _for_kind(grade_filter: GradeFilter, bank: TestBank) -> GradeFilter:
+    if grade_filter.kind is not None or grade_filter.prompt_class is not None or len(bank.kinds) != 1:
+        return grade_filter
+    return replace(grade_filter, kind=next(iter(bank.kinds)))
 
 
-def _noting(
+def _record_judgments(
     queries: Iterable[QueryView], judged: dict[str, dict[str, bool]], min_relevant: int
 ) -> Iterator[QueryView]:
-    """The queries, unchanged, while their judgments are noted; of several judgments the highest counts."""
+    """Yield the queries, and record in ``judged`` whether a passage's highest judgment is relevant."""
     for query in queries:
         for passage in query.passages:
             if passage.judgments:
@@ -134,13 +134,13 @@ def _noting(
 
 def _check(file: GradedFile, graded: Path, bank_file: Path) -> None:
     if not any(query.entries for query in file.queries.values()):
-        raise SelectionError(f"None of the queries in {graded} has an entry in {bank_file}.")
+        raise SelectionError(f"{bank_file} has no entries for the queries in {graded}.")
     if not any(query.asked for query in file.queries.values()):
-        raise SelectionError(f"No grade in {graded} is of an entry in {bank_file}.")
+        raise SelectionError(f"{graded} has no grades for the entries in {bank_file}.")
 
 
-def _closed_book(path: Path, chosen: GradeFilter, bank: TestBank) -> dict[str, dict[str, int]]:
-    selector = GradeSelector(chosen)
+def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[str, dict[str, int]]:
+    selector = GradeSelector(grade_filter)
     grades: dict[str, dict[str, int]] = {}
     for query in read_passages_for_metrics(path):
         for passage in query.passages:
@@ -148,7 +148,7 @@ def _closed_book(path: Path, chosen: GradeFilter, bank: TestBank) -> dict[str, d
     selector.check(str(path))
     known = sum(key in bank.entries(query_id) for query_id, of in grades.items() for key in of)
     if not known:
-        raise DataError("holds no grades for entries of the bank.", file=str(path))
+        raise DataError("has no grades for the entries of the bank.", file=str(path))
     return grades
 
 
@@ -163,17 +163,17 @@ def _notes(
     examined = {entry.query_id for entry in entries}
     if missing := bank.queries.keys() - examined:
         queries = counted(len(missing), "query of the bank", "queries of the bank")
-        notes.append(f"Left out, without graded passages: {queries}.")
+        notes.append(f"Skipped, because they have no graded passages: {queries}.")
     if never := sum(not entry.asked for entry in entries):
-        notes.append(f"{counted(never, 'entry was', 'entries were')} never asked.")
+        notes.append(f"{counted(never, 'entry has', 'entries have')} no grades.")
     if foreign := sum(len(query.foreign) for query in file.queries.values()):
-        notes.append(f"{counted(foreign, 'graded id is no entry', 'graded ids are no entries')} of the bank.")
+        notes.append(f"{counted(foreign, 'graded entry is', 'graded entries are')} not in the bank.")
     if not judged:
-        notes.append("The file holds no judgments: what non-relevant passages cover is not known.")
+        notes.append("The graded file has no judgments, so the sign non-relevant is not checked.")
     if systems < 2:
         notes.append(
-            f"The file has the rankings of {counted(systems, 'system')}: leaderboards without an entry, and "
-            "curves of bank size, need two."
+            f"The graded file has rankings of {counted(systems, 'system')}. Leaderboards without an entry "
+            "and the curve of bank sizes need at least two systems."
         )
     return notes
 
@@ -193,14 +193,11 @@ def _findings(
             continue
         same_behaviour = pair.behaviour is None or pair.behaviour >= options.behaviour
         if pair.similarity == 1 or same_behaviour:
-            words = texts[pair.query_id][pair.first]
-            like = "" if pair.behaviour is None else f", and {pair.behaviour:.0%} of the passages that pass"
-            yield Finding(
-                pair.query_id,
-                pair.second,
-                "duplicate",
-                f"shares {pair.similarity:.0%} of the words with {words!r}{like}",
-            )
+            text = texts[pair.query_id][pair.first]
+            shared = f"{pair.similarity:.0%} of the words"
+            if pair.behaviour is not None:
+                shared += f" and {pair.behaviour:.0%} of the covering passages"
+            yield Finding(pair.query_id, pair.second, "duplicate", f"shares {shared} with {text!r}")
 
 
 def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterator[tuple[str, str]]:
@@ -209,33 +206,33 @@ def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterat
             yield sign.name, reason
 
 
-def proposed_edits(found: Examination, bank: Path, signs: Sequence[str] = SIGN_NAMES) -> Edits:
-    """Removals of the entries that have one of the signs, each with its reasons, for a person to check.
+def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = SIGN_NAMES) -> Edits:
+    """Removals of the entries that have one of the signs, with reasons, for a reviewer to check.
 
-    Never all entries of a query: a query that would lose its last one keeps all that are only covered by
-    nobody.
+    A query never loses all of its entries. If all of them have a sign, the entries whose only sign is
+    ``nobody`` stay; without such entries, all stay.
     """
     reasons: dict[tuple[str, str], list[str]] = {}
     weak: set[tuple[str, str]] = set()
-    for finding in found.findings:
+    for finding in examination.findings:
         if finding.sign in signs:
             key = (finding.query_id, finding.entry_id)
             weak = weak - {key} if finding.sign != "nobody" else weak | ({key} - reasons.keys())
             reasons.setdefault(key, []).append(f"{finding.sign}: {finding.reason}")
-    for query in found.bank:
+    for query in examination.bank:
         keys = {(query.query_id, entry_id) for entry_id in query.entries}
         if keys and keys <= reasons.keys():
             kept = (keys & weak) or keys
             log.warning(
-                "All entries of the query %s look bad: %d of them are not proposed for removal",
+                "All entries of the query %r are bad; %d of them are not proposed for removal.",
                 query.query_id, len(kept),
             )  # fmt: skip
             for key in kept:
                 del reasons[key]
     removals = [
         BankEdit.model_validate(
-            {"op": "remove", "query_id": query_id, "id": entry_id, "reason": "; ".join(words)}
+            {"op": "remove", "query_id": query_id, "id": entry_id, "reason": "; ".join(entry_reasons)}
         )
-        for (query_id, entry_id), words in reasons.items()
+        for (query_id, entry_id), entry_reasons in reasons.items()
     ]
     return Edits(format=FORMAT, bank_sha256=file_sha256(bank), reviewer=REVIEWER, ratings=[], bank=removals)

@@ -1,4 +1,4 @@
-"""Which entries a model answers without any passage."""
+"""Closed-book grading: bank entries that a model answers without a passage."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ def closed_book(
     *,
     advance: Advance = lambda _steps, _total: None,
 ) -> FileSummary:
-    """Write a graded file with one empty passage a query, graded on all entries of the prompt's kind.
+    """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
 
-    A run that was interrupted continues. Raises :class:`exam_pp.errors.ExamError`.
+    An interrupted run continues from its journal. Raises :class:`exam_pp.errors.ExamError`.
     """
     files = GradeFiles(bank, output)
     check_output(output, [bank])
     if prompt.kind not in ("question", "nugget"):
-        raise SelectionError(f"The prompt {prompt.name} does not grade questions or nuggets.")
-    read = read_bank(bank)
-    if prompt.kind not in read.kinds:
-        raise SelectionError(f"The prompt {prompt.name} grades {prompt.kind}s, but {bank} holds none.")
+        raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")
+    test_bank = read_bank(bank)
+    if prompt.kind not in test_bank.kinds:
+        raise SelectionError(
+            f"The prompt {prompt.name!r} grades {prompt.kind}s, but {bank} has no {prompt.kind}s."
+        )
     llm = load_llm(model)
     grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
     work = []
-    for query in read:
+    for query in test_bank:
         entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]
         if entries:
             unit = PassageUnit(query.query_id, query.query_text, NO_PASSAGE, "", entries)

@@ -1,4 +1,4 @@
-"""Two banks: what differs, and both in one."""
+"""Differences between two test banks, and the merge of several."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _COMPARED = ("text", "kind", "importance", "weight", "gold_answers", "facet_id")
 
 @dataclass(frozen=True)
 class EntryDifference:
-    """An entry that two banks do not share: what happened to it, and its words before and after."""
+    """A difference in an entry between two banks.
+
+    ``change`` is ``reworded``, ``removed``, ``added`` or the name of the changed field; ``before`` and
+    ``after`` are the texts or values, or None.
+    """
 
     query_id: str
     entry_id: str
@@ -30,40 +34,41 @@ class EntryDifference:
 
 
 def compare_banks(old: Path, new: Path) -> list[EntryDifference]:
-    """What differs between the entries of two banks."""
+    """The differences between the entries of two bank files."""
     return differences(read_bank(old), read_bank(new))
 
 
 def differences(old: TestBank, new: TestBank) -> list[EntryDifference]:
-    """Removed, added, reworded (where the history says so) and changed entries, query by query."""
+    """Removed, added, reworded (as recorded in the history) and changed entries, query by query."""
     renamed = {
         (line.query_id, str(record.get("id"))): str(record["new_id"])
         for line in new.lines
         for record in records_of(line, HISTORY)
         if isinstance(record, dict) and record.get("op") == "reword" and record.get("new_id")
     }
-    found = []
+    result = []
     for query_id in dict.fromkeys([*old.queries, *new.queries]):
         before, after = old.entries(query_id), dict(new.entries(query_id))
-        for key, entry in before.items():
-            other = after.pop(key, None)
-            if other is None and (query_id, key) in renamed:
-                other = after.pop(_last_name(query_id, key, renamed), None)
-                if other is not None:
-                    found.append(EntryDifference(query_id, key, "reworded", entry.text, other.text))
+        for key, old_entry in before.items():
+            new_entry = after.pop(key, None)
+            if new_entry is None and (query_id, key) in renamed:
+                new_entry = after.pop(_last_name(query_id, key, renamed), None)
+                if new_entry is not None:
+                    texts = old_entry.text, new_entry.text
+                    result.append(EntryDifference(query_id, key, "reworded", *texts))
                     continue
-            if other is None:
-                found.append(EntryDifference(query_id, key, "removed", entry.text, None))
+            if new_entry is None:
+                result.append(EntryDifference(query_id, key, "removed", old_entry.text, None))
             else:
-                found.extend(
-                    EntryDifference(query_id, key, name, _shown(entry, name), _shown(other, name))
+                result.extend(
+                    EntryDifference(query_id, key, name, _shown(old_entry, name), _shown(new_entry, name))
                     for name in _COMPARED
-                    if getattr(entry, name) != getattr(other, name)
+                    if getattr(old_entry, name) != getattr(new_entry, name)
                 )
-        found.extend(
+        result.extend(
             EntryDifference(query_id, key, "added", None, entry.text) for key, entry in after.items()
         )
-    return found
+    return result
 
 
 def _last_name(query_id: str, key: str, renamed: dict[tuple[str, str], str]) -> str:
@@ -81,7 +86,7 @@ def _shown(entry: Entry, name: str) -> str | None:
 
 @dataclass
 class MergedBank:
-    """Counts for the closing lines; ``unlike`` are fields in which an entry that repeats is another one."""
+    """Counts for the summary; ``unlike`` counts the fields that differ between duplicates of an entry."""
 
     queries: int = 0
     entries: int = 0
@@ -89,18 +94,18 @@ class MergedBank:
     unlike: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> Iterator[str]:
-        """What was merged, for people."""
-        held = f"{counted(self.queries, 'query')}, {counted(self.entries, 'entry')}"
-        yield f"{held}; in more than one bank: {self.repeated}."
+        """The summary, line by line."""
+        sizes = f"{counted(self.queries, 'query')} with {counted(self.entries, 'entry')}"
+        yield f"Merged: {sizes}. Duplicates between banks: {self.repeated}."
         if self.unlike:
             fields = ", ".join(f"{name} ({count})" for name, count in self.unlike.items())
-            yield f"Entries that are not the same in all banks are those of the first one: {fields}."
+            yield f"Fields that differ between duplicates: {fields}. The value of the first bank is kept."
 
 
 def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
-    """Write the entries of all banks; an entry that several of them have is written once.
+    """Write the entries of all banks, each entry once.
 
-    Raises :class:`DataError` where an id has two different texts, or a query two different texts.
+    Raises :class:`DataError` if two banks have different texts for the same entry id or query.
     """
     check_output(output, banks)
     counts = MergedBank()
@@ -112,22 +117,23 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
             _check_query_text(texts, line, path)
             fresh = []
             for item in line.items:
-                other = known.setdefault((line.query_id, item.entry_id), item)
-                if (other.text, other.kind) != (item.text, item.kind):
+                first = known.setdefault((line.query_id, item.entry_id), item)
+                if (first.text, first.kind) != (item.text, item.kind):
                     raise DataError(
-                        f"the entry {item.entry_id!r} is {item.text!r} here, {other.text!r} in another bank.",
+                        f"the entry {item.entry_id!r} is the {item.kind} {item.text!r} here, but the "
+                        f"{first.kind} {first.text!r} in an earlier bank.",
                         file=str(path),
                     )
-                if other is item:
+                if first is item:
                     fresh.append(item)
                     continue
                 counts.repeated += 1
                 counts.unlike.update(
-                    name for name in _COMPARED if getattr(other, name) != getattr(item, name)
+                    name for name in _COMPARED if getattr(first, name) != getattr(item, name)
                 )
             key = (line.query_id, line.facet_id)
             if key in lines:
-                lines[key] = _united(lines[key], line, fresh)
+                lines[key] = _merged(lines[key], line, fresh)
             else:
                 lines[key] = line.model_copy(update={"items": fresh})
     counts.queries, counts.entries = len(texts), len(known)
@@ -135,8 +141,8 @@ def merge_banks(banks: Sequence[Path], output: Path) -> MergedBank:
     return counts
 
 
-def _united(first: BankLine, second: BankLine, fresh: Sequence[Entry]) -> BankLine:
-    """The line of the first bank with the new entries; a different ``info`` of the second is kept in it."""
+def _merged(first: BankLine, second: BankLine, fresh: Sequence[Entry]) -> BankLine:
+    """The first line with the new entries of the second; a different ``info`` is kept under ``merged``."""
     update: dict[str, Any] = {"items": [*first.items, *fresh]}
     if fresh and second.info not in (None, first.info):
         info = (
@@ -152,6 +158,6 @@ def _check_query_text(texts: dict[str, str], line: BankLine, path: Path) -> None
         texts[line.query_id] = line.query_text
     elif line.query_text not in ("", known):
         raise DataError(
-            f"the query {line.query_id!r} is {line.query_text!r} here and {known!r} in another bank.",
+            f"the query {line.query_id!r} is {line.query_text!r} here, but {known!r} in an earlier bank.",
             file=str(path),
         )

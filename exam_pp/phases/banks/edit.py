@@ -1,4 +1,4 @@
-"""Editing banks as data: apply an edits file, and split off a secret part."""
+"""Edits of test banks from an edits file, and the split into a public and a secret part."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ HISTORY = "history"
 
 @dataclass
 class AppliedEdits:
-    """Counts for the closing line, by operation."""
+    """Counts for the summary, by operation."""
 
     counts: dict[str, int] = field(default_factory=dict)
     ratings: int = 0
 
     def lines(self) -> Iterator[str]:
-        """What was done, for people."""
-        done = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
-        yield f"{counted(sum(self.counts.values()), 'edit')} applied{f': {done}' if done else ''}."
+        """The summary, line by line."""
+        edits = counted(sum(self.counts.values()), "edit")
+        operations = ", ".join(f"{count} × {op}" for op, count in self.counts.items())
+        yield f"{edits} applied{f': {operations}' if operations else ''}."
         if self.ratings:
-            are = counted(self.ratings, "rating in the file is", "ratings in the file are")
-            yield f"{are} for the graded passages, not for the bank."
+            ratings = counted(self.ratings, "rating")
+            yield f"The edits file also holds {ratings} of passages; `exam-pp apply-edits` applies them."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
-    """The line with records of edits at the end of its history; its other information stays."""
+    """The line with records of edits appended to its history."""
     if not records:
         return line
     info = line.info if isinstance(line.info, dict) else {} if line.info is None else {"info": line.info}
@@ -45,34 +46,34 @@ def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
 
 
 def records_of(line: BankLine, key: str) -> list[Any]:
-    """The list under ``key`` of the line's ``info``; what another tool wrote there is one record."""
-    found = line.info.get(key) if isinstance(line.info, dict) else None
-    return found if isinstance(found, list) else [] if found is None else [found]
+    """The list under ``key`` of the line's ``info``; a value that is not a list becomes its only item."""
+    records = line.info.get(key) if isinstance(line.info, dict) else None
+    return records if isinstance(records, list) else [] if records is None else [records]
 
 
 def edit_bank(bank: Path, edits: Path, output: Path, *, force: bool = False) -> AppliedEdits:
-    """Write the bank with the edits applied.
+    """Write the bank with all edits applied.
 
-    All of them, or none: the first edit that does not fit is an error. Raises :class:`DataError`, also for
-    edits of another bank, or of another state of this one, unless ``force``.
+    Raises :class:`DataError`, and writes no file, if an edit does not fit the bank. Without ``force`` it also
+    raises if the edits were made for another bank or for an earlier version of this bank.
     """
     check_output(output, [bank, edits])
-    given = read_edits(edits)
-    if given.bank and not force:
-        check_reviewed(given.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
-    lines = edit_lines(read_bank(bank).lines, given, str(edits))
+    contents = read_edits(edits)
+    if contents.bank and not force:
+        check_reviewed(contents.bank_sha256, bank, edits, "bank_sha256", "bank", "entries")
+    lines = edit_lines(read_bank(bank).lines, contents, str(edits))
     write_bank(lines, output, inputs=[bank, edits])
-    summary = AppliedEdits(ratings=len(given.ratings))
-    for edit in given.bank:
+    summary = AppliedEdits(ratings=len(contents.ratings))
+    for edit in contents.bank:
         summary.counts[edit.op] = summary.counts.get(edit.op, 0) + 1
     return summary
 
 
 def edit_lines(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> list[BankLine]:
-    """The bank lines after the edits, with a record of each in the ``info.history`` of its line.
+    """The bank lines after the edits, with a record of each edit in the ``info.history`` of its line.
 
-    An entry that is reworded gets the id of its new words, so that only it is graded anew; later edits
-    may still use the old id. Raises :class:`DataError` with the number of the edit.
+    A reworded entry gets the id of its new text, so that only this entry is graded again; later edits may
+    still use the old id. Raises :class:`DataError` with the number of an edit that does not fit.
     """
     working = _Working([line.model_copy(update={"items": list(line.items)}) for line in lines])
     for number, edit in enumerate(edits.bank, 1):
@@ -84,7 +85,7 @@ def edit_lines(lines: Sequence[BankLine], edits: Edits, file: str = "edits") -> 
 
 
 class _DoesNotFitError(Exception):
-    """Why an edit cannot be applied."""
+    """An edit that does not fit the bank."""
 
 
 class _Working:
@@ -123,7 +124,7 @@ class _Working:
                     for position, item in enumerate(line.items):
                         if item.entry_id == key:
                             return at, position
-            followed.add(key)  # words may have come back to what they were
+            followed.add(key)  # An entry may have got its first text back, so the names may form a cycle.
             key = self._renamed.get((edit.query_id, key))
         if all(line.query_id != edit.query_id for line in self.lines):
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}")
@@ -133,7 +134,7 @@ class _Working:
         text = str(edit.text).strip()
         key = entry_id(line.query_id, text, line.facet_id)
         if key != old.entry_id:
-            self._refuse_repetition(line.query_id, text, but=old)
+            self._refuse_duplicate(line.query_id, text, except_item=old)
             self._renamed[edit.query_id, old.entry_id] = key
         return old.model_copy(update={f"{old.kind}_text": text, f"{old.kind}_id": key})
 
@@ -150,7 +151,7 @@ class _Working:
             facet = "" if edit.facet_id is None else f" with the facet {edit.facet_id!r}"
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}{facet}")
         line, text = self.lines[at], str(edit.text).strip()
-        self._refuse_repetition(line.query_id, text)
+        self._refuse_duplicate(line.query_id, text)
         key = entry_id(line.query_id, text, line.facet_id)
         where = {"query_id": line.query_id}
         if line.facet_id is not None:
@@ -166,13 +167,15 @@ class _Working:
             kinds = {item.kind for item in items}
             if edit.kind is not None or len(kinds) == 1:
                 return edit.kind or kinds.pop()
-        raise _DoesNotFitError("the bank leaves open whether this is a question or a nugget: it needs a kind")
+        raise _DoesNotFitError("needs the field kind, because the bank holds questions and nuggets")
 
-    def _refuse_repetition(self, query_id: str, text: str, but: Entry | None = None) -> None:
+    def _refuse_duplicate(self, query_id: str, text: str, except_item: Entry | None = None) -> None:
         for line in self.lines:
             for item in line.items if line.query_id == query_id else ():
-                if item is not but and normalised_text(item.text) == normalised_text(text):
-                    raise _DoesNotFitError(f"the query {query_id!r} has {text!r} already: {item.entry_id}")
+                if item is not except_item and normalised_text(item.text) == normalised_text(text):
+                    raise _DoesNotFitError(
+                        f"the query {query_id!r} already has the text {text!r} (entry {item.entry_id!r})"
+                    )
 
 
 def _changed(item: Entry, edit: BankEdit) -> Entry:
@@ -191,15 +194,16 @@ class BankSplit:
     secret: int = 0
 
     def lines(self) -> Iterator[str]:
-        """What was done, for people."""
+        """The summary, line by line."""
         yield f"{counted(self.public, 'entry is', 'entries are')} public, {self.secret} secret."
 
 
 def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[list[BankLine], list[BankLine]]:
-    """The public and the secret part; of every query the share ``secret`` of its entries, rounded.
+    """Split bank lines into the public and the secret part.
 
-    Which entries are secret depends on the seed and the query's own entries alone: other queries may
-    come and go. Source: Dietz, SIGIR 2024, section 4.1, "keeping parts of the test bank secret".
+    The secret part holds the share ``secret`` of the entries of every query, rounded. The choice depends only
+    on the seed and the entries of the query, not on other queries. Source: Dietz, SIGIR 2024, section 4.1,
+    "keeping parts of the test bank secret".
     """
     ids: dict[str, list[str]] = {}
     for line in lines:
@@ -221,15 +225,16 @@ def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[lis
 
 
 def split_file(bank: Path, public: Path, secret: Path, share: float, seed: int) -> BankSplit:
-    """Write both parts of a bank; raises :class:`ExamError`, also if one of them would be empty."""
+    """Write the public and the secret part of a bank; raises :class:`ExamError` if a part would be empty."""
     for path in (public, secret):
         check_output(path, [bank])
     if public.resolve() == secret.resolve():
-        raise OutputError("The public and the secret part need two files.")
+        raise OutputError(f"--output and --secret-output are the same file: {public}.")
     parts = split_bank(read_bank(bank).lines, share, seed)
     sizes = [sum(len(line.items) for line in part) for part in parts]
     if not all(sizes):
-        raise SelectionError(f"--secret {share:g} leaves one part of {bank} empty.")
+        empty = "public" if not sizes[0] else "secret"
+        raise SelectionError(f"With --secret {share:g} the {empty} part of {bank} is empty.")
     for part, path in zip(parts, (public, secret), strict=True):
         write_bank(part, path, inputs=[bank])
     return BankSplit(*sizes)

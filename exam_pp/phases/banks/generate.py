@@ -1,4 +1,4 @@
-"""Phase 1: a model writes the test bank, query by query."""
+"""Generation of test banks: a model writes questions or nuggets for every query."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class GenerateOptions:
-    """What to generate.
+    """Options of the generation.
 
-    ``count`` is asked for in TREC DL style and is the most that is kept of any reply; None asks for the
-    paper's 10 there, and keeps all that a facet gets. ``facets`` False treats every query as plain.
+    ``count`` is the number of entries that the TREC DL style prompt asks for, and the largest number kept of
+    any reply. None means 10 for a query, as in the workbench paper, and no limit for a facet. ``repairs`` is
+    the number of further attempts after a reply without a list. With ``facets`` False, facets are ignored.
     """
 
     kind: EntryKind
@@ -45,9 +46,10 @@ class GenerateOptions:
 
 @dataclass
 class GenerateSummary:
-    """Counts for the closing lines; ``failed`` maps a query (or ``query/facet``) to the reason.
+    """Counts for the summary.
 
-    ``served`` of the ``queries`` got entries.
+    ``served`` is the number of ``queries`` with entries; ``failed`` maps a query (or ``query/facet``) without
+    entries to the reason.
     """
 
     queries: int = 0
@@ -63,29 +65,28 @@ class GenerateSummary:
     kind: EntryKind = "question"
 
     def lines(self) -> Iterator[str]:
-        """The closing summary for people."""
-        made = counted(self.entries, self.kind)
+        """The summary, line by line."""
+        entries = counted(self.entries, self.kind)
         queries = counted(self.served, "query")
-        yield f"{made} for {queries} ({counted(self.asked, 'model call')})."
+        yield f"{entries} for {queries} ({counted(self.asked, 'model call')})."
         if self.repaired:
-            replies = counted(self.repaired, "reply held", "replies held")
-            yield f"{replies} no list at first: asked for again."
+            replies = counted(self.repaired, "reply had", "replies had")
+            yield f"{replies} no list at first, and the model was asked again."
         if self.duplicates:
-            repeated = counted(self.duplicates, f"{self.kind} that repeats", f"{self.kind}s that repeat")
-            yield f"Left out: {repeated} another one of the query."
+            yield f"Dropped: {counted(self.duplicates, f'duplicate {self.kind}')}."
         if self.surplus:
-            yield f"Left out: {counted(self.surplus, self.kind)} beyond the asked number."
+            yield f"Dropped: {counted(self.surplus, self.kind)} beyond --count."
         if self.long_nuggets:
             have = counted(self.long_nuggets, "nugget has", "nuggets have")
-            yield f"{have} over {MAX_NUGGET_WORDS} words, and info.flag says so."
+            yield f"{have} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
         for query_id, reason in self.failed.items():
-            yield f"No {self.kind}s for {query_id}: {reason}."
+            yield f"No {self.kind}s for {query_id!r}: {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
 
 def units_of(query: Query, *, facets: bool = True) -> list[GenerationUnit]:
-    """What is asked about a query: each facet, or the query itself."""
+    """The units to generate for: each facet of a query, or the query itself."""
     if facets and query.facets:
         return [
             GenerationUnit(query.query_id, query.query_text, facet.facet_id, facet.facet_text)
@@ -103,10 +104,9 @@ def generate(
     options: GenerateOptions,
     summary: GenerateSummary | None = None,
 ) -> list[BankLine]:
-    """Bank lines for the queries that got entries, in input order; the others are in ``summary``.
+    """Bank lines for the queries with entries, in input order; ``summary`` lists the queries without.
 
-    A text that repeats an earlier one of its query, but for case, spaces and final punctuation, is left
-    out.
+    Duplicates within a query are dropped. Case, spaces and final punctuation do not matter.
     """
     counts = summary if summary is not None else GenerateSummary()
     counts.kind = options.kind
@@ -124,7 +124,7 @@ def generate(
         texts = _kept(unit, result, options, seen.setdefault(unit.query_id, set()), counts)
         if not texts:
             name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
-            counts.failed[name] = result.reason or "all of them repeat others of the query"
+            counts.failed[name] = result.reason or "the reply holds only duplicates"
             continue
         info = _info(generator.prompt(unit), result, model, provenance, options)
         lines.append(_line(unit, texts, info, options, counts))
@@ -167,7 +167,10 @@ def bank_info(
     test_collection: str,
     description: str,
 ) -> dict[str, Any]:
-    """The published keys, and ours. Their time stamp is left out: equal runs make equal files."""
+    """The keys of published question banks, and our own.
+
+    The time stamp of the published keys is missing, so that equal runs write equal files.
+    """
     return {
         "gpt_model": model,
         "format_instruction": "json",
@@ -228,29 +231,29 @@ def generate_file(
     retry_failed: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> GenerateSummary:
-    """Write a bank for the queries of a file; a run that was interrupted continues from its journal.
+    """Write a bank for the queries of a file; an interrupted run continues from its journal.
 
-    Queries that got no entries are listed in the summary, and the others are written. Raises
-    :class:`exam_pp.errors.ExamError`, also where no query got any.
+    The summary lists the queries without entries. Raises :class:`exam_pp.errors.ExamError`, for example if no
+    query gets an entry.
     """
     files = GradeFiles(queries, output, None, journal, keep_journal, retry_failed)
     check_output(output, files.inputs)
-    wanted = list(read_queries(queries).values())[: options.max_queries]
-    _check_facets(wanted, queries)
-    advance(0, sum(len(units_of(query, facets=options.facets)) for query in wanted))
+    selected = list(read_queries(queries).values())[: options.max_queries]
+    _check_facets(selected, queries)
+    advance(0, sum(len(units_of(query, facets=options.facets)) for query in selected))
     llm = load_llm(model)
     summary = GenerateSummary(output=str(output))
     with open_journal(files) as replies:
         answer = Answerer(llm, replies, lambda count: advance(count, None))
         lines = generate(
-            wanted, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
+            selected, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
         )
         summary.asked = answer.asked
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]
             raise SelectionError(
-                f"The model {llm.name!r} gave no {options.kind}s for {counted(summary.queries, 'query')}; "
-                f"{counted(count, 'time')}: {reason}."
+                f"The model {llm.name!r} wrote no {options.kind}s for {counted(summary.queries, 'query')}. "
+                f"Most frequent reason ({counted(count, 'time')}): {reason}."
             )
         write_bank(lines, output, inputs=files.inputs)
     return summary
@@ -261,10 +264,11 @@ def _check_facets(queries: Iterable[Query], file: Path) -> None:
         for facet_id, count in Counter(facet.facet_id for facet in query.facets or ()).items():
             if count > 1:
                 raise DataError(
-                    f"the query {query.query_id!r} has the facet {facet_id!r} twice.", file=str(file)
+                    f"the query {query.query_id!r} has the facet {facet_id!r} more than once.", file=str(file)
                 )
         for facet in query.facets or ():
             if not facet.facet_text.strip():
                 raise DataError(
-                    f"the facet {facet.facet_id!r} of {query.query_id!r} has no text.", file=str(file)
+                    f"the facet {facet.facet_id!r} of the query {query.query_id!r} has no text.",
+                    file=str(file),
                 )

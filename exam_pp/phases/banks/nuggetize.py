@@ -1,4 +1,4 @@
-"""AutoNuggets: a test bank of nuggets from the relevant passages of every query (Pradeep et al., 2024)."""
+"""AutoNuggetizer: test banks of nuggets from relevant passages (Pradeep et al., 2024)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class NuggetizeOptions:
-    """Which passages are relevant, how nuggets are made of them, and what the bank's records say."""
+    """Options: relevant passages, the nuggetizer, and the description of the bank in its ``info``."""
 
     relevance: Relevance = field(default_factory=Relevance)
     nuggetizer: Nuggetizer = field(default_factory=Nuggetizer)
@@ -42,7 +42,7 @@ class NuggetizeOptions:
 
 @dataclass
 class NuggetizeSummary:
-    """Counts for the closing lines; ``failed`` maps a query to the reason why it got no nuggets."""
+    """Counts for the summary; ``failed`` maps a query without nuggets to the reason."""
 
     queries: int = 0
     nuggets: int = 0
@@ -61,7 +61,7 @@ class NuggetizeSummary:
     output: str = ""
 
     def add(self, nuggets: Nuggets) -> None:
-        """Count what one query got."""
+        """Count the nuggets and windows of a query."""
         for window in nuggets.windows:
             self.windows[window.outcome] += 1
             self.passages += len(window.passages)
@@ -74,8 +74,8 @@ class NuggetizeSummary:
         self.unlabelled += len(nuggets.unlabelled)
 
     def lines(self) -> Iterator[str]:
-        """The closing summary for people."""
-        vital = "" if self.for_editing else f", {self.vital} of them vital,"
+        """The summary, line by line."""
+        vital = "" if self.for_editing else f" ({self.vital} vital)"
         queries = counted(self.queries - len(self.failed), "query")
         yield (
             f"{counted(self.nuggets, 'nugget')}{vital} for {queries}, from "
@@ -84,24 +84,24 @@ class NuggetizeSummary:
         )
         if self.windows["no list"]:
             replies = counted(self.windows["no list"], "reply", "replies")
-            yield f"{replies} held no list of nuggets: the list before was kept."
+            yield f"{replies} without a list of nuggets; the previous list of the query was kept."
         for reason, count in self.errors.most_common():
-            yield f"{counted(count, 'call')} failed ({reason}): the list before was kept."
+            yield f"{counted(count, 'call')} failed ({reason}); the previous list of the query was kept."
         for reason, count in sorted(self.left_out.items()):
-            yield f"{counted(count, 'listed nugget was', 'listed nuggets were')} left out: {reason}."
+            yield f"Dropped: {counted(count, 'listed nugget')} ({reason})."
         if self.cut:
-            cut = counted(self.cut, "nugget")
-            yield f"{cut} beyond the number to keep: cut."
+            yield f"Dropped: {counted(self.cut, 'nugget')} beyond --keep."
         if self.unlabelled:
             without = counted(self.unlabelled, "nugget has", "nuggets have")
-            yield f"{without} no importance, as no label could be read."
+            yield f"{without} no importance, because its label could not be read."
         if self.shortened:
             long = counted(self.shortened, "window was", "windows were")
-            yield f"{long} too long for the model: the last passages were shortened."
+            yield f"{long} too long for the model, and the last passages were shortened."
         if self.without_text:
-            yield f"Relevant passages without text: {self.without_text}."
+            passages = counted(self.without_text, "relevant passage")
+            yield f"Skipped: {passages} without text."
         for query_id, reason in self.failed.items():
-            yield f"No nuggets for {query_id}: {reason}."
+            yield f"No nuggets for {query_id!r}: {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
@@ -116,40 +116,41 @@ def nuggetize(
     summary: NuggetizeSummary | None = None,
     trace: list[dict[str, Any]] | None = None,
 ) -> list[BankLine]:
-    """Bank lines for the queries that got nuggets, in input order; the others are in ``summary``.
+    """Bank lines for the queries with nuggets, in input order; ``summary`` lists the queries without.
 
-    All queries go forward side by side: the first windows of all are asked together, then the second ones.
-    What every window did is recorded in ``trace``; without one, in the lines' ``info``.
+    The first windows of all queries are requested together, then the second windows, and so on. The log of
+    every window goes to ``trace``, or to the ``info`` of the lines if ``trace`` is None.
     """
     counts = summary if summary is not None else NuggetizeSummary()
     counts.for_editing = options.nuggetizer.for_editing
     counts.queries += len(queries)
     lines = []
-    for query, found in zip(queries, run_requests(map(options.nuggetizer.run, queries), answer), strict=True):
-        counts.add(found)
-        windows = [window.record() for window in found.windows]
+    results = run_requests(map(options.nuggetizer.run, queries), answer)
+    for query, nuggets in zip(queries, results, strict=True):
+        counts.add(nuggets)
+        windows = [window.record() for window in nuggets.windows]
         if trace is not None:
             trace += [{"query_id": query.query_id, "window": n} | w for n, w in enumerate(windows, 1)]
-        if found.nuggets:
-            info = _info(query, found, model, provenance, options)
-            kept = {} if trace is not None else {"windows": windows}
-            lines.append(_line(query, found, info | kept, options))
+        if nuggets.nuggets:
+            info = _info(query, nuggets, model, provenance, options)
+            log = {} if trace is not None else {"windows": windows}
+            lines.append(_line(query, nuggets, info | log, options))
         else:
-            counts.failed[query.query_id] = _reason(query, found, options.relevance)
+            counts.failed[query.query_id] = _reason(query, nuggets, options.relevance)
     return lines
 
 
-def _reason(query: Segments, found: Nuggets, relevance: Relevance) -> str:
+def _reason(query: Segments, nuggets: Nuggets, relevance: Relevance) -> str:
     if not query.passages:
-        return f"no passage is judged {relevance.min_judgment} or better"
-    errors = [window.error for window in found.windows if window.error]
-    return errors[0] if len(errors) == len(found.windows) else "no reply listed any"
+        return f"no passage has a judgment of {relevance.min_judgment} or more"
+    errors = [window.error for window in nuggets.windows if window.error]
+    return errors[0] if len(errors) == len(nuggets.windows) else "no reply lists a nugget"
 
 
 def _info(
-    query: Segments, found: Nuggets, model: str, provenance: Mapping[str, Any], options: NuggetizeOptions
+    query: Segments, nuggets: Nuggets, model: str, provenance: Mapping[str, Any], options: NuggetizeOptions
 ) -> dict[str, Any]:
-    how, relevance = options.nuggetizer, options.relevance
+    nuggetizer, relevance = options.nuggetizer, options.relevance
     info = bank_info(
         NUGGET_CREATION, "nugget", model, provenance, options.test_collection, options.description
     )
@@ -160,22 +161,24 @@ def _info(
         "ranking": relevance.ranking or "reciprocal rank fusion",
         "passages": len(query.passages),
         "window": PER_CALL,
-        "max_nuggets": how.max_nuggets,
-        "max_words": how.max_words,
-        **({"for_editing": True} if how.for_editing else {"keep": how.keep, "cut": found.cut}),
+        "max_nuggets": nuggetizer.max_nuggets,
+        "max_words": nuggetizer.max_words,
+        **(
+            {"for_editing": True} if nuggetizer.for_editing else {"keep": nuggetizer.keep, "cut": nuggets.cut}
+        ),
     }
-    if not how.for_editing:
+    if not nuggetizer.for_editing:
         info["importance_prompt_info"] = {
             "prompt_class": NUGGET_IMPORTANCE.name,
             "prompt_version": NUGGET_IMPORTANCE.version,
             "prompt_hash": NUGGET_IMPORTANCE.hash,
         }
-    if found.unlabelled:
-        info["unlabelled"] = found.unlabelled
+    if nuggets.unlabelled:
+        info["unlabelled"] = nuggets.unlabelled
     return info
 
 
-def _line(query: Segments, found: Nuggets, info: dict[str, Any], options: NuggetizeOptions) -> BankLine:
+def _line(query: Segments, nuggets: Nuggets, info: dict[str, Any], options: NuggetizeOptions) -> BankLine:
     items = [
         Nugget(
             query_id=query.query_id,
@@ -183,7 +186,7 @@ def _line(query: Segments, found: Nuggets, info: dict[str, Any], options: Nugget
             nugget_text=text,
             **({} if importance is None else {"importance": importance}),
         )
-        for text, importance in found.nuggets
+        for text, importance in nuggets.nuggets
     ]
     return BankLine(
         query_id=query.query_id,
@@ -202,16 +205,17 @@ def nuggetize_file(
     trace: Path | None = None,
     advance: Advance = lambda _steps, _total: None,
 ) -> NuggetizeSummary:
-    """Write a bank of nuggets for the queries of a passages file; ``files`` name it and the queries' texts.
+    """Write a bank of nuggets for the queries of a passages file.
 
-    A run that was interrupted continues from its journal. Queries without nuggets are listed in the summary,
-    and the others are written. Raises :class:`exam_pp.errors.ExamError`, also where no query got any.
+    ``files`` names the passages file and the file with the queries' texts. An interrupted run continues from
+    its journal. The summary lists the queries without nuggets. Raises :class:`exam_pp.errors.ExamError`, for
+    example if no query gets a nugget.
     """
     check_output(files.output, files.inputs)
     if trace is not None:
         check_output(trace, files.inputs)
         if trace.resolve() == files.output.resolve():
-            raise OutputError(f"{trace} is the output: name another file with --trace.")
+            raise OutputError(f"--trace and --output are the same file: {trace}.")
     check_lists(model, [NUGGET_CREATION])
     summary = NuggetizeSummary(output=str(files.output))
     options, queries = _read(files, options, summary)
@@ -233,8 +237,8 @@ def nuggetize_file(
         if not lines:
             reason, count = Counter(summary.failed.values()).most_common(1)[0]
             raise SelectionError(
-                f"The model {llm.name!r} gave no nuggets for {counted(summary.queries, 'query')}; "
-                f"{counted(count, 'time')}: {reason}."
+                f"The model {llm.name!r} wrote no nuggets for {counted(summary.queries, 'query')}. "
+                f"Most frequent reason ({counted(count, 'time')}): {reason}."
             )
         if trace is not None:
             _write_trace(traced or [], trace, files)
@@ -245,32 +249,33 @@ def nuggetize_file(
 def _read(
     files: GradeFiles, options: NuggetizeOptions, summary: NuggetizeSummary
 ) -> tuple[NuggetizeOptions, list[Segments]]:
-    """The options with the judge that was found, and the queries with their relevant passages.
+    """The options with the judge of the file, and the queries with their relevant passages.
 
-    Raises :class:`SelectionError` if no query has any.
+    Raises :class:`SelectionError` if no query has a text or a relevant passage.
     """
     texts = {} if files.queries is None else read_queries(files.queries)
-    found = relevant_passages(
+    relevant = relevant_passages(
         islice(read_passages(files.passages), options.max_queries), options.relevance, str(files.passages)
     )
-    summary.without_text = found.without_text
-    known = {query_id: passages for query_id, passages in found.queries.items() if query_id in texts}
-    for query_id in found.queries:
+    summary.without_text = relevant.without_text
+    known = {query_id: passages for query_id, passages in relevant.queries.items() if query_id in texts}
+    for query_id in relevant.queries:
         if query_id not in texts:
-            summary.failed[query_id] = f"{files.queries} has no text for it"
+            summary.failed[query_id] = f"{files.queries} has no text for this query"
     summary.queries = len(summary.failed)
     if not known:
-        raise SelectionError(f"None of the queries in {files.passages} has a text in {files.queries}.")
-    _check_any(found, options, files)
-    options = replace(options, relevance=replace(options.relevance, judge=found.judge))
+        raise SelectionError(f"{files.queries} has no text for the queries in {files.passages}.")
+    _check_any(relevant, options, files)
+    options = replace(options, relevance=replace(options.relevance, judge=relevant.judge))
     return options, [Segments(key, texts[key].query_text, passages) for key, passages in known.items()]
 
 
-def _check_any(found: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:
-    if not any(found.queries.values()):
+def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:
+    if not any(relevant.queries.values()):
+        judged = counted(relevant.labelled, "passage has a judgment", "passages have a judgment")
         raise SelectionError(
-            f"No passage in {files.passages} is judged {options.relevance.min_judgment} or better "
-            f"({found.labelled} are judged): see --min-judgment."
+            f"{files.passages} has no passage with a text and a judgment of at least "
+            f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
         )
 
 

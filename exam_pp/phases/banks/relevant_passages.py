@@ -1,4 +1,4 @@
-"""The relevant passages of every query, in rank order: what nuggets are made of."""
+"""Relevant passages of every query in rank order, as input of nuggetization."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ JudgmentSource = Literal["human", "umbrela"]
 
 @dataclass(frozen=True)
 class Relevance:
-    """Which passages are relevant, and in which order they stand.
+    """Criteria for relevant passages, and their order.
 
-    ``source`` is people's judgments, or the UMBRELA labels in the file (by the model ``judge``, where there
-    are several). The order is that of ``ranking``, a system of the file; without one, that of reciprocal rank
-    fusion over all systems. Passages that are not ranked follow, in the order of the file.
+    Relevance comes from judgments (``source`` "human") or from UMBRELA labels in the file ("umbrela"), by the
+    model ``judge`` if the file holds labels of several models. Passages are in the order of the system
+    ``ranking``; if it is None, in the order of reciprocal rank fusion over all systems. Passages without a
+    rank follow in file order.
     """
 
     source: JudgmentSource = "human"
@@ -35,10 +36,10 @@ class Relevance:
 
 @dataclass
 class RelevantPassages:
-    """Query id to its relevant passages, ids and texts, best first; and what was left out.
+    """The relevant passages of every query.
 
-    ``judge`` is the model whose UMBRELA labels were used. ``labelled`` counts passages with a judgment,
-    ``without_text`` relevant ones that have no words.
+    ``queries`` maps a query id to (passage id, text), best first. ``judge`` is the model whose UMBRELA labels
+    were used. ``labelled`` counts passages with a judgment, ``without_text`` skipped passages without text.
     """
 
     queries: dict[str, list[tuple[str, str]]]
@@ -49,7 +50,7 @@ class RelevantPassages:
 
 @dataclass
 class _Query:
-    """Relevant passages in file order, and the ranks that each system gave them."""
+    """The relevant passages of a query in file order, and their ranks by system."""
 
     texts: dict[str, str] = field(default_factory=dict)
     ranks: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -62,17 +63,17 @@ class _Query:
 
 
 def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, file: str) -> RelevantPassages:
-    """Read the queries once; every query of the file has a list, though it may be empty.
+    """Collect the relevant passages of all queries in one pass; a query without any gets an empty list.
 
-    A passage with several judgments counts with the highest. Raises :class:`SelectionError` where no passage
-    has a label of the source, where UMBRELA labels are by several models, and for an unknown ranking.
+    The highest judgment of a passage counts. Raises :class:`SelectionError` if no passage has a judgment from
+    the source, if UMBRELA labels are by several models, and for an unknown ranking.
     """
-    found: dict[str, _Query] = {}
+    by_query: dict[str, _Query] = {}
     first_ranks: dict[str, int] = {}
     selector = GradeSelector(_umbrela(relevance.judge))
     result = RelevantPassages({})
     for query in queries:
-        mine = found.setdefault(query.query_id, _Query())
+        relevant = by_query.setdefault(query.query_id, _Query())
         for passage in query.passages:
             for entry in passage.rankings:
                 first_ranks[entry.method] = min(entry.rank, first_ranks.get(entry.method, 1))
@@ -81,17 +82,17 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
             if label is None or label < relevance.min_judgment:
                 continue
             if passage.text.strip():
-                mine.add(passage)
+                relevant.add(passage)
             else:
                 result.without_text += 1
     if not result.labelled:
-        raise SelectionError(_nothing(relevance, file))
+        raise SelectionError(_no_judgments(relevance, file))
     if relevance.source == "umbrela":
-        result.judge = _one_judge(selector, file)
+        result.judge = _single_judge(selector, file)
     _check_ranking(relevance.ranking, first_ranks, file)
-    for query_id, each in found.items():
-        order = _order(each, first_ranks, relevance.ranking)
-        result.queries[query_id] = [(passage_id, each.texts[passage_id]) for passage_id in order]
+    for query_id, relevant in by_query.items():
+        order = _order(relevant, first_ranks, relevance.ranking)
+        result.queries[query_id] = [(passage_id, relevant.texts[passage_id]) for passage_id in order]
     return result
 
 
@@ -115,20 +116,20 @@ def _order(query: _Query, first_ranks: Mapping[str, int], ranking: str | None) -
     return sorted(query.texts, key=lambda passage: -scores.get(passage, 0.0))
 
 
-def _nothing(relevance: Relevance, file: str) -> str:
+def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
-            f"{file} holds no judgments of people: import with --qrels, or grade with --prompt-class "
-            f"{UMBRELA.name} and name --judgments umbrela."
+            f"{file} has no judgments. Add them with `exam-pp import --qrels`, or grade with --prompt-class "
+            f"{UMBRELA.name} and use --judgments umbrela."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (
-        f"{file} holds no UMBRELA labels{by}: run `exam-pp grade --prompt-class {UMBRELA.name}` first, or "
-        "name --judgments human."
+        f"{file} has no grades with the prompt {UMBRELA.name}{by}. Run `exam-pp grade --prompt-class "
+        f"{UMBRELA.name}` first, or use --judgments human."
     )
 
 
-def _one_judge(selector: GradeSelector, file: str) -> str:
+def _single_judge(selector: GradeSelector, file: str) -> str:
     models: Counter[str] = Counter()
     for key, count in selector.selected.items():
         models[key.model] += count
@@ -136,7 +137,8 @@ def _one_judge(selector: GradeSelector, file: str) -> str:
         graded = sorted(models.items())
         listed = ", ".join(f"{model!r} ({counted(count, 'passage')})" for model, count in graded)
         raise SelectionError(
-            f"{file} holds UMBRELA labels by several models: choose one with --judge: {listed}."
+            f"{file} has grades with the prompt {UMBRELA.name} by several models: {listed}. "
+            "Choose with --judge."
         )
     return next(iter(models))
 
@@ -145,5 +147,7 @@ def _check_ranking(ranking: str | None, systems: Mapping[str, int], file: str) -
     if ranking is None or ranking in systems:
         return
     close = get_close_matches(ranking, systems, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"It holds: {', '.join(sorted(systems)) or 'none'}."
+    if not systems:
+        raise SelectionError(f"{file} has no rankings, so it has no system {ranking!r}.")
+    hint = f"Did you mean {close[0]!r}?" if close else f"Its systems: {', '.join(sorted(systems))}."
     raise SelectionError(f"{file} has no system {ranking!r}. {hint}")

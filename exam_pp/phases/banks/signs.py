@@ -1,4 +1,4 @@
-"""Signs of bad bank entries: name, title, and when an entry has each of them."""
+"""Signs of bad bank entries, with their names, titles and thresholds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClinicOptions:
-    """Thresholds.
+    """Thresholds of the signs.
 
-    ``min_grade`` is the grade from which an entry is covered (None: 4, the highest grade of a shorter scale,
-    1 for prompts without one); judgments below ``min_relevant`` are non-relevant. An entry is covered by
-    everybody from the pass rate ``everybody`` on, often covered by non-relevant passages if at least
-    ``often`` of them are the share ``mostly`` of its judged passing ones, and does not discriminate at or
-    below ``discrimination`` (with ``often`` passing passages). Near-duplicates that behave alike have at
-    least the Jaccard index ``behaviour`` of the passages that pass.
+    ``min_grade`` is the lowest grade that counts as covered (None: 4, or the highest grade of a shorter
+    scale, or 1 for prompts without a scale). Judgments below ``min_relevant`` are non-relevant. An entry has
+    the sign
+
+    - everybody, if at least the share ``everybody`` of its graded passages cover it;
+    - non-relevant, if at least ``often`` non-relevant passages cover it, and these are at least the share
+      ``mostly`` of the judged passages that cover it;
+    - discrimination, if at least ``often`` passages cover it, and its correlation with the other entries is
+    at
+      most ``discrimination``;
+    - duplicate, if it is a near-duplicate of another entry, and the Jaccard index of the passages that cover
+      the two entries is at least ``behaviour``.
     """
 
     min_grade: int | None = None
@@ -35,12 +41,12 @@ class ClinicOptions:
 
 
 Reason = Callable[["EntryHealth", int, ClinicOptions], str | None]
-"""Why an entry, asked at least once, has a sign; None if it has not. The number is the grade to reach."""
+"""A function of a graded entry and ``min_grade`` that returns why the entry has a sign, or None."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of a bad entry; without ``reason`` it is found by comparing entries with each other."""
+    """A sign of a bad entry; ``reason`` is None for a sign that is computed from pairs of entries."""
 
     name: str
     title: str
@@ -50,11 +56,11 @@ class Sign:
 def _everybody(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
     if entry.pass_rate is None or entry.pass_rate < options.everybody:
         return None
-    return f"{entry.passing} of {entry.asked} passages reach grade {min_grade}"
+    return f"{entry.passing} of {entry.asked} passages cover it with grade {min_grade} or more"
 
 
 def _nobody(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
-    return None if entry.passing else f"none of {entry.asked} passages reaches grade {min_grade}"
+    return None if entry.passing else f"0 of {entry.asked} passages cover it with grade {min_grade} or more"
 
 
 def _non_relevant(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
@@ -68,22 +74,22 @@ def _discrimination(entry: EntryHealth, min_grade: int, options: ClinicOptions) 
     r = entry.discrimination
     if entry.passing < options.often or r is None or r > options.discrimination:
         return None
-    return f"passages that cover it do not cover more of the other entries (r = {r:.2f})"
+    return f"passages that cover it do not cover more of the rest of the exam (r = {r:.2f})"
 
 
 def _closed_book(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
     if entry.closed_book is None or entry.closed_book < min_grade:
         return None
-    return f"the model gives it grade {entry.closed_book} without a passage"
+    return f"the model gives grade {entry.closed_book} without a passage"
 
 
 SIGNS = (
-    Sign("everybody", "Covered by everybody", _everybody),
-    Sign("nobody", "Covered by nobody", _nobody),
+    Sign("everybody", "Covered by nearly all passages", _everybody),
+    Sign("nobody", "Covered by no passage", _nobody),
     Sign("non-relevant", "Covered mostly by non-relevant passages", _non_relevant),
     Sign("discrimination", "Not related to the rest of the exam", _discrimination),
-    Sign("duplicate", "Repetitions"),
-    Sign("closed-book", "Answerable without the passage", _closed_book),
+    Sign("duplicate", "Duplicates"),
+    Sign("closed-book", "Answered closed book", _closed_book),
 )
 """All signs, in the order of reports and of ``exam-pp bank clinic --propose``."""
 

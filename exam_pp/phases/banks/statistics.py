@@ -1,4 +1,4 @@
-"""Statistics of test banks, and problems that their text alone shows (lint)."""
+"""Statistics of test banks, and problems in their texts and ids (lint)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 class BankStatistics:
     """Counts over a whole bank.
 
-    ``sizes`` are the numbers of entries of the queries, ``words`` those of words of the entries.
-    ``importance`` counts entries by their label (``vital``, ``okay``, or another), of those that have one.
+    ``sizes`` holds the number of entries of each query, ``words`` the number of words of each entry.
+    ``importance`` counts the entries that have an importance by its label (``vital``, ``okay``, or another).
     """
 
     queries: int
@@ -43,35 +43,35 @@ class BankStatistics:
 
 def bank_statistics(bank: Path) -> BankStatistics:
     """Counts over the whole bank."""
-    read = read_bank(bank)
-    entries = [entry for query in read for entry in query.entries.values()]
+    test_bank = read_bank(bank)
+    entries = [entry for query in test_bank for entry in query.entries.values()]
     golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
     return BankStatistics(
-        queries=len(read.queries),
-        facets=len({(line.query_id, line.facet_id) for line in read.lines if line.facet_id is not None}),
+        queries=len(test_bank.queries),
+        facets=len({(line.query_id, line.facet_id) for line in test_bank.lines if line.facet_id is not None}),
         questions=sum(entry.kind == "question" for entry in entries),
         nuggets=sum(entry.kind == "nugget" for entry in entries),
-        sizes=[len(query.entries) for query in read],
+        sizes=[len(query.entries) for query in test_bank],
         words=[len(entry.text.split()) for entry in entries],
         importance=Counter(entry.importance for entry in entries if entry.importance is not None),
         with_gold_answers=sum(bool(answers) for answers in golds),
         unanswerable=sum(not answers for answers in golds),
         weighted=sum(entry.weight != 1 for entry in entries),
-        repeated_ids=len(read.duplicates),
+        repeated_ids=len(test_bank.duplicates),
     )
 
 
 def bank_queries(bank: Path, queries: Collection[str] = ()) -> list[QueryBank]:
-    """The queries of a bank, or these; raises :class:`SelectionError` for one that is not there."""
-    read = read_bank(bank)
+    """The selected queries of a bank, by default all; raises :class:`SelectionError` for an unknown id."""
+    test_bank = read_bank(bank)
     for query_id in queries:
-        if query_id not in read.queries:
+        if query_id not in test_bank.queries:
             raise SelectionError(f"{bank} has no query {query_id!r}.")
-    return [query for query in read if not queries or query.query_id in queries]
+    return [query for query in test_bank if not queries or query.query_id in queries]
 
 
 class Problem(NamedTuple):
-    """Something that looks wrong; an error makes numbers wrong, a warning may."""
+    """A problem of a bank: an error makes scores wrong, a warning may make them wrong."""
 
     severity: Literal["error", "warning"]
     query_id: str
@@ -81,7 +81,7 @@ class Problem(NamedTuple):
 
 
 def lint(bank: TestBank) -> Iterator[Problem]:
-    """Problems of a bank that its text alone shows, query by query."""
+    """Problems in the texts and ids of a bank, query by query."""
     if len(bank.kinds) > 1:
         yield Problem("warning", "all", None, "the bank holds both questions and nuggets")
     for query in bank:
@@ -91,10 +91,12 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             yield Problem("error", query.query_id, None, "the query has no entries")
         texts = {key: entry.text for key, entry in query.entries.items()}
         for pair in near_duplicates(texts):
-            same = "repeats" if pair.similarity == 1 else f"is nearly ({pair.similarity:.0%})"
-            words = f"{same} {texts[pair.first]!r}"
+            first = repr(texts[pair.first])
+            same = f"duplicate of {first}"
+            similar = f"shares {pair.similarity:.0%} of the words with {first}"
             severity: Literal["error", "warning"] = "error" if pair.similarity == 1 else "warning"
-            yield Problem(severity, query.query_id, pair.second, words, texts[pair.second])
+            problem = same if pair.similarity == 1 else similar
+            yield Problem(severity, query.query_id, pair.second, problem, texts[pair.second])
     for line in bank.lines:
         for item in line.items:
             for severity, problem in _item_problems(line, item):
@@ -110,28 +112,28 @@ def _query_of(bank: TestBank, key: str) -> str:
 def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
     if not item.text.strip():
         yield "error", "the text is empty"
-    if item.query_id != line.query_id:  # which `validate` gets to see
-        yield "error", f"says it is of the query {item.query_id!r}"
+    if item.query_id != line.query_id:  # Other readers refuse such a file, but `exam-pp validate` does not.
+        yield "error", f"the query_id {item.query_id!r} is not that of its line"
     last = item.entry_id.rpartition("/")[2]
     if _MD5.fullmatch(last) and last != entry_id("", item.text).removeprefix("/"):
-        yield "warning", "the id is that of other words: grades of the old words count for the new ones"
+        yield "warning", "the id belongs to another text: grades of the old text count for the new text"
     if isinstance(item, Nugget) and len(item.text.split()) > (limit := _most_words(line, item)):
         yield "warning", f"has more than {limit} words"
     if item.importance not in (None, "vital", "okay"):
         yield "warning", f"the importance {item.importance!r} is neither vital nor okay"
     if item.gold_answers is not None and checkable_golds(item) is None:
-        yield "warning", "the gold answer cannot be compared with text"
+        yield "warning", "replies cannot be compared with the gold answer"
 
 
 def _most_words(line: BankLine, item: Nugget) -> int:
-    """What was asked for: by AutoNuggetizer, whose nuggets have an importance, or by the workbench paper."""
+    """The limit in the prompt of AutoNuggetizer (with importance) or of the workbench paper."""
     listed = isinstance(line.info, dict) and "nuggetizer" in line.info
     return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
 
 
 @dataclass(frozen=True)
 class Lint:
-    """The problems of a bank, which holds so many queries and entries."""
+    """The problems of a bank, and its numbers of queries and entries."""
 
     problems: Sequence[Problem]
     queries: int
@@ -139,11 +141,12 @@ class Lint:
 
     @property
     def errors(self) -> int:
-        """How many of the problems are errors."""
+        """The number of problems that are errors."""
         return sum(problem.severity == "error" for problem in self.problems)
 
 
 def lint_file(bank: Path) -> Lint:
     """The problems of a bank file."""
-    read = read_bank(bank)
-    return Lint(list(lint(read)), len(read.queries), sum(len(query.entries) for query in read))
+    test_bank = read_bank(bank)
+    entries = sum(len(query.entries) for query in test_bank)
+    return Lint(list(lint(test_bank)), len(test_bank.queries), entries)

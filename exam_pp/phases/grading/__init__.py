@@ -1,1 +1,1 @@
-"""Asking models about passages: scheduling, several processes, plans, resuming."""
+"""Grading with models: scheduling, journals, shards, process groups, plans and rereading."""

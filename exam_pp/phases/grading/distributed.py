@@ -1,4 +1,4 @@
-"""Several processes that grade one file together: started by ``accelerate launch`` or ``torchrun``."""
+"""Process groups that grade one file together, started by ``accelerate launch`` or ``torchrun``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from exam_pp.llm.conversion import available_cores
 
 T = TypeVar("T")
 
-_PATIENCE = timedelta(hours=6)
-"""A process that dies is noticed at once; one that is merely slow may take this long for a window."""
+_TIMEOUT = timedelta(hours=6)
+"""Longest wait for a slow process at the end of a window. A process that dies is detected at once."""
 
 
 class ProcessGroup:
-    """The processes of a grading. This one is alone; its methods are those of every team.
+    """A process group of a single process, and the interface of all process groups.
 
-    ``rank`` 0 reads and writes the files that users see. All processes must make the same calls in the
-    same order. ``local_rank`` and ``local_size`` are about the processes of this machine.
+    The process of ``rank`` 0 writes the output. All processes must make the same calls in the same order.
+    ``local_rank`` and ``local_size`` count the processes of this machine.
     """
 
     rank = 0
@@ -33,29 +33,30 @@ class ProcessGroup:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes the output and talks to the user."""
+        """Whether this process has rank 0, which writes the output and logs messages."""
         return self.rank == 0
 
     def broadcast(self, value: T) -> T:
-        """The value of rank 0."""
+        """Return the value of rank 0 in every process."""
         return value
 
     def gather(self, value: T) -> list[T]:
-        """The values of all processes by rank, for all of them."""
+        """Return the values of all processes, by rank, in every process."""
         return [value]
 
     def place(self, model: ModelOptions) -> ModelOptions:
-        """The options with this process's own GPU and share of the CPU's cores, where none are named."""
+        """Set the GPU and the number of threads of this process, unless the options name them."""
         return model
 
 
 ALONE = ProcessGroup()
+"""The process group without other processes."""
 
 
 class TorchProcessGroup(ProcessGroup):
-    """Processes that talk through torch.distributed (gloo: objects, not tensors of a GPU).
+    """A process group of torch.distributed, with the gloo backend because it exchanges Python objects.
 
-    Methods raise :class:`ProcessGroupError` when another process has gone.
+    Methods raise :class:`ProcessGroupError` if another process has ended.
     """
 
     def __init__(self) -> None:
@@ -67,30 +68,30 @@ class TorchProcessGroup(ProcessGroup):
         self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         self.local_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        with self._together():
-            dist.init_process_group("gloo", timeout=_PATIENCE)
+        with self._translated_errors():
+            dist.init_process_group("gloo", timeout=_TIMEOUT)
 
     def broadcast(self, value: T) -> T:
-        """The value of rank 0."""
+        """Return the value of rank 0 in every process."""
         box = [value]
-        with self._together():
+        with self._translated_errors():
             self._dist.broadcast_object_list(box, src=0)
         return box[0]
 
     def gather(self, value: T) -> list[T]:
-        """The values of all processes by rank, for all of them."""
+        """Return the values of all processes, by rank, in every process."""
         values: list[T | None] = [None] * self.size
-        with self._together():
+        with self._translated_errors():
             self._dist.all_gather_object(values, value)
-        return values  # type: ignore[return-value]  # every place has been filled
+        return values  # type: ignore[return-value]  # all_gather_object has replaced every None
 
     def place(self, model: ModelOptions) -> ModelOptions:
-        """The options with this process's own GPU and share of the CPU's cores, where none are named."""
+        """Set the GPU and the number of threads of this process, unless the options name them."""
         import torch  # noqa: PLC0415 - an optional package that is slow to import
 
         if model.device_map and self.local_size > 1:
             raise SelectionError(
-                "--device-map spreads one model over all GPUs of a machine: start one process a machine."
+                "--device-map spreads a model over all GPUs of a machine. Start only one process per machine."
             )
         gpus = torch.cuda.device_count()
         if gpus and model.device in (None, "cuda") and not model.device_map:
@@ -100,42 +101,42 @@ class TorchProcessGroup(ProcessGroup):
         return model
 
     def close(self) -> None:
-        """Leave the team."""
+        """Leave the process group."""
         self._dist.destroy_process_group()
 
     @contextmanager
-    def _together(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (RuntimeError, ConnectionError) as error:
             raise ProcessGroupError(
-                f"Another process of this grading has gone ({_first_line(error)}): what was answered is "
-                "kept; start the same command again to continue."
+                f"Another process of this grading has ended ({_first_line(error)}). All replies so far are "
+                "kept; repeat the command to continue."
             ) from error
 
 
 @contextmanager
 def process_group_from_environment() -> Iterator[ProcessGroup]:
-    """The team that a launcher announces in the environment; without one, this process alone."""
-    if not _is_announced():
+    """The process group that a launcher set in the environment, or :data:`ALONE`."""
+    if not _is_launched():
         yield ALONE
         return
     group = TorchProcessGroup()
     yield group
-    # After an error the end of the process tells the others.
+    # No finally: after an error the other processes detect the end of this process.
     group.close()
 
 
 def refuse_process_group() -> None:
-    """Raise :class:`SelectionError` in a process of a team, for work that is not shared: all would do all."""
-    if _is_announced():
+    """Raise :class:`SelectionError` in a process group, because every process would do all the work."""
+    if _is_launched():
         raise SelectionError(
-            "Only `exam-pp grade` shares its work among processes: start this command without "
-            "`accelerate launch` or torchrun."
+            "Only `exam-pp grade` supports several processes. Run this command without `accelerate launch` "
+            "or torchrun."
         )
 
 
-def _is_announced() -> bool:
+def _is_launched() -> bool:
     size = int(os.environ.get("WORLD_SIZE") or 1)
     return size > 1 and {"RANK", "MASTER_ADDR"} <= os.environ.keys()
 

@@ -1,7 +1,7 @@
-"""Is this machine fit for grading, and can this model's engine be trusted?
+"""Diagnosis of the machine, and a probe that checks whether replies depend on batches or the engine.
 
-The probe asks the same questions alone, together, and beside a long prompt, and once more of the
-reference engine in float32. A reply that changes depends on something that should not matter.
+The probe sends the same requests one at a time, in one batch, in a batch with a long prompt, and to the
+reference engine in float32. Replies should depend only on the prompt, so a reply that changes is a problem.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PROMPTS = (QUESTION_SELF_RATED, QUESTION_EXTRACTION)
 
 
 def probe_requests(prompts: Sequence[Prompt] = _PROMPTS) -> list[Request]:
-    """Every question asked of every passage, as a rating and as an extraction."""
+    """The requests of the probe: every prompt with every question and passage."""
     return [
         _request(prompt, question, passage)
         for prompt in prompts
@@ -66,13 +66,13 @@ def _request(prompt: Prompt, question: str, passage: str) -> Request:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The probe's replies in other company, against those to one prompt at a time.
+    """The replies in another setting, compared with those to one prompt at a time.
 
-    ``flips`` are replies that changed; ``largest_change`` is that of a label's probability, None without
-    labels.
+    ``flips`` counts the replies that changed. ``largest_change`` is the largest change of the probability of
+    a label, None without labels.
     """
 
-    company: str
+    setting: str
     replies: int
     flips: int
     largest_change: float | None
@@ -80,11 +80,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Examination:
-    """A model's engine under the probe.
+    """The results of the probe for a model.
 
-    ``seconds`` is how long loading took, ``pairs_per_second`` the speed one by one, ``memory`` and
-    ``gpu_memory`` bytes where they are known. ``reference_error`` says why the reference engine could not be
-    asked. ``sound`` is False where replies change that must not: those in float32.
+    ``seconds`` is the time to load the model, ``pairs_per_second`` the speed with one prompt at a time.
+    ``memory`` and ``gpu_memory`` are in bytes, None if unknown. ``reference_error`` is the reason why the
+    reference engine could not be used. ``sound`` is False if replies change in float32.
     """
 
     model: str
@@ -99,25 +99,25 @@ class Examination:
 
     @property
     def flips(self) -> int:
-        """Replies that changed, in all comparisons."""
+        """The number of replies that changed, over all comparisons."""
         return sum(comparison.flips for comparison in self.comparisons)
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Facts about the machine by name, and the examination of a model, if one was named."""
+    """Facts about the machine by name, and the examination of the model, or None."""
 
     environment: Sequence[tuple[str, str | int]]
     examination: Examination | None = None
 
     @property
     def sound(self) -> bool:
-        """Whether no reply changes that must not."""
+        """False if replies of the model change in float32."""
         return self.examination is None or self.examination.sound
 
 
 def doctor(options: ModelOptions | None) -> Diagnosis:
-    """The environment and, where a model is named, the probe's result.
+    """Examine the environment and, unless ``options`` is None, a model.
 
     Raises :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
     """
@@ -141,7 +141,7 @@ def _environment() -> Iterator[tuple[str, str | int]]:
 def _total_memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError):  # not on every system
+    except (AttributeError, ValueError):  # Some systems lack sysconf or these names.
         return None
 
 
@@ -154,7 +154,7 @@ def _gpus() -> Iterator[tuple[str, str | int]]:
         properties = torch.cuda.get_device_properties(index)
         yield f"GPU {index}", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB"
     if not torch.cuda.is_available():
-        yield "GPU", "none that torch can use"
+        yield "GPU", "not usable by torch"
 
 
 def _examine(options: ModelOptions) -> Examination:
@@ -167,21 +167,21 @@ def _examine(options: ModelOptions) -> Examination:
     start = time.perf_counter()
     alone = _ask(llm, requests, [[index] for index in range(len(requests))])
     speed = len(requests) / (time.perf_counter() - start)
-    found = [_compare(name, alone, replies) for name, replies in _variants(llm, prompts, requests)]
+    comparisons = [_compare(name, alone, replies) for name, replies in _settings(llm, prompts, requests)]
     reference_error = None
     if _has_reference(llm):
         try:
-            found.append(_compare(REFERENCE, alone, _ask_reference(options, requests)))
-        except ModelError as error:  # a GPU may have no room for a second model, in twice the precision
+            comparisons.append(_compare(REFERENCE, alone, _ask_reference(options, requests)))
+        except ModelError as error:  # The GPU may have no memory for a second model in float32.
             reference_error = str(error)
     return Examination(
         llm.name,
         loading,
         provenance,
         speed,
-        found,
+        comparisons,
         reference_error,
-        sound=not any(one.flips for one in found) or provenance.get("dtype") != "float32",
+        sound=not any(comparison.flips for comparison in comparisons) or provenance.get("dtype") != "float32",
         memory=peak_memory(),
         gpu_memory=gpu_memory(),
     )
@@ -194,16 +194,16 @@ def _load(options: ModelOptions) -> LLM:
     return llm
 
 
-def _variants(
+def _settings(
     llm: LLM, prompts: Sequence[Prompt], requests: list[Request]
 ) -> Iterator[tuple[str, list[Completion]]]:
-    """The same requests in other company."""
+    """The replies to the same requests in other batches, by the name of the setting."""
     each = len(requests) // len(prompts)
     together = [list(range(start, start + each)) for start in range(0, len(requests), each)]
     yield "all in one batch", _ask(llm, requests, together)
     long = [_request(prompt, _QUESTIONS[0], " ".join(_PASSAGES * 4)) for prompt in prompts]
     pairs = [[index, len(requests) + index // each] for index in range(len(requests))]
-    yield "beside a long prompt", _ask(llm, [*requests, *long], pairs)[: len(requests)]
+    yield "in a batch with a long prompt", _ask(llm, [*requests, *long], pairs)[: len(requests)]
 
 
 def _has_reference(llm: LLM) -> bool:
@@ -222,11 +222,11 @@ def _ask(llm: LLM, requests: Sequence[Request], batches: list[list[int]]) -> lis
     return [replies[index] for index in range(len(requests)) if index in replies]
 
 
-def _compare(name: str, one: Sequence[Completion], other: Sequence[Completion]) -> Comparison:
-    flips = sum(a.text != b.text or a.error != b.error for a, b in zip(one, other, strict=True))
+def _compare(setting: str, alone: Sequence[Completion], replies: Sequence[Completion]) -> Comparison:
+    flips = sum(a.text != b.text or a.error != b.error for a, b in zip(alone, replies, strict=True))
     changes = [
         abs(math.exp(p) - math.exp(q))
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(alone, replies, strict=True)
         for p, q in zip(a.label_logprobs, b.label_logprobs, strict=False)
     ]
-    return Comparison(name, len(one), flips, max(changes, default=None))
+    return Comparison(setting, len(alone), flips, max(changes, default=None))

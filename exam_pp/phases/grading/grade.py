@@ -1,4 +1,4 @@
-"""Phase 2: a model grades every passage, against every bank entry of its query or directly."""
+"""Grading: a model grades every passage against every bank entry of its query, or directly."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from exam_pp.test_bank import Entry, TestBank
 
 @dataclass(frozen=True)
 class GradeOptions:
-    """What to grade, and how replies are read.
+    """Options of a grading.
 
-    Entries that the file already answers for the same model and prompt are not asked again, unless
-    ``regrade``. ``soft`` stores soft grades; None leaves the choice to the model's engine. Lists that cannot
-    be read are asked for again, ``repairs`` times at most. ``max_queries`` and ``max_paragraphs`` keep the
-    first of each; of these, ``positions`` (counted from 0) are the queries of
-    this shard, None for all. With ``only_unjudged`` passages that people judged are not asked about.
+    Pairs that have a grade by the same model and prompt are not graded again, unless ``regrade``. ``soft``
+    stores soft grades; None leaves the choice to the engine. ``repairs`` is the number of further attempts
+    after a list that cannot be read. ``max_queries`` and ``max_paragraphs`` keep only the first queries and
+    the first passages of each query. ``positions`` are the positions of the queries of this shard (from 0),
+    None for all queries. With ``only_unjudged``, passages with judgments are not graded.
     """
 
     prompts: Sequence[Prompt]
@@ -49,9 +49,9 @@ class GradeOptions:
 
 @dataclass
 class GradeSummary:
-    """Counts for the closing lines.
+    """Counts for the summary.
 
-    ``otherwise`` are pairs that were answered before with another value of an option that decides replies.
+    ``other_options`` counts reused grades that were made with another value of an option, by option.
     """
 
     queries: int = 0
@@ -62,7 +62,7 @@ class GradeSummary:
     reused: int = 0
     judged: int = 0
     shortened: int = 0
-    otherwise: Counter[str] = field(default_factory=Counter)
+    other_options: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     without_bank: list[str] = field(default_factory=list)
@@ -84,12 +84,12 @@ class GradeSummary:
 
     @property
     def not_numbers(self) -> int:
-        """Ratings that a rule gave, because the reply was no number of the scale."""
+        """The number of ratings that a rule gave, because the reply was not a number of the scale."""
         return sum(count for source, count in self.sources.items() if source != "number")
 
 
 def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQuery]:
-    """The first ``max_queries`` queries with their first ``max_paragraphs`` passages, or a shard of them."""
+    """The first ``max_queries`` queries, or a shard of them, with their first ``max_paragraphs`` passages."""
     for position, query in enumerate(islice(queries, options.max_queries)):
         if options.positions is not None and position not in options.positions:
             continue
@@ -98,20 +98,20 @@ def select(queries: Iterable[AnyQuery], options: GradeOptions) -> Iterator[AnyQu
 
 @dataclass(frozen=True)
 class Exam:
-    """What passages are graded against: bank entries, or the text of the query."""
+    """The bank entries and query texts that passages are graded against."""
 
     bank: TestBank
     query_texts: Mapping[str, str] = field(default_factory=dict)
 
     def query_text(self, query_id: str) -> str:
-        """The text from ``query_texts``, else the bank's; empty if neither has one."""
+        """The text of the query from ``query_texts``, else from the bank; empty if both lack it."""
         bank = self.bank.queries.get(query_id)
         return (self.query_texts.get(query_id) or (bank.query_text if bank else "")).strip()
 
     def targets(self, query_id: str, prompt: Prompt) -> dict[str, Entry | None]:
-        """What a passage of the query gets grades for: id to bank entry, or the id of direct grades.
+        """The entries that a passage of the query is graded for, by id, or ``{DIRECT_ID: None}``.
 
-        Questions whose gold answer cannot be compared with text are no targets of an answer-key prompt.
+        A prompt with an answer key skips questions whose gold answers cannot be compared with replies.
         """
         if prompt.needs_query and not self.query_text(query_id):
             return {}
@@ -124,8 +124,8 @@ class Exam:
         }
 
 
-def answered(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
-    """The ids for which the passage has a grade by ``model`` with ``prompt``."""
+def graded_ids(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
+    """The ids of entries for which the passage has a grade by ``model`` with ``prompt``."""
     return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
 
 
@@ -145,41 +145,42 @@ DECISIVE = (
     "max_input_tokens",
     "thinking_tokens",
 )
-"""Of what is recorded with grades: what makes them grades of another model in all but its name."""
-_UNSAID = {"thinking_tokens": 0}
-"""Decisive options that are recorded only where they are used."""
+"""Recorded options that change the replies; another value is like another model."""
+_DEFAULTS = {"thinking_tokens": 0}
+"""Values of decisive options that grades do not record."""
 
 
-def _answered_otherwise(
-    passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], asked_for: Collection[str]
+def _with_other_options(
+    passage: PassageView, prompt: Prompt, model: str, options: dict[str, Any], reused: Collection[str]
 ) -> Counter[str]:
-    """How many of the ids have a grade that records another value of a decisive option, by option."""
-    found: dict[str, list[str]] = {}
-    options = _UNSAID | options
+    """The number of reused ids whose grade records another value of a decisive option, by option."""
+    different: dict[str, list[str]] = {}
+    options = _DEFAULTS | options
     for grades in _grades_by(passage, prompt, model):
-        recorded = _UNSAID | (grades.model_options or {})
-        others = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
-        for key in grades.graded_ids().intersection(asked_for):
-            found[key] = min(found.get(key, others), others, key=len)  # the grade that comes nearest
-    return Counter(chain.from_iterable(found.values()))
+        recorded = _DEFAULTS | (grades.model_options or {})
+        names = [k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k]]
+        for key in grades.graded_ids().intersection(reused):
+            # Several grades of a pair: count the grade with the fewest differences.
+            different[key] = min(different.get(key, names), names, key=len)
+    return Counter(chain.from_iterable(different.values()))
 
 
 def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> int:
-    """How many (passage, entry, prompt) pairs a grading will ask."""
+    """The number of (passage, entry, prompt) pairs that a grading has to grade."""
     return sum(
-        len(_to_ask(passage, exam.targets(query.query_id, prompt), prompt, model, options))
+        len(_ungraded_targets(passage, exam.targets(query.query_id, prompt), prompt, model, options))
         for query in select(queries, options)
         for passage in query.passages
         for prompt in options.prompts
     )
 
 
-def _to_ask(
+def _ungraded_targets(
     passage: PassageView, targets: dict[str, Entry | None], prompt: Prompt, model: str, options: GradeOptions
 ) -> dict[str, Entry | None]:
     if options.only_unjudged and passage.judgments:
         return {}
-    known = set() if options.regrade else answered(passage, prompt, model)
+    known = set() if options.regrade else graded_ids(passage, prompt, model)
     return {key: entry for key, entry in targets.items() if key not in known}
 
 
@@ -197,8 +198,9 @@ def grade(
 ) -> Iterator[AnyQuery]:
     """The queries with the new grades appended to their passages, in input order.
 
-    Grades that are in the input stay as they are. ``query_texts`` come before those of the bank. Queries
-    without a bank entry (for direct prompts: without a text) pass through and are counted in ``summary``.
+    Grades in the input stay as they are. ``query_texts`` take precedence over the texts of the bank. Queries
+    without a bank entry (for direct prompts: without a text) are returned unchanged and counted in
+    ``summary``.
     """
     counts = summary if summary is not None else GradeSummary()
     work = grading_jobs(
@@ -221,7 +223,7 @@ def grading_jobs(
     options: GradeOptions,
     summary: GradeSummary,
 ) -> Iterator[tuple[AnyQuery, list[Job]]]:
-    """Every selected query with what is to be asked about it, counted in ``summary``."""
+    """Every selected query with its grading jobs, counted in ``summary``."""
     soft = options.soft is not False
     graders = [
         (prompt, make_grader(prompt, model, provenance, options.unparsed, soft, options.repairs))
@@ -240,7 +242,7 @@ def _jobs(
     options: GradeOptions,
     counts: GradeSummary,
 ) -> Iterator[Job]:
-    """What is to be asked about a query."""
+    """The grading jobs of a query."""
     counts.queries += 1
     counts.passages += len(query.passages)
     text = exam.query_text(query.query_id)
@@ -252,16 +254,16 @@ def _jobs(
     for prompt, grader in graders:
         targets = exam.targets(query.query_id, prompt)
         for position, passage in enumerate(query.passages):
-            asked = _to_ask(passage, targets, prompt, model, options)
-            counts.pairs += len(asked)
+            ungraded = _ungraded_targets(passage, targets, prompt, model, options)
+            counts.pairs += len(ungraded)
             if options.only_unjudged and passage.judgments:
                 counts.judged += len(targets)
                 continue
-            if len(asked) < len(targets):
-                counts.reused += len(targets) - len(asked)
-                kept = targets.keys() - asked.keys()
-                counts.otherwise += _answered_otherwise(passage, prompt, model, provenance, kept)
-            if asked:
-                entries = [entry for entry in asked.values() if entry is not None]
+            if len(ungraded) < len(targets):
+                counts.reused += len(targets) - len(ungraded)
+                reused = targets.keys() - ungraded.keys()
+                counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
+            if ungraded:
+                entries = [entry for entry in ungraded.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, passage.text, entries)
                 yield Job(position, grader.run(unit), unit.pairs)

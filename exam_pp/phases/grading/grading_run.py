@@ -1,4 +1,4 @@
-"""A grading run from file to file: journal, atomic output, and the closing summary."""
+"""Grading of a passages file into a graded file, with checks, journal, atomic output and summary."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class GradeFiles:
-    """What a grading reads and writes. ``passages`` and ``output`` may be ``-``.
+    """The files of a grading. ``passages`` and ``output`` may be ``-``.
 
-    Direct prompts need no ``bank`` where ``queries`` has the texts.
+    Direct prompts need ``queries`` or ``bank`` for the texts of the queries.
     """
 
     passages: Path
@@ -51,54 +51,52 @@ class GradeFiles:
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that are read."""
+        """The input files."""
         return [path for path in (self.passages, self.bank, self.queries) if path is not None]
 
 
 @dataclass
 class FileSummary(GradeSummary):
-    """Counts of a whole file."""
+    """Counts of a whole file.
+
+    ``asked`` counts model calls. ``without_soft`` is True if the engine was too slow to store soft grades.
+    """
 
     asked: int = 0
     output: str = ""
-    soft_left_out: bool = False
+    without_soft: bool = False
 
     def lines(self) -> Iterator[str]:
-        """The closing summary for people."""
+        """The summary, line by line."""
         yield (
-            f"{counted(self.graded, 'pair')} graded, {self.ungraded} ungraded, {self.reused} answered before "
+            f"{counted(self.graded, 'pair')} graded, {self.ungraded} ungraded, {self.reused} graded before "
             f"({counted(self.queries, 'query')}, {counted(self.passages, 'passage')}, "
             f"{counted(self.asked, 'model call')})."
         )
-        for option, count in self.otherwise.items():
-            yield (
-                f"{counted(count, 'of the pairs answered before has', 'of the pairs answered before have')} "
-                f"another {option} than this model: --regrade asks again."
-            )
+        for option, count in self.other_options.items():
+            were = counted(count, "pair was", "pairs were")
+            yield f"{were} graded before with another {option}; --regrade grades them again."
         if self.judged:
-            yield f"Not asked, of passages with judgments: {counted(self.judged, 'pair')}."
+            yield f"Skipped, because the passage has a judgment: {counted(self.judged, 'pair')}."
         if self.not_numbers:
             defaults = ", ".join(
                 f"{count} × {source}" for source, count in sorted(self.sources.items()) if source != "number"
             )
-            replies = counted(self.not_numbers, "reply was no number", "replies were not numbers")
+            replies = counted(self.not_numbers, "reply is not a number", "replies are not numbers")
             yield f"{replies} of the scale: {defaults}."
-        if self.soft_left_out:
-            yield "No soft grades: this engine takes as long for them as for the grades (--soft stores them)."
+        if self.without_soft:
+            yield "Soft grades are not stored, because they would double the time. Use --soft to store them."
         if self.shortened:
             prompts = counted(self.shortened, "prompt was", "prompts were")
-            yield f"{prompts} too long for the model: the passage was shortened."
+            yield f"{prompts} too long for the model, and the passage was shortened."
         for reason, count in self.reasons.most_common():
             yield f"{counted(count, 'pair is', 'pairs are')} ungraded: {reason}."
         if self.without_bank:
-            some = _some(self.without_bank)
-            queries = counted(len(self.without_bank), "query has", "queries have")
-            yield f"{queries} no bank entry, nothing is asked: {some}"
+            queries = counted(len(self.without_bank), "query", "queries")
+            yield f"Not graded, because the bank has no entries: {queries} ({_first_ids(self.without_bank)})."
         if self.without_text:
-            yield (
-                f"{counted(len(self.without_text), 'query has', 'queries have')} no text, which the prompt "
-                f"needs (name --queries): {_some(self.without_text)}"
-            )
+            queries = counted(len(self.without_text), "query", "queries")
+            yield f"Not graded, because the text is missing: {queries} ({_first_ids(self.without_text)})."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
@@ -112,25 +110,28 @@ def grade_file(
     shard: Shard | None = None,
     group: ProcessGroup = ALONE,
 ) -> FileSummary:
-    """Grade a passages file into another; returns the counts.
+    """Grade a passages file into a graded file; returns the counts.
 
-    Replies are kept in a journal next to the output until the output stands. Everything that can be
-    wrong with the files is found before the model is loaded. With ``shard`` only its queries are graded
-    and written. In a team every process calls this, and rank 0 writes what one process would write.
-    Raises :class:`exam_pp.errors.ExamError`.
+    A journal next to the output keeps the replies until the output is complete. All files are checked before
+    the model is loaded. With ``shard``, only its queries are graded and written. In a process group every
+    process calls this function, and rank 0 writes the same output as a single process would. Raises
+    :class:`exam_pp.errors.ExamError`.
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
     streamed = is_stream(files.passages)
     if streamed and (shard or group.size > 1):
-        raise SelectionError("A shard, and several processes, read the passages more than once: name a file.")
+        raise SelectionError(
+            "A grading with --shard or several processes reads the passages more than once: use a file "
+            "instead of standard input."
+        )
     options = in_shard(options, shard, files, exam)
     if not streamed:
         advance(0, count_pairs(read_raw_passages(files.passages), exam, model.model, options))
     llm = prepare_llm(group.place(model), files)
-    wanted, options = options, resolve_soft(options, llm, model)
-    left_out = not model.thinking_tokens and _leaves_out_soft(wanted, options)
-    summary = FileSummary(output=str(files.output), soft_left_out=left_out)
+    requested, options = options, resolve_soft(options, llm, model)
+    without_soft = not model.thinking_tokens and _skips_soft(requested, options)
+    summary = FileSummary(output=str(files.output), without_soft=without_soft)
     with open_journal(files, group) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), group)
         graded = grade(
@@ -152,7 +153,10 @@ def grade_file(
 
 
 def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
-    """The bank and the texts that passages are graded against, once everything about the files fits."""
+    """Check the files and prompts, and return the bank and the query texts.
+
+    Raises :class:`exam_pp.errors.ExamError` if files cannot be read or do not fit the prompts.
+    """
     check_output(files.output, files.inputs)
     check_prompts(options.prompts, bank=files.bank is not None, queries=files.queries is not None)
     bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
@@ -163,18 +167,18 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
 
 
 def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
-    """Raise :class:`SelectionError` for a prompt that lists more than models of this kind can read."""
+    """Raise :class:`SelectionError` for a prompt that is too long for models of this pipeline."""
     for prompt in prompts:
         if is_listwise(prompt) and not reads_lists(model):
-            alone = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
+            pointwise = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
             raise SelectionError(
-                f"The prompt {prompt.name} lists many texts, which is not for the model {model.model!r}: "
-                f"use one with --model-pipeline text-generation or openai{alone}."
+                f"The prompt {prompt.name!r} lists many texts and is too long for the model {model.model!r}. "
+                f"Use a model with --model-pipeline text-generation or openai{pointwise}."
             )
 
 
 def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam: Exam) -> GradeOptions:
-    """The options for the queries of a shard alone."""
+    """The options with the positions of the queries of a shard."""
     if shard is None:
         return options
     queries = select(read_raw_passages(files.passages), options)
@@ -182,35 +186,37 @@ def in_shard(options: GradeOptions, shard: Shard | None, files: GradeFiles, exam
 
 
 def resolve_soft(options: GradeOptions, llm: LLM, model: ModelOptions) -> GradeOptions:
-    """Unless the options say it: soft grades where they come with the grades, not where they cost as much.
+    """The options with ``soft`` as True or False; by default, soft grades are stored unless expensive.
 
-    A model that thinks first has none: likelihoods are those of labels at once. Raises
-    :class:`SelectionError` if they are asked of it.
+    Models that think have no soft grades, because these need replies that begin with a label. Raises
+    :class:`SelectionError` if both are selected.
     """
     if model.thinking_tokens and options.soft:
-        raise SelectionError("A model that thinks aloud gives no soft grades: --soft or --thinking-tokens.")
+        raise SelectionError("--soft cannot be combined with --thinking-tokens: use only one of them.")
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
     return replace(options, soft=not (isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive))
 
 
-def _leaves_out_soft(options: GradeOptions, settled: GradeOptions) -> bool:
-    return options.soft is None and not settled.soft and any(prompt.labels for prompt in options.prompts)
+def _skips_soft(requested: GradeOptions, resolved: GradeOptions) -> bool:
+    return requested.soft is None and not resolved.soft and any(prompt.labels for prompt in requested.prompts)
 
 
 def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
-    """The loaded model, which has seen all passages if it is one that learns from them."""
+    """Load the model; a model that learns from passages has then read all of them."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
         if is_stream(files.passages):
-            raise SelectionError(f"The model {model.model!r} reads the passages twice: name a file.")
+            raise SelectionError(
+                f"The model {model.model!r} reads the passages twice: use a file instead of standard input."
+            )
         llm.learn(passage.text for query in read_raw_passages(files.passages) for passage in query.passages)
     return llm
 
 
 @contextmanager
 def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line], None]]:
-    """Writes the output; in all processes of a team but the first, does nothing."""
+    """A function that writes a query to the output on rank 0, and does not write on other ranks."""
     if not group.leads:
         yield lambda _query: None
         return
@@ -219,45 +225,45 @@ def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line],
 
 
 def journal_of(files: GradeFiles) -> Path | None:
-    """Where the journal of a grading lies; None where it is kept in memory."""
+    """The path of a grading's journal, or None if it is kept in memory."""
     if files.journal is None:
         return None if is_stream(files.output) else journal_path(files.output)
     check_output(files.journal, files.inputs)
     if files.journal.resolve() == files.output.resolve():
-        raise OutputError(f"{files.journal} is the output: name another file with --journal.")
+        raise OutputError(f"--journal and --output are the same file: {files.journal}.")
     return files.journal
 
 
 def check_status(status: Path, files: GradeFiles, prompt_files: Iterable[Path] = ()) -> None:
-    """Raise :class:`OutputError` where the status would replace what the grading reads or writes."""
-    others = [*files.inputs, *prompt_files, files.output, journal_of(files)]
-    if any(other is not None and other.resolve() == status.resolve() for other in others):
-        raise OutputError(f"{status} is read or written by this grading: name another file with --status.")
+    """Raise :class:`OutputError` if the status file is an input, the output or the journal of the grading."""
+    used = [*files.inputs, *prompt_files, files.output, journal_of(files)]
+    if any(path is not None and path.resolve() == status.resolve() for path in used):
+        raise OutputError(f"--status {status} is another file of this grading. Choose a different path.")
 
 
 @contextmanager
 def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Journal]:
-    """The journal of an output; it goes when the block ends without an error, unless it holds more.
+    """Open the journal of an output; it is deleted if the block ends without an error.
 
-    In a team every process gets a journal of its own, and rank 0 takes over what an earlier run's
-    processes left, however many they were.
+    Replies of other models in the journal are kept. In a process group every process has its own journal, and
+    rank 0 takes over the journals of all processes of an earlier run.
     """
     main = journal_of(files)
     path = main and rank_journal(main, group.rank)
     if not group.leads:
-        group.gather(None)  # rank 0 first clears what an earlier run left
+        group.gather(None)  # Rank 0 first takes over the journals of an earlier run.
     with Journal(path) as journal:
         if group.leads:
             _take_over(journal, group)
         else:
-            group.gather(journal.everything())  # on a machine with a disk of its own
+            group.gather(journal.everything())  # Other machines may have local disks.
         if group.leads and files.retry_failed:
-            log.info("%s will be asked again", counted(journal.forget_failures(), "failed request"))
+            log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
         try:
             yield journal
-            group.gather(None)  # the output stands
+            group.gather(None)  # The output is complete.
         except ExamError:
-            if not len(journal):  # nothing to continue with
+            if not len(journal):  # An empty journal cannot continue a run.
                 journal.remove()
             raise
         if not (files.keep_journal and group.leads):
@@ -265,17 +271,16 @@ def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Jou
 
 
 def _clear(journal: Journal) -> None:
-    """The journal goes; what another model answered, which may have taken days, stays."""
+    """Delete the journal, but keep replies by other models, which may have taken days."""
     others = journal.others()
     if not others:
         journal.remove()
         return
     journal.forget_own()
-    words = counted(others, "reply", "replies")
     log.info(
-        "%s stays: it holds %s of other models or options; remove it if they are of no use.",
+        "The journal %s is kept, because it holds %s by other models or with other options.",
         journal.path,
-        words,
+        counted(others, "reply", "replies"),
     )
 
 
@@ -283,69 +288,71 @@ def _take_over(journal: Journal, group: ProcessGroup) -> None:
     for leftover in rank_journals(journal.path) if journal.path else ():
         journal.take_over(leftover)
     group.gather(None)
-    nothing: dict[str, Completion] = {}
-    for replies in group.gather(nothing)[1:]:
+    no_replies: dict[str, Completion] = {}
+    for replies in group.gather(no_replies)[1:]:
         journal.add(replies)
 
 
 def check_prompts(prompts: Iterable[Prompt], *, bank: bool, queries: bool) -> None:
-    """Raise :class:`SelectionError` for prompts that grade no passages, or need a bank or query texts.
+    """Raise :class:`SelectionError` for prompts that do not grade passages, or need a bank or query texts.
 
-    ``bank`` and ``queries`` tell whether there are any.
+    ``bank`` and ``queries`` are True if the grading has a bank, and a file of queries.
     """
     for prompt in prompts:
-        make_grader(prompt, "", {})  # refuses prompts that grade no passages
+        make_grader(prompt, "", {})  # raises for prompts that do not grade passages
         if prompt.entry_kind and not bank:
-            raise SelectionError(f"The prompt {prompt.name} grades {prompt.entry_kind}s: name their --bank.")
+            raise SelectionError(
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s and needs a test bank (--bank)."
+            )
     if not bank and not queries:
-        raise SelectionError("Direct prompts need the texts of the queries: name --queries, or a --bank.")
+        raise SelectionError("Direct prompts need the texts of the queries: use --queries or --bank.")
 
 
 def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
-    """Raise :class:`SelectionError` for a prompt that grades another kind of entry than the bank holds."""
+    """Raise :class:`SelectionError` for a prompt that grades a kind of entry that the bank does not hold."""
     for prompt in prompts:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
-            held = " and ".join(f"{kind}s" for kind in sorted(bank.kinds))
+            kinds = " and ".join(f"{kind}s" for kind in sorted(bank.kinds)) or "no entries"
             raise SelectionError(
-                f"The prompt {prompt.name} grades {prompt.entry_kind}s, but the bank holds {held}."
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank holds {kinds}."
             )
 
 
 def check_answer_keys(bank: TestBank, file: Path | str) -> None:
-    """Raise :class:`DataError` for a question without ``gold_answers``; log those that cannot be checked."""
+    """Raise :class:`DataError` for questions without ``gold_answers``; log those that cannot be compared."""
     questions = [entry for query in bank for entry in query.entries.values() if entry.kind == "question"]
     for question in questions:
         if question.gold_answers is None:
             raise DataError(
-                f"the question {question.entry_id!r} has no gold_answers, which the prompt compares "
-                "replies with ([] stands for unanswerable).",
+                f"the question {question.entry_id!r} has no gold_answers, but the prompt compares replies "
+                "with gold answers ([] means unanswerable).",
                 file=str(file),
             )
     unclear = [question.entry_id for question in questions if checkable_golds(question) is None]
     if unclear:
         log.warning(
-            "%s not asked: the gold answer cannot be compared with text "
-            '(such as "all of the above"): %s',
-            counted(len(unclear), "question is", "questions are"), _some(unclear),
+            "%s not graded, because replies cannot be compared with a gold answer such as "
+            '"all of the above": %s',
+            counted(len(unclear), "question is", "questions are"), _first_ids(unclear),
         )  # fmt: skip
 
 
 def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None) -> None:
-    if shard:  # there may be more shards than queries, and a shard without a bank entry says nothing
+    if shard:  # A shard may have no queries, or only queries without bank entries.
         return
     if not summary.queries:
-        raise DataError("holds no queries with passages.", file=str(files.passages))
-    if summary.queries and len(summary.without_bank) == summary.queries:
+        raise DataError("has no queries with passages.", file=str(files.passages))
+    if len(summary.without_bank) == summary.queries:
         raise SelectionError(
-            f"None of the {summary.queries} queries in {files.passages} (the first is "
-            f"{summary.without_bank[0]!r}) has an entry in {files.bank}."
+            f"{files.bank} has no entries for the queries in {files.passages}, such as "
+            f"{summary.without_bank[0]!r}."
         )
-    if summary.queries and len(summary.without_text) == summary.queries:
+    if len(summary.without_text) == summary.queries:
         raise SelectionError(
-            f"None of the {summary.queries} queries in {files.passages} (the first is "
-            f"{summary.without_text[0]!r}) has a text in {files.queries or files.bank}."
+            f"{files.queries or files.bank} has no text for the queries in {files.passages}, such as "
+            f"{summary.without_text[0]!r}."
         )
 
 
-def _some(ids: list[str]) -> str:
+def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (" ..." if len(ids) > 5 else "")

@@ -1,4 +1,4 @@
-"""How much memory is in use: of this process, and of the GPUs."""
+"""Memory usage of this process and of the GPUs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import sys
 
 
 def peak_memory() -> int:
-    """The most memory that this process has had, in bytes."""
+    """The peak memory of this process in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used if sys.platform == "darwin" else used * 1024
 
 
 def gpu_memory() -> int | None:
-    """Bytes in use on the fullest GPU, whoever uses them (CTranslate2 has an allocator of its own)."""
+    """Bytes in use on the fullest GPU by all processes, or None without a GPU.
+
+    The allocator of torch does not count the memory of CTranslate2.
+    """
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return None

@@ -1,4 +1,4 @@
-"""What a grading will ask, and how long that will take: counted on everything, timed on a sample."""
+"""The plan of a grading: requests counted over the whole file, and the total time estimated from a sample."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import read_raw_passages
 
 PROBE_SECONDS = 10.0
-"""A probe asks until it has taken this long, and its last group of batches is finished."""
+"""The probe ends with the group of batches during which this time is over."""
 SEED = 20240714
-"""Which batches are asked is drawn at random, but always alike."""
+"""Seed of the random sample of batches."""
 
 _FIRST_BATCHES = 4
 _PROBE_WINDOWS = 3
-"""Windows are kept whole, about 1.6 kB a request; a probe seldom comes to the end of the first."""
+"""Windows kept in memory for the probe, about 1.6 kB per request. A probe seldom needs a second window."""
 _CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass
 class Probe:
-    """What the timed sample showed.
+    """The results of the timed sample.
 
-    ``eta`` is the seconds for all after the model is loaded, which took ``loading``; ``memory`` is the peak
-    of the process and ``gpu_memory`` what is in use on the fullest device, both in bytes
-    where they are known.
+    ``eta`` is the estimated time of the whole grading in seconds, without the time ``loading`` to load the
+    model. ``memory`` is the peak memory of the process and ``gpu_memory`` the memory in use on the fullest
+    GPU, in bytes or None.
     """
 
     requests: int
@@ -63,10 +63,11 @@ class Probe:
 
 @dataclass
 class Plan:
-    """Counts of a grading. ``requests`` are those to be asked, after de-duplication and journal.
+    """Counts of a planned grading.
 
-    ``lengths`` counts them by their tokens, ``estimated`` if the model's tokenizer is not known here, and
-    ``characters`` is their length in all.
+    ``requests`` is the number of requests to send: distinct, and without a reply in the journal. ``lengths``
+    counts them by their number of tokens, which is ``estimated`` if the model has no local tokenizer.
+    ``characters`` is their total length.
     """
 
     model: str
@@ -89,16 +90,18 @@ def plan_grading(
     shard: Shard | None = None,
     probe_seconds: float = PROBE_SECONDS,
 ) -> Plan:
-    """Count what :func:`exam_pp.phases.grading.grading_run.grade_file` would ask, and time a sample of it.
+    """Count the requests of :func:`exam_pp.phases.grading.grading_run.grade_file`, and time a sample of them.
 
-    Nothing is written (the replies of the sample are kept for a moment where the system has its temporary
-    files, as keeping them is part of the time). Requests of later rounds, for graders that ask in several,
-    are not foreseen. Raises what the grading would raise about files and model.
+    The sample writes its replies to a temporary file, because writing is part of the time. No other file is
+    written. Requests that depend on earlier replies are not counted. Raises the errors of the grading about
+    files and model.
     """
     exam = check_files(files, options)
     check_lists(model, options.prompts)
     if is_stream(files.passages):
-        raise SelectionError("A plan reads the passages and leaves them for the grading: name a file.")
+        raise SelectionError(
+            "--plan reads the passages before the grading does: use a file instead of standard input."
+        )
     options = in_shard(options, shard, files, exam)
     began = time.monotonic()
     llm = prepare_llm(model, files)
@@ -117,21 +120,21 @@ def plan_grading(
     requests = (request for _, jobs in work for job in jobs for request in next(job.grading, []))
     plan = Plan(llm.name, summary)
     with _journal(files) as journal:
-        survey = _Survey(plan, llm, Answerer(llm, journal, asks=False))
+        survey = _Survey(plan, llm, Answerer(llm, journal, lookup_only=True))
         for window in _windows(requests):
             survey.add(window)
     reading = time.monotonic() - began - survey.seconds
     if plan.requests:
         plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds)
-        # A grading goes over the file twice: it counts, and it makes requests and writes grades.
+        # A grading reads the file twice: to count the pairs, and to make requests and write grades.
         plan.probe.eta += 2 * reading
         plan.probe.loading = loading
     return plan
 
 
 def _windows(requests: Iterable[Request]) -> Iterator[dict[str, Request]]:
-    """Distinct requests by key, as many as a grading asks together."""
-    seen: set[bytes] = set()  # all that is kept of each request
+    """Distinct requests by key, in windows of the size that a grading uses."""
+    seen: set[bytes] = set()  # Only the keys stay in memory.
     window: dict[str, Request] = {}
     for request in requests:
         key = request.key()
@@ -146,15 +149,15 @@ def _windows(requests: Iterable[Request]) -> Iterator[dict[str, Request]]:
 
 
 def _journal(files: GradeFiles) -> Journal:
-    """What an interrupted run left; else an empty one in memory."""
+    """The journal of an interrupted run, or an empty journal in memory."""
     path = journal_of(files)
     return Journal(path if path is not None and path.exists() else None)
 
 
 class _Survey:
-    """Counts the requests that go by, window by window, and keeps a few windows for the probe.
+    """Counts requests window by window, and keeps a few random windows for the probe.
 
-    ``seconds`` is the time it took.
+    ``seconds`` is the time that this took.
     """
 
     def __init__(self, plan: Plan, llm: LLM, answerer: Answerer) -> None:
@@ -164,7 +167,7 @@ class _Survey:
         self._kept: list[tuple[float, list[Request]]] = []
 
     def add(self, window: dict[str, Request]) -> None:
-        """Count the distinct requests of a window; keep what is to be asked of it, if the draw says so."""
+        """Count the distinct requests of a window, and keep those without a reply if the window is drawn."""
         began = time.monotonic()
         known = self._answerer.answered(list(window.values()))
         todo = [request for key, request in window.items() if key not in known]
@@ -180,7 +183,7 @@ class _Survey:
         self.seconds += time.monotonic() - began
 
     def sample(self) -> list[list[Request]]:
-        """Windows drawn at random, in the order of the draw."""
+        """The windows of the random sample, in random order."""
         return [window for _, window in self._kept]
 
     def _measure(self, todo: Sequence[Request]) -> None:
@@ -194,9 +197,9 @@ class _Survey:
 
 
 def _probe(llm: LLM, windows: Sequence[Sequence[Request]], characters: int, seconds: float) -> Probe:
-    """Ask batches as the grading will form them, drawn at random from the windows, until the time is over.
+    """Send random batches of the windows until the time is over.
 
-    The time for all is the probe's, times the characters of all prompts over those of the probe.
+    The estimate is the time of the probe, times the characters of all prompts / characters of its prompts.
     """
     with TemporaryDirectory() as folder, Journal(Path(folder) / "replies") as journal:
         return _timed(llm, windows, characters, seconds, journal)
@@ -212,7 +215,7 @@ def _timed(
     for window in windows:
         batches = llm.batches(window)
         random.shuffle(batches)
-        if not spent:  # the first batches of a process are slow
+        if not spent:  # Warm up: the first batches of a process are slow.
             _ask(llm, window, [min(batches, key=len)], Counter(), journal)
         size, at = _FIRST_BATCHES, 0
         while at < len(batches) and spent < seconds:
@@ -244,6 +247,6 @@ def _ask(
         replies[str(index)] = completion
         if completion.error is not None:
             failures[completion.error] += 1
-        if len(replies) >= sizes[0]:  # about as often as a grading does
+        if len(replies) >= sizes[0]:  # A grading writes its journal about as often.
             journal.add(replies)
             replies = {}

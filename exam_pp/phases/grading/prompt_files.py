@@ -1,4 +1,4 @@
-"""Prompts from files and from the registry, as commands name them."""
+"""Prompts by name, from prompt files and from the registry."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:
-    """The prompts with these names, then those of the files, each once; raises :class:`ExamError`.
+    """The prompts with these names, then the prompts of the files, each once; raises :class:`ExamError`.
 
-    A name may be that of a prompt in one of the files.
+    A name can also be that of a prompt in a file, which takes precedence.
     """
     own: dict[str, Prompt] = {}
     for path in files:
         prompt = read_prompt(path)
         if prompt.name in own:
-            raise SelectionError(f"Two prompts are called {prompt.name!r} (the second in {path}).")
+            raise SelectionError(f"Two prompt files define {prompt.name!r}; the second is {path}.")
         own[prompt.name] = prompt
     named = {name: own[name] if name in own else PROMPTS.get(name) for name in names}
     return list(({prompt.name: prompt for prompt in named.values()} | own).values())

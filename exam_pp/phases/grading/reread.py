@@ -1,4 +1,4 @@
-"""Stored replies read again, without a model."""
+"""Rereading: ratings from stored replies, without a model."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from exam_pp.wording import counted
 
 @dataclass
 class RereadSummary:
-    """Counts of grades, and of sets of grades that were left as they were, with the reason."""
+    """Counts of grades, and of sets of grades that were not read again, by prompt and reason."""
 
     read: int = 0
     changed: int = 0
     ungraded: int = 0
     sources: Counter[str] = field(default_factory=Counter)
-    left: Counter[tuple[str, str]] = field(default_factory=Counter)
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     output: str = ""
 
     def add(self, before: AnyGrades, after: AnyGrades) -> None:
@@ -46,18 +46,15 @@ class RereadSummary:
             self.sources.update(rating.source or "number" for rating in after.self_ratings or ())
 
     def lines(self) -> Iterator[str]:
-        """The closing summary for people."""
+        """The summary, line by line."""
         yield f"{counted(self.read, 'grade')} read again: {self.changed} changed, {self.ungraded} ungraded."
-        others = {source: n for source, n in sorted(self.sources.items()) if source != "number"}
-        if others:
-            yield "Ratings that are no plain number: " + ", ".join(f"{n} × {s}" for s, n in others.items())
-        for (prompt, reason), count in sorted(self.left.items()):
-            sets = counted(
-                count,
-                f"set of grades with {prompt} stays as it is",
-                f"sets of grades with {prompt} stay as they are",
-            )
-            yield f"{sets}: {reason}."
+        by_rule = {source: n for source, n in sorted(self.sources.items()) if source != "number"}
+        if by_rule:
+            rules = ", ".join(f"{n} × {source}" for source, n in by_rule.items())
+            yield f"Ratings by a rule, because the reply is not a number of the scale: {rules}."
+        for (prompt, reason), count in sorted(self.skipped.items()):
+            were = counted(count, "set of grades", "sets of grades")
+            yield f"Not read again: {were} with {prompt}, because {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
 
@@ -70,7 +67,7 @@ def _errors(grades: AnyGrades) -> int:
 
 @dataclass(frozen=True)
 class Rereader:
-    """Reads the sets of grades again that the filter accepts, and whose prompt is known."""
+    """Reads the replies of the sets of grades that the filter accepts and whose prompt is known."""
 
     filter: GradeFilter
     unparsed: Unparsed
@@ -85,11 +82,11 @@ class Rereader:
             passage.edit_grades(partial(self._read_again, passage, entries))
         return query
 
-    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], found: RawGrades) -> RawGrades:
-        prompt = self._prompt(found)
+    def _read_again(self, passage: RawPassage, entries: dict[str, Entry], raw: RawGrades) -> RawGrades:
+        prompt = self._prompt(raw)
         if prompt is None:
-            return found
-        before = passage.full_grades(found)
+            return raw
+        before = passage.full_grades(raw)
         after: AnyGrades
         if isinstance(before, RubricGrades):
             after = reread_rubric(before, prompt, self.unparsed, entries)
@@ -98,28 +95,28 @@ class Rereader:
         self.summary.add(before, after)
         return RawGrades.of(after)
 
-    def _prompt(self, found: RawGrades) -> Prompt | None:
-        """The prompt that reads these grades; None, with a count of the reason, where there is none."""
-        grades = found.view
+    def _prompt(self, raw: RawGrades) -> Prompt | None:
+        """The prompt that reads these grades; None, with the reason counted, if they cannot be read again."""
+        grades = raw.view
         if not self.filter.accepts(grades):
             return None
         name = GradeKey.of(grades).prompt_class
         prompt = self.prompts.get(name) or PROMPTS.find(name)
         reason = None
         if is_human(grades.model):
-            reason = "they are a person's"
+            reason = "a reviewer gave them"
         elif prompt is None:
-            reason = "the prompt is not known (is it in a --prompt-file?)"
+            reason = "the prompt is unknown (use --prompt-file)"
         elif prompt.kind == "verification":
             reason = "a model verified them"
         elif prompt.answer_key and self.bank is None:
-            reason = "their replies are compared with gold answers (name --bank)"
-        elif (prompt.kind == "direct") != found.is_direct:
+            reason = "the prompt compares replies with gold answers (use --bank)"
+        elif (prompt.kind == "direct") != raw.is_direct:
             reason = "they are not of the prompt's kind"
-        elif not found.is_direct and prompt.is_rated != grades.is_rated:
+        elif not raw.is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
-            self.summary.left[name, reason] += 1
+            self.summary.skipped[name, reason] += 1
             return None
         return prompt
 
@@ -133,10 +130,10 @@ def reread(
     bank: Path | None = None,
     prompts: Mapping[str, Prompt] | None = None,
 ) -> RereadSummary:
-    """Write GRADED with the selected grades replaced by what their stored replies mean now.
+    """Write the graded file with the selected grades read again from their stored replies.
 
-    ``bank`` is needed for prompts with an answer key. ``prompts`` are those that no registry knows.
-    Raises :class:`SelectionError` where the filter matches nothing that can be read again.
+    Prompts with an answer key need ``bank``. ``prompts`` holds prompts that are not in the registry, by name.
+    Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]
     check_output(output, [graded, *inputs])
@@ -148,9 +145,9 @@ def reread(
 
     def check(_counts: Rewritten) -> None:
         if not summary.read:
-            reasons = "; ".join(f"{prompt}: {reason}" for prompt, reason in sorted(summary.left))
+            reasons = "; ".join(f"{prompt}: {reason}" for prompt, reason in sorted(summary.skipped))
             raise SelectionError(
-                f"{graded} holds no replies to read again ({reasons or 'the filter matches no grades'})."
+                f"{graded} has no replies to read again ({reasons or 'no grades match the filter'})."
             )
 
     rewrite(graded, output, reader.query, inputs=inputs, check=check)

@@ -1,4 +1,4 @@
-"""Asking a model many things: identical requests once, known replies from the journal."""
+"""Scheduler of requests to models: de-duplication, windows, batches, journal and process groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 R = TypeVar("R")
 AnyQuery = TypeVar("AnyQuery", QueryPassages, RawQuery)
 OnReplies = Callable[[int], None]
-"""Called with the number of grades that are answered, asked now or known before."""
+"""Called with the number of grades for which replies are known, new or from the journal."""
 Answer = Callable[[Sequence[Request]], list[Completion]]
 AnyGrades = RubricGrades | DirectGrade
 
@@ -36,15 +36,16 @@ WINDOW_REQUESTS = 8192
 
 
 class Answerer:
-    """Answers requests from the journal where it can and from the model where it must.
+    """Answers requests from the journal, and all further requests with the model.
 
-    The batches are planned from all requests before the journal is read, and an unfinished batch is
-    asked again whole: so a run that continues after a kill forms the batches of an uninterrupted one.
-    What is used is always what the journal holds, the first reply of each request.
+    Batches are planned from all requests before the journal is read, and an unfinished batch is sent again as
+    a whole. Therefore a run that continues after an interruption uses the same batches as an uninterrupted
+    run. If the journal holds a reply of a request, this first reply is used.
 
-    In a team all processes call with the same requests and plan the same batches. Rank 0 knows what was
-    answered before; the others' journals keep what they answer until rank 0 has it. SIGTERM is heard
-    between batches (:class:`exam_pp.errors.StoppedError`). ``asks`` False: only what is known is looked up.
+    In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
+    replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
+    stops the run between batches (:class:`exam_pp.errors.StoppedError`). With ``lookup_only``, the object is
+    only used for :meth:`answered`.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Answerer:
         on_replies: OnReplies = lambda _count: None,
         group: ProcessGroup = ALONE,
         *,
-        asks: bool = True,
+        lookup_only: bool = False,
     ) -> None:
         self.llm = llm
         self.asked = 0
@@ -65,58 +66,58 @@ class Answerer:
         self._model = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         if len(set(group.gather(identity))) > 1:
             raise ModelError(
-                "The processes would answer with different models, devices or versions, which would show in "
-                f"the grades (this one: {identity})."
+                "The processes use different models, devices or versions, so their grades could differ (this "
+                f"process: {identity})."
             )
         journal.model = self._model
-        if asks and group.leads and journal.path is not None:
-            self._tell_known()
+        if not lookup_only and group.leads and journal.path is not None:
+            self._log_known()
 
-    def _tell_known(self) -> None:
-        """How many replies this run begins with, and whether others are there that it cannot use."""
+    def _log_known(self) -> None:
+        """Log the number of replies that this run can use from the journal, and of those it cannot use."""
         path, others = self._journal.path, self._journal.others()
         if own := len(self._journal) - others:
-            log.info("Continuing: %s in %s", counted(own, "reply is", "replies are"), path)
+            log.info("Continuing with %s from %s", counted(own, "reply", "replies"), path)
         if others:
             log.warning(
-                "%s in %s: by another model, or with other options, versions or another kind of device.",
-                counted(others, "reply is of no use", "replies are of no use"), path,
+                "Ignoring %s in %s by another model, or with other options, versions or kind of device.",
+                counted(others, "reply", "replies"), path,
             )  # fmt: skip
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
-        """One completion a request, in order."""
+        """The completion of each request, in order."""
         keys = self._keys(requests)
         unique = dict(zip(keys, requests, strict=True))
         order = list(unique)
-        wanted: Counter[str] = Counter()
+        pairs: Counter[str] = Counter()
         for key, request in zip(keys, requests, strict=True):
-            wanted[key] += request.pairs
-        replies = self._ask(order, [unique[key] for key in order], wanted)
+            pairs[key] += request.pairs
+        replies = self._ask(order, [unique[key] for key in order], pairs)
         return [replies[key] for key in keys]
 
     def answered(self, requests: Sequence[Request]) -> set[str]:
-        """The keys (:meth:`Request.key`) of the requests that the journal answers."""
-        found = self._journal.get(self._keys(requests))
-        return {key.partition("/")[2] for key in found}
+        """The keys (:meth:`Request.key`) of the requests with a reply in the journal."""
+        known = self._journal.get(self._keys(requests))
+        return {key.partition("/")[2] for key in known}
 
     def _keys(self, requests: Sequence[Request]) -> list[str]:
         return [f"{self._model}/{request.key()}" for request in requests]
 
-    def _ask(self, keys: list[str], requests: list[Request], wanted: Counter[str]) -> dict[str, Completion]:
+    def _ask(self, keys: list[str], requests: list[Request], pairs: Counter[str]) -> dict[str, Completion]:
         batches = self.llm.batches(requests)
         known = self._group.broadcast(self._journal.get(keys) if self._group.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
-        self._on_replies(wanted.total() - sum(wanted[keys[index]] for batch in todo for index in batch))
+        self._on_replies(pairs.total() - sum(pairs[keys[index]] for batch in todo for index in batch))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
-        mine = assign_shards(weights, self._group.size)[self._group.rank]
-        answered = self._answer([todo[number] for number in mine], keys, requests, wanted)
-        # Keys that were known keep their first reply, here as in the journal.
-        return self._exchange(answered, wanted) | known
+        own = assign_shards(weights, self._group.size)[self._group.rank]
+        answered = self._answer([todo[number] for number in own], keys, requests, pairs)
+        # Known replies take precedence, because the journal keeps the first reply.
+        return self._exchange(answered, pairs) | known
 
     def _answer(
-        self, todo: list[Batch], keys: list[str], requests: list[Request], wanted: Counter[str]
+        self, todo: list[Batch], keys: list[str], requests: list[Request], pairs: Counter[str]
     ) -> dict[str, Completion]:
-        """The replies of this process's batches, each batch in the journal as soon as it is done."""
+        """The replies to the batches of this process; each finished batch is written to the journal."""
         answered: dict[str, Completion] = {}
         waiting = {index: number for number, batch in enumerate(todo) for index in batch}
         missing = [len(batch) for batch in todo]
@@ -128,31 +129,31 @@ class Answerer:
                 missing[number] -= 1
                 if not missing[number]:
                     self._journal.add(done[number])
-                    self._count(done[number], wanted)
+                    self._count(done[number], pairs)
                     answered |= done[number]
                     done[number] = {}
                     STOP.check()
         return answered
 
-    def _exchange(self, answered: dict[str, Completion], wanted: Counter[str]) -> dict[str, Completion]:
-        """What all processes answered; rank 0 adds it to its journal."""
+    def _exchange(self, answered: dict[str, Completion], pairs: Counter[str]) -> dict[str, Completion]:
+        """The replies of all processes; rank 0 adds them to its journal."""
         for rank, replies in enumerate(self._group.gather(answered)):
             if rank != self._group.rank:
                 if self._group.leads:
                     self._journal.add(replies)
-                self._count(replies, wanted)
+                self._count(replies, pairs)
                 answered = answered | replies
         return answered
 
-    def _count(self, replies: Iterable[str], wanted: Counter[str]) -> None:
+    def _count(self, replies: Iterable[str], pairs: Counter[str]) -> None:
         keys = list(replies)
         self.asked += len(keys)
-        self._on_replies(sum(wanted[key] for key in keys))
+        self._on_replies(sum(pairs[key] for key in keys))
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked about one passage: its position in the query, and how many grades are wanted."""
+    """The grading of one passage: its position in the query, and the number of pairs to grade."""
 
     position: int
     grading: Grading[AnyGrades]
@@ -184,7 +185,7 @@ def _answer_window(
 ) -> Iterator[AnyQuery]:
     results = iter(run_requests((job.grading for _, jobs in window for job in jobs), answer))
     while window:
-        query, jobs = window.popleft()  # what is written need not stay
+        query, jobs = window.popleft()  # Queries that are written need no memory.
         new: dict[int, list[AnyGrades]] = {}
         for job in jobs:
             grades = next(results)
@@ -195,9 +196,14 @@ def _answer_window(
         yield query
 
 
-def run_requests(asking: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer) -> list[R]:
-    """Run what asks side by side: all that is asked in a round is answered at once."""
-    running = list(asking)
+def run_requests(
+    generators: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer
+) -> list[R]:
+    """Run generators of requests side by side, and return their results.
+
+    In every round, the requests of all generators are answered together.
+    """
+    running = list(generators)
     results: dict[int, R] = {}
     pending: dict[int, list[Request]] = {}
 

@@ -1,4 +1,4 @@
-"""SIGTERM, as schedulers send it before they kill: the batch at hand is finished and kept."""
+"""Handling of SIGTERM: finish the current batch, keep its replies, and stop."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from exam_pp.errors import StoppedError
 
-_KEPT = "what was answered is kept; start the same command again to continue."
-_SENTENCE = f"stopped by SIGTERM: {_KEPT}"
+_KEPT = "all replies so far are kept; repeat the command to continue."
+_STOPPED = f"stopped by SIGTERM: {_KEPT}"
 
 
 class StopRequest:
-    """Whether the process was asked to stop. Outside of a batch the request stops it at once."""
+    """The request to stop this process. Outside of a batch it stops at once."""
 
     def __init__(self) -> None:
         self._requested = False
@@ -23,11 +23,11 @@ class StopRequest:
     def check(self) -> None:
         """Raise :class:`StoppedError` if a stop was requested."""
         if self._requested:
-            raise StoppedError(_SENTENCE)
+            raise StoppedError(_STOPPED)
 
     @contextmanager
     def after_batches(self) -> Iterator[None]:
-        """Inside this block a stop waits for the next :meth:`check`."""
+        """Inside this block, a stop waits for the next :meth:`check`."""
         self._in_batch = True
         try:
             yield
@@ -36,9 +36,9 @@ class StopRequest:
 
     @contextmanager
     def on_sigterm(self) -> Iterator[None]:
-        """Inside this block SIGTERM requests a stop (in the main thread; elsewhere nothing changes).
+        """Inside this block, SIGTERM requests a stop; outside the main thread the block has no effect.
 
-        Ctrl-C ends it at once, and the exception says that nothing is lost.
+        Ctrl-C ends the block at once, with a message that all replies are kept.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -59,4 +59,4 @@ class StopRequest:
 
 
 STOP = StopRequest()
-"""The one of this process: signals are a matter of the whole process."""
+"""The stop request of this process; signals arrive per process, so it is a singleton."""

@@ -1,4 +1,4 @@
-"""A second pass over extracted answers: a model says which ones are as correct as the gold answer."""
+"""Verification of extracted answers: a model compares them with the gold answers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,18 @@ from exam_pp.test_bank import Entry, TestBank
 
 @dataclass
 class AnswerSelector:
-    """The extracted answers to verify, of one model and prompt; notices when there are several."""
+    """Selects the extracted answers to verify, which must be by one model and prompt."""
 
     filter: GradeFilter
     seen: Counter[GradeKey] = field(default_factory=Counter)
 
     def answers(self, passage: Passage, entries: dict[str, Entry]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Where the passage's answers come from, and entry id to answer, the later one winning."""
+        """The source of the passage's answers, and the last answer of each entry by entry id.
+
+        Raises :class:`SelectionError` for answers by several models or prompts.
+        """
         source: dict[str, Any] = {}
-        united: dict[str, str] = {}
+        answers: dict[str, str] = {}
         for grades in passage.rubric_grades or ():
             if not self._holds_answers(grades) or not self.filter.accepts(grades):
                 continue
@@ -46,15 +49,15 @@ class AnswerSelector:
             if len(self.seen) > 1:
                 listing = "; ".join(str(key) for key in sorted(self.seen))
                 raise SelectionError(
-                    "The file holds answers by several models or prompts; choose with --answers-by and "
-                    f"--prompt-class (here --model is the verifying one): {listing}."
+                    f"The file has extracted answers by several models or prompts: {listing}. Choose with "
+                    "--answers-by and --prompt-class (--model is the model that verifies)."
                 )
             source = {
                 "orig_prompt_class": grades.prompt_class,
                 "answers_by": {"llm": grades.model, "llm_options": grades.model_options},
             }
-            united |= {entry.entry_id: answer for entry, answer in answers_of(grades, entries)}
-        return source, united
+            answers |= {entry.entry_id: answer for entry, answer in answers_of(grades, entries)}
+        return source, answers
 
     @staticmethod
     def _holds_answers(grades: RubricGrades) -> bool:
@@ -74,14 +77,14 @@ def verify_answers(
     regrade: bool = False,
     advance: Advance = lambda _steps, _total: None,
 ) -> FileSummary:
-    """Write the passages with a further set of grades, of the class ``...T5VerifiedAnswerKey2``.
+    """Write the passages with a set of verified grades, of the prompt class ``...T5VerifiedAnswerKey2``.
 
-    ``answers`` selects the extracted answers; those that the same model has verified before are not
-    asked about again, unless ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
+    ``answers`` selects the extracted answers. Answers that the same model verified before are verified again
+    only with ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
     """
     check_output(files.output, files.inputs)
     if files.bank is None:
-        raise SelectionError("Verifying answers needs the questions and their gold answers: name --bank.")
+        raise SelectionError("Verifying answers needs a test bank with gold answers (--bank).")
     bank = read_bank(files.bank, packed=True)
     bank.require_kind("question", "Verifying answers")
     check_answer_keys(bank, files.bank)
@@ -97,7 +100,7 @@ def verify_answers(
                 writer.write(query)
             if not selector.seen:
                 raise SelectionError(
-                    f"{files.passages} holds no extracted answers that match; grade with a prompt such as "
+                    f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
                     "QuestionCompleteConcisePromptWithAnswerKey2 first."
                 )
         summary.asked = answer.asked

@@ -75,13 +75,22 @@ def apply_ratings(
     twice gives the same file. All ratings are applied, or none.
 
     Args:
-        bank: Names the entries that exist, where the file has no grades for them yet.
-        reviewer: In place of the name in the edits files.
-        prompts: Prompts that no registry knows.
-        force: Apply edits that were made for another file, or another state of it.
+        graded: Graded file.
+        edits: Edits files with ratings.
+        output: Graded file to write.
+        prompt_class: Prompt class of the new grades. None: the only prompt class of the file that fits.
+        bank: Test bank with further entries, for which the file has no grades yet.
+        reviewer: Name of the reviewer. None: the name in the edits files.
+        prompts: Prompts that are not registered, by name.
+        force: Whether to apply edits that were made for another file, or another version of the file.
 
-    Raises :class:`DataError` for edits of another file, for passages and entries that are not in the
-    file, and for ratings outside the scale; :class:`SelectionError` where the prompt class is not clear.
+    Returns:
+        Counts for the summary.
+
+    Raises:
+        DataError: The edits are for another file, a passage or entry is not in the file, or a rating is
+            outside the scale.
+        SelectionError: The prompt class is ambiguous.
     """
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)

@@ -1,4 +1,4 @@
-"""Differences between two banks as a table."""
+"""Table of the differences between two test banks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
 
 
-def diff_report(old: Path, new: Path, found: Sequence[EntryDifference]) -> Report:
-    """What differs between the entries of two banks."""
-    if not found:
+def diff_report(old: Path, new: Path, differences: Sequence[EntryDifference]) -> Report:
+    """The differences between the entries of two banks."""
+    if not differences:
         return Report("", [Paragraph(f"The entries of {old} and {new} are the same.")])
-    rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in found]
-    title = f"{counted(len(found), 'difference')} between {old} and {new}"
+    rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in differences]
+    title = f"{counted(len(differences), 'difference')} between {old} and {new}"
     return Report(title, [Table(("query_id", "change", "before", "after", "entry_id"), rows)])

@@ -1,4 +1,4 @@
-"""Test banks as tables: entries, statistics and problems."""
+"""Tables of the entries, statistics and problems of test banks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def show_report(queries: Iterable[QueryBank]) -> Report:
     """The entries, a table for each query."""
     blocks: list[Block] = []
     for query in queries:
-        words = f"{query.query_id}: {query.query_text}" if query.query_text else query.query_id
-        blocks += [Heading(words), _entry_table(query)]
+        title = f"{query.query_id}: {query.query_text}" if query.query_text else query.query_id
+        blocks += [Heading(title), _entry_table(query)]
     return Report("", blocks)
 
 
@@ -47,37 +47,37 @@ def _golds(entry: Entry) -> str | None:
     return " | ".join(entry.gold_answers) if entry.gold_answers else "(unanswerable)"
 
 
-def stats_report(found: BankStatistics) -> Report:
+def stats_report(statistics: BankStatistics) -> Report:
     """The counts that are not 0."""
     importance: Counter[str] = Counter()
-    for label, count in found.importance.items():
-        importance[label if label in ("vital", "okay") else "of another name"] += count
+    for label, count in statistics.importance.items():
+        importance[label if label in ("vital", "okay") else "neither vital nor okay"] += count
     rows: list[tuple[str, Cell]] = [
-        ("queries", found.queries),
-        ("facets", found.facets),
-        ("questions", found.questions),
-        ("nuggets", found.nuggets),
-        ("entries a query, least", min(found.sizes)),
-        ("entries a query, mean", float(mean(found.sizes))),
-        ("entries a query, most", max(found.sizes)),
-        ("words an entry, mean", float(mean(found.words))),
-        ("words an entry, most", max(found.words)),
+        ("queries", statistics.queries),
+        ("facets", statistics.facets),
+        ("questions", statistics.questions),
+        ("nuggets", statistics.nuggets),
+        ("entries per query, min", min(statistics.sizes)),
+        ("entries per query, mean", float(mean(statistics.sizes))),
+        ("entries per query, max", max(statistics.sizes)),
+        ("words per entry, mean", float(mean(statistics.words))),
+        ("words per entry, max", max(statistics.words)),
         *((f"importance {label}", count) for label, count in sorted(importance.items())),
-        ("with gold answers", found.with_gold_answers),
-        ("unanswerable", found.unanswerable),
-        ("with a weight", found.weighted),
-        ("ids that repeat", found.repeated_ids),
+        ("with gold answers", statistics.with_gold_answers),
+        ("unanswerable", statistics.unanswerable),
+        ("with a weight", statistics.weighted),
+        ("duplicate ids", statistics.repeated_ids),
     ]
-    return Report("", [Table(("what", "value"), [row for row in rows if row[1] != 0], decimals=2)])
+    return Report("", [Table(("statistic", "value"), [row for row in rows if row[1] != 0], decimals=2)])
 
 
-def lint_report(found: Lint) -> Report:
-    """How many errors and warnings there are, and a table of them."""
-    held = f"{counted(found.queries, 'query')}, {counted(found.entries, 'entry')}"
-    warnings = len(found.problems) - found.errors
-    words = f"{held}: {counted(found.errors, 'error')}, {counted(warnings, 'warning')}."
-    blocks: list[Block] = [Paragraph(words)]
-    if found.problems:
-        rows = [(p.severity, p.query_id, p.problem, p.text, p.entry_id) for p in found.problems]
+def lint_report(lint: Lint) -> Report:
+    """The numbers of errors and warnings, and a table of them."""
+    sizes = f"{counted(lint.queries, 'query')}, {counted(lint.entries, 'entry')}"
+    warnings = len(lint.problems) - lint.errors
+    text = f"{sizes}: {counted(lint.errors, 'error')}, {counted(warnings, 'warning')}."
+    blocks: list[Block] = [Paragraph(text)]
+    if lint.problems:
+        rows = [(p.severity, p.query_id, p.problem, p.text, p.entry_id) for p in lint.problems]
         blocks.append(Table(("severity", "query_id", "problem", "text", "entry_id"), rows))
     return Report("", blocks)

@@ -1,1 +1,1 @@
-"""Reports on machines, models and prompts, and on planned gradings."""
+"""Reports on the machine, models, prompts, and planned gradings."""

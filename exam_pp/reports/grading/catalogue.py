@@ -1,4 +1,4 @@
-"""The models and prompts that can be named, as tables."""
+"""Tables of the available models and prompts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from exam_pp.prompts.base import Prompt
 from exam_pp.rendering.document import Paragraph, Report, Table
 
 _MEMORY = (
-    "Memory is that of the weights; grading needs more on top, which grows with the batch (--batch-tokens). "
-    "T5 models can overflow in fp16: use fp32 or bf16. Any other sequence-to-sequence model of the "
-    "Hugging Face hub, or a local folder, can be named as well."
+    "The memory is that of the weights. Grading needs more, depending on the size of the batch "
+    "(--batch-tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
+    "sequence-to-sequence model of the Hugging Face hub, and local folders."
 )
 
 
@@ -25,6 +25,6 @@ def models_report(models: Iterable[ModelInfo]) -> Report:
 
 
 def prompts_report(prompts: Iterable[Prompt]) -> Report:
-    """Prompts with what they grade, their scales and sources."""
+    """Prompts with their kinds, scales and sources."""
     rows = [(prompt.name, prompt.kind, prompt.scale, prompt.cite) for prompt in prompts]
     return Report("", [Table(("prompt", "kind", "reply", "source"), rows)])

@@ -1,4 +1,4 @@
-"""The plan of a grading: counts of work, lengths of prompts, and how long it will take."""
+"""Report of ``exam-pp grade --plan``: counts of work, lengths of prompts, and estimated time."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from collections.abc import Iterator
 
 from exam_pp.phases.grading.plan import Plan, Probe
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.wording import counted
 
 _BOUNDS = (64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192)
-"""Lengths of prompts, in tokens, at which the histogram is cut."""
+"""Upper bounds of the bins of the histogram, in tokens."""
 
 
 def plan_report(plan: Plan) -> Report:
-    """For people and, as JSON, for scripts."""
+    """The counts of work, the histogram of prompt lengths, and the timing of the probe."""
     counts: list[tuple[str, Cell]] = [
         ("queries", plan.summary.queries),
         ("passages", plan.summary.passages),
         ("pairs in all", plan.summary.pairs + plan.summary.reused),
-        ("pairs answered by grades in the file", plan.summary.reused),
+        ("pairs with a grade in the file", plan.summary.reused),
         ("pairs to grade", plan.summary.pairs),
         ("distinct requests", plan.distinct),
-        ("requests answered by the journal", plan.journaled),
-        ("requests to ask", plan.requests),
+        ("requests with a reply in the journal", plan.journaled),
+        ("requests to send", plan.requests),
         ("prompts that will be shortened", plan.shortened),
     ]
-    blocks: list[Block] = [Table(("what", "count"), counts, "Work")]
+    blocks: list[Block] = [Table(("item", "count"), counts, "Work")]
     if plan.lengths:
-        about = " (estimated at 4 characters a token)" if plan.estimated else ""
+        about = " (estimated with 4 characters per token)" if plan.estimated else ""
         title = f"Length of prompts{about}"
         blocks.append(Table(("tokens", "prompts", "share"), length_histogram(plan), title))
     if plan.probe:
         blocks.extend(_timing(plan, plan.probe))
     elif not plan.requests:
-        blocks.append(Paragraph("Nothing is to be asked."))
+        blocks.append(Paragraph("No requests are left."))
     return Report(f"Plan of a grading with {plan.model}", blocks)
 
 
@@ -54,8 +55,8 @@ def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
     whole = probe.loading + probe.eta
     rows: list[tuple[str, Cell]] = [
         ("requests in the probe", probe.requests),
-        ("requests a second", round(plan.requests / probe.eta, 1)),
-        ("pairs a second", round(plan.summary.pairs * plan.requests / plan.distinct / probe.eta, 1)),
+        ("requests per second", round(plan.requests / probe.eta, 1)),
+        ("pairs per second", round(plan.summary.pairs * plan.requests / plan.distinct / probe.eta, 1)),
         ("seconds to load the model", round(probe.loading, 1)),
         ("seconds for all", round(whole, 1)),
         ("time for all", _duration(whole)),
@@ -64,9 +65,9 @@ def _timing(plan: Plan, probe: Probe) -> Iterator[Block]:
         rows.append(("peak memory (GB)", round(probe.memory / 1e9, 2)))
     if probe.gpu_memory is not None:
         rows.append(("GPU memory in use (GB)", round(probe.gpu_memory / 1e9, 2)))
-    yield Table(("what", "value"), rows, "Timed probe")
+    yield Table(("property", "value"), rows, "Timed probe")
     for reason, count in probe.failures.most_common(3):
-        yield Paragraph(f"{count} requests of the probe failed: {reason}.")
+        yield Paragraph(f"{counted(count, 'request')} of the probe failed: {reason}.")
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The page on test banks: its commands work, in the order in which it gives them."""
+"""The commands of the page on test banks work, in the order of the page."""
 
 from __future__ import annotations
 

@@ -22,13 +22,13 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-def test_models_show_what_is_bundled_and_what_is_recommended() -> None:
+def test_models_lists_bundled_baseline_and_recommended_models() -> None:
     output = run("models")
     for name in ("bundled", "lexical", "random", "constant", "google/flan-t5-large"):
         assert name in output
 
 
-def test_memory_is_four_or_two_bytes_a_parameter() -> None:
+def test_memory_is_four_or_two_bytes_per_parameter() -> None:
     rows = {row["model"]: row for row in json.loads(run("models", "--format", "json"))["tables"][0]["rows"]}
     large = rows["google/flan-t5-large"]
     assert large["GB in fp32"] == pytest.approx(3.13, abs=0.01)
@@ -49,7 +49,7 @@ def test_prompts_are_all_listed_in_every_format(form: str) -> None:
         assert name in output
 
 
-def test_prompts_say_kind_and_scale() -> None:
+def test_prompts_have_kind_and_scale() -> None:
     rows = list(csv.DictReader(io.StringIO(run("prompts", "--format", "tsv")), delimiter="\t"))
     by_name = {row["prompt"]: row for row in rows}
     rated = by_name["NuggetSelfRatedPrompt"]
@@ -58,7 +58,7 @@ def test_prompts_say_kind_and_scale() -> None:
     assert by_name["NuggetExtractionPrompt"]["reply"] == "text"
 
 
-def test_there_are_the_prompts_of_the_papers() -> None:
+def test_all_prompts_have_kind_reply_and_source() -> None:
     rows = json.loads(run("prompts", "--format", "json"))["tables"][0]["rows"]
     assert len(rows) >= 13
     for row in rows:
@@ -69,11 +69,11 @@ def test_there_are_the_prompts_of_the_papers() -> None:
 
 def test_a_prompt_is_shown_in_full() -> None:
     result = CliRunner().invoke(cli, ["show", "prompt", "Thom"], catch_exceptions=False)
-    for words in ("Thomas", "also called: Thom", "0 to 2", "stays ungraded", "2023", "{query}", "{context}"):
-        assert words in result.output
+    for text in ("Thomas", "also called: Thom", "0 to 2", "stays ungraded", "2023", "{query}", "{context}"):
+        assert text in result.output
 
 
-def test_one_prompt_is_shown() -> None:
+def test_show_prompt_needs_a_prompt() -> None:
     assert CliRunner().invoke(cli, ["show", "prompt"]).exit_code == 2
 
 

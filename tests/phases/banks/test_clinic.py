@@ -1,4 +1,4 @@
-"""The clinic: planted bad questions are found, and its counts are those of a query by hand."""
+"""The clinic finds planted bad questions, and its statistics equal values computed by hand and with SQL."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def graded(write_jsonl: WriteLines) -> Path:
     return write_jsonl("graded.jsonl", [["q1", passages]])
 
 
-def signs_of(found: Examination) -> dict[str, set[str]]:
+def signs_of(examination: Examination) -> dict[str, set[str]]:
     signs: dict[str, set[str]] = {}
-    for finding in found.findings:
+    for finding in examination.findings:
         signs.setdefault(finding.entry_id, set()).add(finding.sign)
     return signs
 
@@ -96,13 +96,13 @@ def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
     }
 
 
-def test_few_passages_say_nothing_of_discrimination(graded: Path, bank: Path) -> None:
-    found = examine(graded, bank, options=ClinicOptions(min_grade=3, samples=1))
-    (entry,) = (entry for entry in found.entries if entry.entry_id == "nobody")
+def test_discrimination_needs_several_covering_passages(graded: Path, bank: Path) -> None:
+    examination = examine(graded, bank, options=ClinicOptions(min_grade=3, samples=1))
+    (entry,) = (entry for entry in examination.entries if entry.entry_id == "nobody")
     assert entry.passing == 1
     assert entry.discrimination is not None
     assert entry.discrimination < 0
-    assert "discrimination" not in signs_of(found).get("nobody", set())
+    assert "discrimination" not in signs_of(examination).get("nobody", set())
 
 
 def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: WriteLines) -> None:
@@ -115,9 +115,9 @@ def test_shorter_scales_have_their_highest_grade_as_threshold(write_jsonl: Write
         "prompt_type": "nugget",
     }
     grades = rubric({"a": 2, "b": 1}, **keys)
-    found = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
-    assert found.min_grade == 2
-    assert [entry.passing for entry in found.entries] == [1, 0]
+    examination = examine(write_jsonl("g.jsonl", [["q1", [passage("p1", exam_grades=[grades])]]]), bank)
+    assert examination.min_grade == 2
+    assert [entry.passing for entry in examination.entries] == [1, 0]
 
 
 def test_statistics_by_hand(graded: Path, bank: Path) -> None:
@@ -145,13 +145,13 @@ def test_leaderboard_without_an_entry(graded: Path, bank: Path) -> None:
     assert [entry.tau for entry in examine(graded, bank).entries] == pytest.approx([1.0] * 6)
 
 
-def test_leaderboard_that_hangs_on_an_entry(graded: Path, bank: Path) -> None:
+def test_leaderboard_that_depends_on_an_entry(graded: Path, bank: Path) -> None:
     """With a cutoff of 1, p1, p4 and p8 are left: 4, 4 and 2 of 6.
 
     Without `hard` best has 3, middling 4, worst 2; the tie breaks: tau-b = 2 / sqrt(2 * 3).
     """
-    found = examine(graded, bank, options=ClinicOptions(cutoff=1))
-    taus = {entry.entry_id: entry.tau for entry in found.entries}
+    examination = examine(graded, bank, options=ClinicOptions(cutoff=1))
+    taus = {entry.entry_id: entry.tau for entry in examination.entries}
     assert taus["hard"] == pytest.approx(2 / 6**0.5)
     assert taus["good"] == pytest.approx(1.0)
 
@@ -170,14 +170,14 @@ def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_
     edits, new = tmp_path / "edits.json", tmp_path / "new.jsonl"
     clinic = ["-q", "bank", "clinic", str(graded), "--bank", str(bank)]
     main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits)])
-    given = read_edits(edits)
-    assert (given.format, given.reviewer, given.bank_sha256) == (
+    proposed = read_edits(edits)
+    assert (proposed.format, proposed.reviewer, proposed.bank_sha256) == (
         FORMAT,
         "exam-pp bank clinic",
         file_sha256(bank),
     )
-    reasons = {edit.entry_id: edit.reason for edit in given.bank}
-    assert reasons["always"] == "everybody: 8 of 8 passages reach grade 4"
+    reasons = {edit.entry_id: edit.reason for edit in proposed.bank}
+    assert reasons["always"] == "everybody: 8 of 8 passages cover it with grade 4 or more"
     assert reasons["nonsense"] is not None
     assert "3 of 6 judged passages that cover it are non-relevant; discrimination: " in reasons["nonsense"]
     main(["-q", "bank", "apply", str(bank), str(edits), "-o", str(new)])
@@ -186,16 +186,16 @@ def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_
     assert [edit.entry_id for edit in read_edits(edits).bank] == ["always"]
 
 
-def test_a_query_keeps_entries(write_jsonl: WriteLines, bank: Path) -> None:
-    """Nobody covers anything: removing all entries would hide that."""
+def test_a_query_never_loses_all_entries(write_jsonl: WriteLines, bank: Path) -> None:
+    """If no passage covers any entry, removing all entries would hide this."""
     zero = [passage(name, exam_grades=[rubric(dict.fromkeys(TEXTS, 0))]) for name in GRADES]
-    found = examine(write_jsonl("zero.jsonl", [["q1", zero]]), bank)
-    assert len([finding for finding in found.findings if finding.sign == "nobody"]) == 6
-    assert [edit.entry_id for edit in proposed_edits(found, bank).bank] == ["twin"]
+    examination = examine(write_jsonl("zero.jsonl", [["q1", zero]]), bank)
+    assert len([finding for finding in examination.findings if finding.sign == "nobody"]) == 6
+    assert [edit.entry_id for edit in proposed_edits(examination, bank).bank] == ["twin"]
 
 
 def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable[[FakeLLM], None]) -> None:
-    """A model that answers two questions by heart; the unscripted fake finds no word in an empty passage."""
+    """A model that answers two questions closed book, and the fake, which needs the words of a passage."""
 
     def closed_book_replies(request: Request) -> str:
         assert request.slot("context") == ""
@@ -208,15 +208,15 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable
             ["-q", "bank", "closed-book", str(bank), "-o", str(book), "--model", "fake",
              "--prompt-class", RATING]
         )  # fmt: skip
-        found = examine(graded, bank, closed_book=book)
-        signs = signs_of(found)
+        examination = examine(graded, bank, closed_book=book)
+        signs = signs_of(examination)
         assert {entry for entry in signs if "closed-book" in signs[entry]} == hits
-        assert {entry.closed_book for entry in found.entries} == ({0, 5} if hits else {0})
-        assert found.with_closed_book
+        assert {entry.closed_book for entry in examination.entries} == ({0, 5} if hits else {0})
+        assert examination.with_closed_book
 
 
 def test_banks_of_both_kinds(graded: Path, bank: Path, write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """Without a passage only entries of the prompt's kind are asked; one kind chooses its grades."""
+    """Closed-book grading uses entries of the prompt's kind; a bank of one kind selects its grades."""
     line = json.loads(bank.read_text())
     nugget = {"query_id": "q1", "nugget_id": "fact", "nugget_text": "Hubble is old"}
     both = write_jsonl("both.jsonl", [line | {"items": [*line["items"], nugget]}])
@@ -234,20 +234,22 @@ def test_banks_of_both_kinds(graded: Path, bank: Path, write_jsonl: WriteLines, 
     )
     of_nugget["self_ratings"] = [{"nugget_id": "fact", "self_rating": 5}]
     passages[0]["exam_grades"].append(of_nugget)
-    found = examine(write_jsonl("two.jsonl", [[query_id, passages]]), bank)
-    assert found.prompt_class == RATING
+    examination = examine(write_jsonl("two.jsonl", [[query_id, passages]]), bank)
+    assert examination.prompt_class == RATING
 
 
 def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> None:
-    """19 of 20 passages are 95 %; a grade of 4 by heart reaches the threshold."""
+    """19 of 20 passages are 95 %; a closed-book grade of 4 reaches the threshold."""
     grades = [{"good": 4, "hard": 0 if n < 5 else 4, "always": 0 if n == 0 else 4} for n in range(20)]
     passages = [passage(f"p{n}", exam_grades=[rubric(of)]) for n, of in enumerate(grades)]
     book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
-    found = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
-    signs = signs_of(found)
+    examination = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
+    signs = signs_of(examination)
     assert ("everybody" in signs["always"], "everybody" in signs.get("hard", ())) == (True, False)
     assert "closed-book" in signs["hard"]
-    alike = {(pair.first, pair.second): pair.behaviour for pair in found.pairs if pair.similarity is None}
+    alike = {
+        (pair.first, pair.second): pair.behaviour for pair in examination.pairs if pair.similarity is None
+    }
     assert alike == {("good", "always"): 0.95}
 
 
@@ -263,12 +265,12 @@ def test_formats(graded: Path, bank: Path, tmp_path: Path, form: str) -> None:
         assert len(entries) == 1 + len(TEXTS)
 
 
-def test_a_bank_of_other_queries(graded: Path, tiny_bank: Path, write_jsonl: WriteLines) -> None:
-    with pytest.raises(SelectionError, match=r"No grade in .* is of an entry in"):
+def test_a_bank_of_other_queries_is_refused(graded: Path, tiny_bank: Path, write_jsonl: WriteLines) -> None:
+    with pytest.raises(SelectionError, match="has no grades for the entries in"):
         examine(graded, tiny_bank)
     items = [{"query_id": "q9", "question_id": "a", "question_text": "A?"}]
     other = write_jsonl("other.jsonl", [{"query_id": "q9", "items": items}])
-    with pytest.raises(SelectionError, match=r"None of the queries in .* has an entry in"):
+    with pytest.raises(SelectionError, match="has no entries for the queries in"):
         examine(graded, other)
 
 
@@ -303,8 +305,8 @@ def by_sql(graded: Path, folder: Path, min_grade: int, min_judgment: int) -> lis
 
 
 def test_covered_by_non_relevant_agrees_with_sql(dl19: tuple[Path, Path], tmp_path: Path) -> None:
-    found = examine(*dl19, options=ClinicOptions(min_grade=4, min_relevant=2, samples=1))
-    report = clinic_report(found)
+    examination = examine(*dl19, options=ClinicOptions(min_grade=4, min_relevant=2, samples=1))
+    report = clinic_report(examination)
     (spurious,) = [
         block for block in report.blocks if isinstance(block, Table) and tuple(block.columns)[2:5] == (
             "non-relevant", "judged", "share",
@@ -320,7 +322,7 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
     with gzip.open(dl19[1], "rt", encoding="utf-8") as lines:
         (line,) = [value for value in map(json.loads, lines) if value["query_id"] == query_id]
     with gzip.open(dl19[0], "rt", encoding="utf-8") as lines:
-        (passages,) = [passages for found, passages in map(json.loads, lines) if found == query_id]
+        (passages,) = [passages for name, passages in map(json.loads, lines) if name == query_id]
     original = line["items"][0]
     words = original["question_text"].removesuffix("?").split()
     planted = {
@@ -338,8 +340,10 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
         for key, rating in (("twin", same), ("always", 5), ("nonsense", draw.choice([0, 0, 0, 5]))):
             ratings.append({"question_id": key, "self_rating": rating})
     graded = write_jsonl("graded.jsonl", [[query_id, passages]])
-    found = examine(graded, write_jsonl("bank.jsonl", [line]), options=ClinicOptions(min_grade=3, samples=1))
-    signs = signs_of(found)
+    examination = examine(
+        graded, write_jsonl("bank.jsonl", [line]), options=ClinicOptions(min_grade=3, samples=1)
+    )
+    signs = signs_of(examination)
     assert "duplicate" in signs["twin"]
     assert "everybody" in signs["always"]
     assert "discrimination" in signs["nonsense"]

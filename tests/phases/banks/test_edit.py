@@ -1,4 +1,4 @@
-"""Editing banks as data: all edits or none, ids by text, history, and the secret part."""
+"""Edits files: operations, ids of reworded entries, history, errors; split and merge of banks."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_history_grows_and_other_info_stays(tiny_bank: Path) -> None:
     assert len(lines[0].items) == 2, "the input stays as it is"
 
 
-def test_words_that_come_back(tiny_bank: Path) -> None:
-    """Old ids are followed to the new words, but an id that is there is meant itself."""
+def test_a_text_that_an_entry_had_before(tiny_bank: Path) -> None:
+    """Old ids stand for the reworded entry, but the id of an existing entry stands for this entry."""
     first, second = read_bank(tiny_bank).lines[0].items[:2]
     named = entry_id("q1", "Which text is this?")
     line, _ = edited(
@@ -112,32 +112,27 @@ def test_a_history_of_another_tool(tiny_bank: Path, before: Any, after: list[Any
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "named"),
     [
-        ({"op": "remove", "id": "q1/zzz"}, "edits, bank.1: the query 'q1' has no entry 'q1/zzz'."),
-        ({"op": "remove", "id": "a", "query_id": "q9"}, "edits, bank.1: the bank has no query 'q9'."),
-        (
-            {"op": "add", "text": "who wrote  the text"},
-            "edits, bank.1: the query 'q1' has 'who wrote  the text' already: q1/b.",
-        ),
+        ({"op": "remove", "id": "q1/zzz"}, ("'q1'", "'q1/zzz'")),
+        ({"op": "remove", "id": "a", "query_id": "q9"}, ("'q9'",)),
+        ({"op": "add", "text": "who wrote  the text"}, ("'q1'", "'who wrote  the text'", "'q1/b'")),
         (
             {"op": "reword", "id": "q1/a", "text": "Who wrote the text?"},
-            "edits, bank.1: the query 'q1' has 'Who wrote the text?' already: q1/b.",
+            ("'q1'", "'Who wrote the text?'", "'q1/b'"),
         ),
-        (
-            {"op": "add", "text": "New?", "facet_id": "f"},
-            "edits, bank.1: the bank has no query 'q1' with the facet 'f'.",
-        ),
+        ({"op": "add", "text": "New?", "facet_id": "f"}, ("'q1'", "'f'")),
     ],
 )
-def test_edits_that_do_not_fit(tiny_bank: Path, change: dict[str, Any], words: str) -> None:
-    with pytest.raises(DataError) as caught:
+def test_edits_that_do_not_fit(tiny_bank: Path, change: dict[str, Any], named: tuple[str, ...]) -> None:
+    with pytest.raises(DataError) as error:
         edited(tiny_bank, change)
-    assert str(caught.value) == words
+    assert (error.value.file, error.value.field) == ("edits", "bank.1")
+    assert all(value in str(error.value) for value in named)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"op": "drop", "id": "a"}, "bank.1.op"),
         ({"op": "remove"}, "op 'remove' needs an \"id\""),
@@ -148,26 +143,26 @@ def test_edits_that_do_not_fit(tiny_bank: Path, change: dict[str, Any], words: s
         ({"op": "add_gold_answer", "id": "a", "value": ""}, "a text"),
     ],
 )
-def test_edits_that_say_too_little(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+def test_edits_with_missing_or_wrong_fields(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "edits.json"
     path.write_text(json.dumps({"format": FORMAT, "bank": [{"query_id": "q1", **change}]}), encoding="utf-8")
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError) as error:
         read_edits(path)
-    assert str(caught.value).startswith(f"{path}, bank.1")
-    assert words in str(caught.value)
+    assert str(error.value).startswith(f"{path}, bank.1")
+    assert message in str(error.value)
 
 
 def test_edits_file_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "edits.json"
     rating = {"query_id": "q1", "passage_id": "p1", "id": "q1/a", "rating": 4, "comment": "yes"}
-    given = edits({"op": "remove", "id": "q1/a"}, ratings=[rating], graded_sha256="0" * 64)
-    write_edits(given, path)
+    written = edits({"op": "remove", "id": "q1/a"}, ratings=[rating], graded_sha256="0" * 64)
+    write_edits(written, path)
     assert json.loads(path.read_text(encoding="utf-8"))["ratings"] == [rating]
-    assert read_edits(path) == given
+    assert read_edits(path) == written
 
 
 def test_the_digest_is_of_the_content(tiny_bank: Path, tmp_path: Path) -> None:
-    """Spelling, key order and compression do not matter; words do."""
+    """White space, key order and compression do not change the digest, but texts do."""
     lines = [json.loads(line) for line in tiny_bank.read_text(encoding="utf-8").splitlines()]
     copy = tmp_path / "copy.jsonl.gz"
     text = "\n\n".join(json.dumps(dict(reversed(line.items())), indent=None) for line in lines)
@@ -203,7 +198,7 @@ def test_edits_of_another_bank_are_refused(
     apply_command(tiny_bank, edits(change, bank_sha256="0" * 64), tmp_path, "--force")
 
 
-def test_grading_again_asks_only_what_is_new(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+def test_only_reworded_entries_are_graded_again(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     def graded(passages: Path, bank: Path, output: Path) -> tuple[FakeLLM, GradeSummary]:
         llm, summary = FakeLLM(), GradeSummary()
         options = GradeOptions([PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")])
@@ -278,29 +273,31 @@ def test_split_and_merge_commands(demo_data: Path, tmp_path: Path) -> None:
         assert len(parts[1]) == round(0.3 * len(query.entries))
 
 
-def test_merging_tells_what_other_banks_say_of_an_entry(
+def test_merging_reports_fields_that_differ_between_duplicates(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (line,) = bank_of({"q": 3})
     edits: tuple[dict[str, Any], ...] = {"importance": "okay"}, {"importance": "okay", "weight": 2.0}, {}
-    other = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
+    changed = [item.model_copy(update=new) for item, new in zip(line.items, edits, strict=True)]
     banks = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     write_bank([line], banks[0])
-    write_bank([line.model_copy(update={"items": other, "info": {"by": "another"}})], banks[1])
+    write_bank([line.model_copy(update={"items": changed, "info": {"by": "another"}})], banks[1])
     main(["bank", "merge", *map(str, banks), "-o", str(tmp_path / "o.jsonl")])
-    told = capsys.readouterr().err
-    assert "1 query, 3 entries; in more than one bank: 3." in told
-    assert "not the same in all banks are those of the first one: importance (2), weight (1)." in told
+    assert capsys.readouterr().err == (
+        "Merged: 1 query with 3 entries. Duplicates between banks: 3.\n"
+        "Fields that differ between duplicates: importance (2), weight (1). "
+        "The value of the first bank is kept.\n"
+    )
     assert read_bank(tmp_path / "o.jsonl").lines == [line]
 
 
-def test_words_that_changed_twice_are_one_difference() -> None:
+def test_an_entry_that_was_reworded_twice_is_a_single_difference() -> None:
     old = bank_of({"q": 1})
     once = edit_lines(old, edits({"op": "reword", "query_id": "q", "id": "q/0", "text": "Once?"}))
     key = once[0].items[0].entry_id
     twice = edit_lines(once, edits({"op": "reword", "query_id": "q", "id": key, "text": "Twice?"}))
-    (found,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
-    assert (found.change, found.before, found.after) == ("reworded", "text 0?", "Twice?")
+    (difference,) = differences(TestBank.from_lines(old), TestBank.from_lines(twice))
+    assert (difference.change, difference.before, difference.after) == ("reworded", "text 0?", "Twice?")
 
 
 def test_seeds_differ() -> None:
@@ -309,7 +306,7 @@ def test_seeds_differ() -> None:
     assert split_bank(lines, 0.5, 1) == split_bank(lines, 0.5, 1)
 
 
-def test_a_split_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_split_with_an_empty_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bank = tmp_path / "bank.jsonl"
     write_bank(bank_of({"q": 2}), bank)
     with pytest.raises(SystemExit):
@@ -317,4 +314,4 @@ def test_a_split_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
             ["bank", "split", str(bank), "--secret", "0.1", "-o", str(tmp_path / "a"),
              "--secret-output", str(tmp_path / "b")]
         )  # fmt: skip
-    assert f"--secret 0.1 leaves one part of {bank} empty." in capsys.readouterr().err
+    assert f"With --secret 0.1 the secret part of {bank} is empty." in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""AutoNuggets: windows, caps, importance, order, records, and continuing after a kill."""
+"""AutoNuggetizer: windows, limits, importance, order, records, and killed runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def listed(request: Request) -> list[str]:
 
 
 def adds(*texts: str, labels: Callable[[str], str] = lambda text: "vital") -> Reply:
-    """Adds the texts in every window; ``labels`` tells a nugget's importance."""
+    """A reply that adds the texts in every window; ``labels`` gives the importance of a nugget."""
 
     def reply(request: Request) -> str:
         if is_creation(request):
@@ -98,7 +98,7 @@ def test_windows_of_ten_in_order_with_the_list_so_far() -> None:
 
 
 def test_progress_is_in_windows() -> None:
-    """Calls about importance, asked again or not, come on top of what was announced."""
+    """Calls for importance are not counted as progress."""
     counted: list[int] = []
     reply = adds("a fact", labels=lambda text: "neither")
     answer = Answerer(FakeLLM(reply), Journal(None), counted.append)
@@ -106,7 +106,7 @@ def test_progress_is_in_windows() -> None:
     assert sum(counted) == 3
 
 
-def test_windows_of_all_queries_are_asked_together() -> None:
+def test_windows_of_all_queries_are_requested_together() -> None:
     rounds: list[list[str]] = []
 
     class Listens(FakeLLM):
@@ -129,7 +129,7 @@ def test_windows_of_all_queries_are_asked_together() -> None:
     assert fourth == ["query q3"]
 
 
-def test_the_cap_is_enforced() -> None:
+def test_the_list_has_at_most_max_nuggets() -> None:
     many = [f"nugget {i}" for i in range(40)]
     (line,), summary, _ = run([segments(1)], adds(*many), keep=99)
     assert texts(line) == many[:30]
@@ -138,18 +138,18 @@ def test_the_cap_is_enforced() -> None:
     assert texts(line) == many[:5]
 
 
-def test_long_and_repeated_nuggets_are_left_out() -> None:
+def test_long_and_duplicate_nuggets_are_dropped() -> None:
     long = " ".join(["word"] * 13)
     (line,), summary, _ = run([segments(1)], adds("A fact.", long, "a  fact", " ".join(["word"] * 12)))
     assert texts(line) == ["A fact.", " ".join(["word"] * 12)]
     assert summary.left_out == {"too long": 1, "repeated": 1}
     (window,) = line.info["windows"]
     assert window["left_out"] == {"too long": [long], "repeated": ["a  fact".replace("  ", " ")]}
-    assert "1 listed nugget was left out: too long." in list(summary.lines())
+    assert "Dropped: 1 listed nugget (too long)." in list(summary.lines())
 
 
 @pytest.mark.parametrize("bad", ["I am sorry.", "", "[]", '["a", "b', " ".join(["word"] * 13).join('[""]')])
-def test_a_reply_that_is_no_list_keeps_the_list(bad: str) -> None:
+def test_a_reply_without_a_list_keeps_the_previous_list(bad: str) -> None:
     def reply(request: Request) -> str:
         if not is_creation(request):
             return json.dumps(["okay"] * len(listed(request)))
@@ -159,10 +159,11 @@ def test_a_reply_that_is_no_list_keeps_the_list(bad: str) -> None:
     assert texts(line) == ["first", "second"]
     assert summary.windows == {"list": 1, "no list": 1}
     assert [window["outcome"] for window in line.info["windows"]] == ["list", "no list"]
-    assert "1 reply held no list of nuggets: the list before was kept." in list(summary.lines())
+    kept = "1 reply without a list of nuggets; the previous list of the query was kept."
+    assert kept in list(summary.lines())
 
 
-def test_an_empty_list_before_there_is_any_is_a_list() -> None:
+def test_the_first_list_may_be_empty() -> None:
     def reply(request: Request) -> str:
         if not is_creation(request):
             return '["vital"]'
@@ -173,7 +174,7 @@ def test_an_empty_list_before_there_is_any_is_a_list() -> None:
     assert summary.windows == {"list": 2}
 
 
-def test_a_failed_call_keeps_the_list_and_is_told() -> None:
+def test_a_failed_call_keeps_the_list_and_is_reported() -> None:
     def reply(request: Request) -> Completion | str:
         if is_creation(request) and "Text 0 " in request.text:
             return Completion(error="timed out")
@@ -183,15 +184,15 @@ def test_a_failed_call_keeps_the_list_and_is_told() -> None:
     assert [line.query_id for line in lines] == ["q1"]
     assert summary.failed == {"q2": "timed out"}
     assert summary.errors == {"timed out": 2}
-    assert "No nuggets for q2: timed out." in list(summary.lines())
+    assert "No nuggets for 'q2': timed out." in list(summary.lines())
 
 
-def test_a_query_that_got_nothing_failed_only_if_every_call_did() -> None:
+def test_the_reason_of_a_query_without_nuggets_is_an_error_only_if_all_calls_failed() -> None:
     def reply(request: Request) -> Completion | str:
         return Completion(error="timed out") if "Text 0 " in request.text else "[]"
 
     _, summary, _ = run([segments(20, "q1"), segments(3, "q2")], reply)
-    assert summary.failed == {"q1": "no reply listed any", "q2": "timed out"}
+    assert summary.failed == {"q1": "no reply lists a nugget", "q2": "timed out"}
 
 
 def test_vital_first_in_the_models_order_and_cut() -> None:
@@ -217,7 +218,7 @@ def test_vital_first_in_the_models_order_and_cut() -> None:
     assert (summary.vital, summary.cut) == (9, 5)
 
 
-def test_importance_that_cannot_be_read_is_asked_again_then_unknown() -> None:
+def test_importance_that_cannot_be_read_is_requested_again_and_then_unknown() -> None:
     def reply(request: Request) -> str:
         if is_creation(request):
             return '["a", "b", "c"]'
@@ -260,7 +261,7 @@ def test_records() -> None:
 def test_queries_without_relevant_passages_are_listed() -> None:
     lines, summary, _ = run([segments(0), segments(1, "q2")], adds("a fact"))
     assert [line.query_id for line in lines] == ["q2"]
-    assert summary.failed == {"q1": "no passage is judged 1 or better"}
+    assert summary.failed == {"q1": "no passage has a judgment of 1 or more"}
 
 
 names = st.lists(st.text(st.characters(codec="utf-8", categories=("L", "Zs")), max_size=70), max_size=45)
@@ -337,18 +338,18 @@ def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "message"),
     [
-        (["--judgments", "umbrela"], "holds no UMBRELA labels"),
-        (["--min-judgment", "9"], "is judged 9 or better (161 are judged)"),
+        (["--judgments", "umbrela"], "has no grades with the prompt Umbrela"),
+        (["--min-judgment", "9"], "a judgment of at least 9 (161 passages have a judgment)"),
         (["--ranking", "bm52"], "Did you mean 'bm25'?"),
-        (["--model", "bundled"], "The prompt NuggetCreation lists many texts"),
-        (["--trace", "bank.jsonl"], "is the output: name another file with --trace"),
+        (["--model", "bundled"], "The prompt 'NuggetCreation' lists many texts"),
+        (["--trace", "bank.jsonl"], "--trace and --output are the same file"),
     ],
 )
-def test_one_sentence(
+def test_an_error_is_a_single_line(
     more: list[str],
-    words: str,
+    message: str,
     passages: Path,
     demo_data: Path,
     tmp_path: Path,
@@ -360,19 +361,20 @@ def test_one_sentence(
         command(passages, Path("bank.jsonl"), demo_data, *more)
     assert stop.value.code == 1
     error = capsys.readouterr().err
-    assert words in error
+    assert message in error
     assert error.count("\n") == 1
     assert not Path("bank.jsonl").exists()
 
 
-def test_a_model_that_never_lists_anything(
+def test_a_model_without_any_list_is_an_error(
     passages: Path, demo_data: Path, tmp_path: Path, backend: Callable[[FakeLLM], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     backend(FakeLLM(lambda request: "No."))
     with pytest.raises(SystemExit):
         command(passages, tmp_path / "bank.jsonl", demo_data)
-    assert "gave no nuggets for 8 queries; 8 times: no reply listed any." in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "wrote no nuggets for 8 queries. Most frequent reason (8 times): no reply lists a nugget." in error
 
 
 KILLED = """
@@ -392,7 +394,7 @@ main(sys.argv[2:])
 
 
 def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -> None:
-    """kill -9 at random moments: finished batches are not asked again, and the bank is the same."""
+    """After kill -9 at random times, finished batches are not repeated, and the bank is the same."""
     whole, bank, calls = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl", tmp_path / "calls"
     command(passages, whole, demo_data)
     queries = str(demo_data / "queries.jsonl")
@@ -415,7 +417,7 @@ def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -
 
 
 def test_a_small_causal_checkpoint(tmp_path: Path) -> None:
-    """A real Llama with a chat template, made on the spot to reply with lists."""
+    """A real Llama with a chat template, trained in this test to reply with lists."""
     torch = pytest.importorskip("torch")
     from tests.llm import small_models
 

@@ -1,4 +1,4 @@
-"""Which passages nuggets are made of, and in which order."""
+"""Relevant passages for nuggetization, and their order."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def query(*passages: dict[str, Any], name: str = "q") -> QueryPassages:
 
 
 def order(queries: list[QueryPassages], **options: Any) -> dict[str, list[str]]:
-    found = relevant_passages(queries, Relevance(**options), "file")
-    return {name: [passage_id for passage_id, _ in passages] for name, passages in found.queries.items()}
+    relevant = relevant_passages(queries, Relevance(**options), "file")
+    return {name: [passage_id for passage_id, _ in passages] for name, passages in relevant.queries.items()}
 
 
 def test_a_passage_that_a_system_ranks_twice_has_its_better_rank() -> None:
@@ -56,32 +56,32 @@ def test_a_passage_that_a_system_ranks_twice_has_its_better_rank() -> None:
     assert order([query(passage("b", {"s": 2}, (1,)), twice)]) == {"q": ["a", "b"]}
 
 
-def test_one_systems_order_and_unranked_passages_last() -> None:
-    found = query(
+def test_the_order_of_a_system_with_unranked_passages_last() -> None:
+    line = query(
         passage("a", {"s": 3}, (1,)), passage("u", {}, (3,)), passage("b", {"s": 1}, (1,)),
         passage("c", {"s": 2}, (0,)),
     )  # fmt: skip
-    assert order([found]) == {"q": ["b", "a", "u"]}
-    assert order([found], min_judgment=0) == {"q": ["b", "c", "a", "u"]}
+    assert order([line]) == {"q": ["b", "a", "u"]}
+    assert order([line], min_judgment=0) == {"q": ["b", "c", "a", "u"]}
 
 
 def test_several_systems_are_fused_by_reciprocal_rank() -> None:
     """By hand: a has 1/61 + 1/63, b 1/62 + 1/62, c 1/63."""
-    found = query(
+    line = query(
         passage("c", {"s": 3}, (1,)),
         passage("a", {"s": 1, "t": 3}, (1,)),
         passage("b", {"s": 2, "t": 2}, (1,)),
     )
     assert 1 / 63 < 2 / 62 < 1 / 61 + 1 / 63
-    assert order([found]) == {"q": ["a", "b", "c"]}
-    assert order([found], ranking="t") == {"q": ["b", "a", "c"]}
+    assert order([line]) == {"q": ["a", "b", "c"]}
+    assert order([line], ranking="t") == {"q": ["b", "a", "c"]}
 
 
 def test_ranks_may_count_from_zero() -> None:
-    """A system that counts from 0 anywhere counts so everywhere; else it would weigh more."""
-    found = query(passage("a", {"zero": 1}, (1,)), passage("b", {"one": 1}, (1,)))
-    other = query(passage("c", {"zero": 0}, (1,)), name="r")
-    assert order([found, other]) == {"q": ["b", "a"], "r": ["c"]}
+    """A system with a rank 0 in any query counts from 0 in all queries; otherwise it would weigh more."""
+    line = query(passage("a", {"zero": 1}, (1,)), passage("b", {"one": 1}, (1,)))
+    second = query(passage("c", {"zero": 0}, (1,)), name="r")
+    assert order([line, second]) == {"q": ["b", "a"], "r": ["c"]}
 
 
 def test_the_highest_of_several_judgments_and_queries_on_two_lines() -> None:
@@ -90,42 +90,44 @@ def test_the_highest_of_several_judgments_and_queries_on_two_lines() -> None:
 
 
 def test_umbrela_labels() -> None:
-    found = query(
+    line = query(
         passage("a", {"s": 1}, (3,), **umbrela(0)),
         passage("b", {"s": 2}, **umbrela(1)),
         passage("c", {"s": 3}),
     )
-    assert order([found], source="umbrela") == {"q": ["b"]}
-    assert order([found], source="human") == {"q": ["a"]}
+    assert order([line], source="umbrela") == {"q": ["b"]}
+    assert order([line], source="human") == {"q": ["a"]}
 
 
 def test_umbrela_labels_of_two_models() -> None:
-    found = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
-    with pytest.raises(SelectionError, match=r"several models: choose one with --judge: 'one' \(1 passage\)"):
-        order([found], source="umbrela")
-    assert order([found], source="umbrela", judge="two") == {"q": ["b"]}
+    line = query(passage("a", {"s": 1}, **umbrela(2, "one")), passage("b", {"s": 2}, **umbrela(2, "two")))
+    with pytest.raises(SelectionError, match=r"several models: 'one' \(1 passage\).* --judge"):
+        order([line], source="umbrela")
+    assert order([line], source="umbrela", judge="two") == {"q": ["b"]}
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
-        ({}, "holds no judgments of people"),
-        ({"source": "umbrela"}, "holds no UMBRELA labels: run"),
-        ({"source": "umbrela", "judge": "m"}, "holds no UMBRELA labels by the model 'm'"),
+        ({}, "file has no judgments"),
+        ({"source": "umbrela"}, r"has no grades with the prompt Umbrela\. Run"),
+        ({"source": "umbrela", "judge": "m"}, "has no grades with the prompt Umbrela by the model 'm'"),
     ],
 )
-def test_no_labels(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(SelectionError, match=words):
+def test_a_file_without_judgments_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
         order([query(passage("a", {"s": 1}))], **options)
 
 
-def test_an_unknown_ranking() -> None:
+def test_an_unknown_ranking_is_refused() -> None:
     with pytest.raises(SelectionError, match=r"no system 'bm52'\. Did you mean 'bm25'\?"):
         order([query(passage("a", {"bm25": 1}, (1,)))], ranking="bm52")
+    with pytest.raises(SelectionError, match="has no rankings"):
+        order([query(passage("a", {}, (1,)))], ranking="bm25")
 
 
 def test_passages_without_text_are_counted() -> None:
-    found = relevant_passages(
+    relevant = relevant_passages(
         [query(passage("a", {"s": 1}, (1,), text=" "), passage("b", {"s": 2}, (1,)))], Relevance(), "file"
     )
-    assert (found.queries, found.without_text) == ({"q": [("b", "Text of b.")]}, 1)
+    assert (relevant.queries, relevant.without_text) == ({"q": [("b", "Text of b.")]}, 1)

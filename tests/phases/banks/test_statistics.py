@@ -1,4 +1,4 @@
-"""What `show`, `stats`, `lint`, `diff` and `merge` say about banks."""
+"""Output of `exam-pp bank show`, `stats`, `lint`, `diff` and `merge`."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ def test_lint(write_jsonl: WriteLines) -> None:
         entry(" ", "q1/y"),
     ]
     bank = write_jsonl("bank.jsonl", [line(*items), {"query_id": "q2", "items": []}])
-    found = [(p.severity, p.query_id, p.problem) for p in lint(read_bank(bank))]
-    assert found == [
-        ("error", "q1", "repeats 'Rooted in blues'"),
+    assert [(p.severity, p.query_id, p.problem) for p in lint(read_bank(bank))] == [
+        ("error", "q1", "duplicate of 'Rooted in blues'"),
         ("warning", "q2", "the query has no text"),
         ("error", "q2", "the query has no entries"),
-        ("warning", "q1", "the id is that of other words: grades of the old words count for the new ones"),
+        ("warning", "q1", "the id belongs to another text: grades of the old text count for the new text"),
         ("warning", "q1", "has more than 4 words"),
         ("warning", "q1", "the importance 'high' is neither vital nor okay"),
         ("error", "q1", "the text is empty"),
@@ -61,13 +60,13 @@ def test_nuggets_of_autonuggetizer_are_longer(
     assert [p.problem for p in lint(read_bank(bank))] == ["has more than 12 words"]
 
 
-def test_what_is_nearly_the_same_is_a_warning(write_jsonl: WriteLines) -> None:
+def test_a_near_duplicate_is_a_warning(write_jsonl: WriteLines) -> None:
     items = [entry("the age of the universe by Hubble"), entry("the universe's age by Hubble")]
-    (problem,) = (p for p in lint(read_bank(write_jsonl("b.jsonl", [line(*items)]))) if "nearly" in p.problem)
+    (problem,) = (p for p in lint(read_bank(write_jsonl("b.jsonl", [line(*items)]))) if "shares" in p.problem)
     assert (problem.severity, problem.text) == ("warning", "the universe's age by Hubble")
 
 
-def test_lint_tells_by_its_exit_code(
+def test_lint_has_exit_code_1_for_errors(
     write_jsonl: WriteLines, demo_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["bank", "lint", str(demo_data / "questions.jsonl")])
@@ -75,7 +74,7 @@ def test_lint_tells_by_its_exit_code(
     with pytest.raises(SystemExit) as stop:
         main(["bank", "lint", str(write_jsonl("bad.jsonl", [line(entry("a", "1"), entry("A.", "2"))]))])
     assert stop.value.code == 1
-    assert "repeats 'a'" in capsys.readouterr().out
+    assert "duplicate of 'a'" in capsys.readouterr().out
 
 
 def test_published_banks_have_no_errors(shared_data: Path) -> None:
@@ -106,8 +105,8 @@ def test_differences(write_jsonl: WriteLines) -> None:
         "new.jsonl",
         [line(entry("a", "1", weight=2.0), entry("B!", "2c"), entry("d", "4"), info={"history": history})],
     )
-    found = differences(read_bank(old), read_bank(new))
-    assert [(d.entry_id, d.change, d.before, d.after) for d in found] == [
+    result = differences(read_bank(old), read_bank(new))
+    assert [(d.entry_id, d.change, d.before, d.after) for d in result] == [
         ("1", "weight", "1.0", "2.0"),
         ("2", "reworded", "b", "B!"),
         ("3", "removed", "c", None),
@@ -118,13 +117,18 @@ def test_differences(write_jsonl: WriteLines) -> None:
 
 def test_merge_conflicts(write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = write_jsonl("first.jsonl", [line(entry("a", "q1/1"))])
-    for name, other, words in (
-        ("text", line(entry("b", "q1/1")), "the entry 'q1/1' is 'b' here, 'a' in another bank."),
-        ("query", line(entry("c", "q1/2"), query_text="jazz"), "is 'jazz' here and 'rock n roll' in another"),
+    for name, conflict, message in (
+        (
+            "text",
+            line(entry("b", "q1/1")),
+            "the entry 'q1/1' is the nugget 'b' here, but the nugget 'a' in an",
+        ),
+        ("query", line(entry("c", "q1/2"), query_text="jazz"), "is 'jazz' here, but 'rock n roll' in an"),
     ):
+        second = write_jsonl(name, [conflict])
         with pytest.raises(SystemExit):
-            main(["bank", "merge", str(first), str(write_jsonl(name, [other])), "-o", str(tmp_path / "out")])
-        assert words in capsys.readouterr().err
+            main(["bank", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
+        assert message in capsys.readouterr().err
     second = write_jsonl("second.jsonl", [line(entry("a", "q1/1"), entry("c", "q1/2"), info={"by": "x"})])
     main(["-q", "bank", "merge", str(first), str(second), "-o", str(tmp_path / "out")])
     (merged,) = [json.loads(text) for text in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]

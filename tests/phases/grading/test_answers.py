@@ -1,4 +1,4 @@
-"""Answers: graded with a key, verified by a model, and read again."""
+"""Extracted answers: compared with an answer key, verified by a model, and read again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import RubricGrades
+from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
@@ -83,7 +84,7 @@ def test_answers_are_compared_with_the_key(graded: Path, caplog: pytest.LogCaptu
     assert (grades.prompt_info or {})["check_answer_key"] is True
 
 
-def test_golds_that_cannot_be_checked_are_named(
+def test_questions_whose_gold_answer_cannot_be_compared_are_logged(
     graded: Path, passages: Path, bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     grade_file(
@@ -102,7 +103,7 @@ def verify(
     return verify_answers(files, ModelOptions("fake"), options.pop("answers", GradeFilter()), **options)
 
 
-def test_a_model_verifies_what_the_words_do_not_match(
+def test_a_model_verifies_answers_whose_text_does_not_match(
     graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """EXAM++ (Farzi and Dietz, 2024), section 4.2.1: "increase" is as right as "rise"."""
@@ -134,7 +135,7 @@ def test_a_model_verifies_what_the_words_do_not_match(
     ("reply", "rating"),
     [("no", 0), ("No.", 0), ("who knows", None), (Completion(error="the server is asleep"), None)],
 )
-def test_verification_that_says_no_or_nothing(
+def test_verification_replies_of_no_and_unreadable_replies(
     graded: Path,
     bank: Path,
     tmp_path: Path,
@@ -149,21 +150,21 @@ def test_verification_that_says_no_or_nothing(
     assert (grades.error_of("water") is None) == (rating is not None)
 
 
-@pytest.mark.parametrize("other", ["no", "perhaps"])
-def test_any_of_several_golds_is_enough(
-    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+@pytest.mark.parametrize("second", ["no", "perhaps"])
+def test_any_of_several_gold_answers_is_enough(
+    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str
 ) -> None:
-    """Also where the reply about another one cannot be read."""
+    """Even if the reply about another gold answer cannot be read."""
     text = bank.read_text().replace('["rise"]', '["rise", "go up", "rise"]')
     bank.write_text(text)
-    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else other)
+    llm = FakeLLM(lambda request: "yes" if "go up" in request.text else second)
     verify(graded, bank, tmp_path / "verified.jsonl", llm, monkeypatch)
     assert llm.calls == 2
     grades = sets(tmp_path / "verified.jsonl")[-1]
     assert (grades.entry_ratings()["water"], grades.error_of("water")) == (1, None)
 
 
-def test_verified_answers_are_not_asked_about_again(
+def test_verified_answers_are_not_verified_again(
     graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
@@ -175,14 +176,14 @@ def test_verified_answers_are_not_asked_about_again(
     assert sets(second)[-1].entry_ratings()["water"] == 0
 
 
-def test_answers_that_other_words_verified_are_asked_about_again(
+def test_answers_verified_with_another_prompt_version_are_verified_again(
     graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
-    text, words = first.read_text(encoding="utf-8"), PROMPTS.get(VERIFIED).hash
-    assert words in text
-    first.write_text(text.replace(words, "0" * len(words)), encoding="utf-8")
+    text, version = first.read_text(encoding="utf-8"), PROMPTS.get(VERIFIED).hash
+    assert version in text
+    first.write_text(text.replace(version, "0" * len(version)), encoding="utf-8")
     summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
     assert (summary.pairs, summary.reused) == (4, 0)
 
@@ -196,15 +197,17 @@ def test_answers_of_several_prompts_need_a_choice(
     prompts = [PROMPTS.get(KEY), PROMPTS.get(other)]
     grade_file(GradeFiles(passages, both, bank), ModelOptions("fake"), GradeOptions(prompts=prompts))
     output = tmp_path / "verified.jsonl"
-    with pytest.raises(Exception, match="several models or prompts; choose with --answers-by"):
+    with pytest.raises(SelectionError, match=r"several models or prompts: .* Choose with --answers-by"):
         verify(both, bank, output, FakeLLM(), monkeypatch)
     assert not output.exists()
     verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))
     assert (sets(output)[-1].prompt_info or {})["orig_prompt_class"] == other
 
 
-def test_nothing_to_verify(tiny_passages: Path, bank: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    with pytest.raises(Exception, match="holds no extracted answers that match"):
+def test_a_file_without_extracted_answers(
+    tiny_passages: Path, bank: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    with pytest.raises(SelectionError, match="has no selected extracted answers"):
         verify(tiny_passages, bank, tmp_path / "out.jsonl", FakeLLM(), monkeypatch)
 
 
@@ -216,7 +219,7 @@ def test_the_command(graded: Path, bank: Path, tmp_path: Path) -> None:
 
 
 def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp_path: Path) -> None:
-    """People add gold answers that were missed; the stored answers are compared again."""
+    """The stored answers are compared with gold answers that the bank got later."""
     before = graded.read_bytes()
     bank.write_text(bank.read_text().replace('["rise"]', '["rise", "increases"]'))
     output = tmp_path / "again.jsonl"
@@ -228,7 +231,7 @@ def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp
 
 
 def test_answer_keys_need_their_bank(graded: Path, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"compared with gold answers \(name --bank\)"):
+    with pytest.raises(SelectionError, match=r"compares replies with gold answers \(use --bank\)"):
         reread(graded, tmp_path / "out.jsonl")
 
 
@@ -237,7 +240,7 @@ REPLIES_OF_A_RATER = {"a": "4", "b": "unanswerable", "c": "six months", "d": "Th
 
 @pytest.fixture
 def rated(write_jsonl: WriteLines) -> Path:
-    """As the published implementation stores it: its own reading, no sources, no prompt hash."""
+    """Grades as the published implementation stores them, without sources and prompt hash."""
     stored = {"a": 4, "b": 1, "c": 0, "d": 0}
     ratings = [{"question_id": key, "self_rating": r, "expected": 2.5} for key, r in stored.items()]
     return write_jsonl(
@@ -279,7 +282,7 @@ def test_policies_can_be_applied_in_any_order(rated: Path, tmp_path: Path) -> No
     assert "unparsed" not in (sets(ungraded)[0].prompt_info or {})
 
 
-def test_reading_again_changes_nothing_twice(rated: Path, tmp_path: Path) -> None:
+def test_reading_again_twice_changes_no_further_grade(rated: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     reread(rated, first)
     assert reread(first, second).changed == 0
@@ -302,24 +305,27 @@ def test_grades_without_a_rating_have_no_label(rated: Path, tmp_path: Path) -> N
     assert grades["relevance_label"] == 1
 
 
-def test_people_failures_and_strangers_are_left_alone(rated: Path, tmp_path: Path) -> None:
+def test_grades_of_reviewers_failed_calls_and_unknown_prompts_are_kept(rated: Path, tmp_path: Path) -> None:
     line = json.loads(rated.read_text())
     (grades,) = line[1][0]["exam_grades"]
     keys = ("answers", "self_ratings", "correctAnswered", "wrongAnswered")
-    nothing: dict[str, list[Any]] = {key: [] for key in keys}
+    empty: dict[str, list[Any]] = {key: [] for key in keys}
     error = {"response": "", "prompt": "", "failure_reason": "asleep"}
-    failed = {**grades, **nothing, "llm_response_errors": {"x": error}}
-    others = [
+    failed = {**grades, **empty, "llm_response_errors": {"x": error}}
+    unread = [
         {**grades, "llm": "human:anna"},
         {**grades, "prompt_info": {"prompt_class": "umbrella"}},
         failed,
     ]
-    line[1][0]["exam_grades"] = [*others, grades]
+    line[1][0]["exam_grades"] = [*unread, grades]
     rated.write_text(json.dumps(line) + "\n")
     output = tmp_path / "out.jsonl"
     summary = reread(rated, output)
-    assert json.loads(output.read_text())[1][0]["exam_grades"][:3] == others
-    assert {reason.split(" ")[0] for _, reason in summary.left} == {"they", "the"}
+    assert json.loads(output.read_text())[1][0]["exam_grades"][:3] == unread
+    assert set(summary.skipped) == {
+        (RATING, "a reviewer gave them"),
+        ("umbrella", "the prompt is unknown (use --prompt-file)"),
+    }
     assert sets(output)[3].entry_ratings()["c"] == 1
 
 
@@ -346,5 +352,5 @@ def test_published_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> Non
 
 
 def test_the_filter_must_match(rated: Path, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="the filter matches no grades"):
+    with pytest.raises(SelectionError, match="no grades match the filter"):
         reread(rated, tmp_path / "out.jsonl", grade_filter=GradeFilter(model="nobody"))

@@ -1,4 +1,4 @@
-"""Assigning the demo's nuggets to its answers, from file to file, and what evaluation makes of it."""
+"""Assignment of the demo's nuggets to its answers, from file to file, and its evaluation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_baselines_answer_point_by_point(answers: Path, demo_data: Path, model: 
         assert sum(len(each.assignments or ()) for each in grades) == 164
 
 
-def test_the_lexical_baseline_tells_the_answers_apart(
+def test_the_lexical_baseline_separates_the_answers(
     answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     graded = grade(answers, demo_data, POINTWISE, model="lexical")
@@ -105,7 +105,7 @@ def test_the_lexical_baseline_tells_the_answers_apart(
     assert labels == {"support", "partial_support", "not_support"}
 
 
-def test_nothing_is_asked_twice_and_rereading_changes_nothing(answers: Path, demo_data: Path) -> None:
+def test_grades_are_reused_and_rereading_changes_no_grade(answers: Path, demo_data: Path) -> None:
     graded = grade(answers, demo_data, LISTWISE)
     again = graded.with_name("again.jsonl")
     summary = grade_file(
@@ -122,7 +122,7 @@ def test_nothing_is_asked_twice_and_rereading_changes_nothing(answers: Path, dem
 
 
 def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path: Path) -> None:
-    """Ratings and labels say the same afterwards; a nugget that repeats has a label each time, and stays."""
+    """Ratings and labels agree after rereading; a duplicate nugget keeps a label for each occurrence."""
     grades = nugget_material.assigned("q1", "S-PP")
     grades["llm_response_errors"]["q1/n2"]["response"] = "not\\_support"
     grades["assignments"].append({"nugget_id": "q1/n4", "assignment": "historical"})
@@ -140,7 +140,7 @@ def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path:
     assert list(again.errors or {}) == ["q1/n4"]
 
 
-def test_a_label_that_is_none_any_more_is_no_label(write_jsonl: Any, tmp_path: Path) -> None:
+def test_a_label_that_the_prompt_does_not_have_is_dropped(write_jsonl: Any, tmp_path: Path) -> None:
     grades = nugget_material.assigned("q1", "SP", prompt_info={"prompt_class": "NuggetAssignment2"})
     graded = write_jsonl("graded.jsonl", [["q1", [passage("s/q1", exam_grades=[grades])]]])
     main(["-q", "reread", str(graded), "-o", str(tmp_path / "o.jsonl")])
@@ -183,7 +183,7 @@ def test_queries_need_a_text(
     arguments += ["--prompt-class", LISTWISE, "--model", "fake"]
     with pytest.raises(SystemExit):
         main(arguments)
-    assert "has a text in" in capsys.readouterr().err
+    assert "bank.jsonl has no text for the queries in" in capsys.readouterr().err
     main([*arguments, "--queries", str(demo_data / "queries.jsonl")])
     assert len(rubrics(tmp_path / "g.jsonl")) == 16
 

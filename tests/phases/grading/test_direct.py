@@ -1,4 +1,4 @@
-"""Direct grading: one label a passage, from the query's text."""
+"""Direct grading: a label for every passage, from the text of the query."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def test_yes_no(tiny_passages: Path, reply: str, ratings: dict[str, int]) -> Non
     ("reply", "rating"),
     [("2", 2), ("0", 0), ("1: may be partly helpful", 1), ("3", None), ("relevant", None)],
 )
-def test_thomas_is_a_number_or_nothing(tiny_passages: Path, reply: str, rating: int | None) -> None:
+def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
+    tiny_passages: Path, reply: str, rating: int | None
+) -> None:
     queries, _ = run(tiny_passages, FakeLLM(lambda request: reply), "Thomas")
     for label in direct(queries):
         assert label.self_ratings == rating
@@ -122,7 +124,7 @@ def test_questions_and_direct_prompts_in_one_pass(
     assert [view.entry_ratings() for view in views] == [g.entry_ratings() for g in passage.grade_sets()]
 
 
-def test_what_the_file_answers_is_not_asked_again(tiny_passages: Path, tmp_path: Path) -> None:
+def test_pairs_with_a_grade_are_not_graded_again(tiny_passages: Path, tmp_path: Path) -> None:
     from exam_pp.store.passages.graded_file import passages_writer
 
     first = tmp_path / "first.jsonl"
@@ -140,13 +142,13 @@ def test_what_the_file_answers_is_not_asked_again(tiny_passages: Path, tmp_path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--prompt-class", "FagB"], "Direct prompts need the texts of the queries: name --queries"),
-        (["--prompt-class", RATING], f"The prompt {RATING} grades questions: name their --bank."),
-        (["--prompt-class", "FagB", "--queries", "other.json"], "has a text in other.json."),
+        (["--prompt-class", "FagB"], "Direct prompts need the texts of the queries: use --queries or --bank"),
+        (["--prompt-class", RATING], f"The prompt '{RATING}' grades questions and needs a test bank"),
+        (["--prompt-class", "FagB", "--queries", "other.json"], "other.json has no text for the queries in"),
         (["--prompt-class", "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2", "--bank", "bank.jsonl"],
          "does not grade passages; `exam-pp verify-answers` uses it."),
         (["--prompt-class", "NuggetSelfRatedPrompt", "--bank", "bank.jsonl"],
-         "The prompt NuggetSelfRatedPrompt grades nuggets, but the bank holds questions."),
+         "The prompt 'NuggetSelfRatedPrompt' grades nuggets, but the bank holds questions."),
         (["--prompt-class", "QuestionCompleteConcisePromptWithAnswerKey2", "--bank", "bank.jsonl"],
          "bank.jsonl: the question 'q1/a' has no gold_answers"),
     ],

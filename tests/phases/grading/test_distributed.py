@@ -1,4 +1,4 @@
-"""Two processes as one, one of them dying, SIGTERM: real processes, the fake model."""
+"""Process groups and SIGTERM, with real processes and the fake model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 ACCELERATE = [sys.executable, "-m", "accelerate.commands.accelerate_cli"]
 WriteLines = Callable[[str, list[Any]], Path]
 
-# The fake, with its time taken; a file tells that the first batch (of 16) is in the journal.
+# A slow fake model; a file marks that the first batch (of 16) is in the journal.
 SLOW = """
 import os, sys, time
 from pathlib import Path
@@ -91,11 +91,11 @@ def wait_for(*files: Path) -> None:
 
 
 @pytest.mark.integration
-def test_accelerate_launch_writes_what_one_process_writes(
+def test_accelerate_launch_writes_the_output_of_a_single_process(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
     pytest.importorskip("accelerate")
-    output, status = tmp_path / "team.jsonl.gz", tmp_path / "status.json"
+    output, status = tmp_path / "group.jsonl.gz", tmp_path / "status.json"
     # --multi_gpu only means "several processes": without a GPU they work on the CPU.
     launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", free_port()]
     arguments = command(many, tiny_bank, output, "--status", str(status))
@@ -107,12 +107,12 @@ def test_accelerate_launch_writes_what_one_process_writes(
     )
     assert done.returncode == 0, done.stderr
     assert output.read_bytes() == whole
-    assert done.stderr.count("230 pairs graded") == 1  # one process talks
+    assert done.stderr.count("230 pairs graded") == 1  # only rank 0 logs
     assert json.loads(status.read_text())["done"] == 230
     assert not list(tmp_path.glob("*.journal*"))
 
 
-# A real model; the second process dies once, when two of its batches are in the journal.
+# A real model. The second process dies in the first run, after two batches are in its journal.
 MORTAL = """
 import os, signal, sys
 from pathlib import Path
@@ -135,7 +135,7 @@ main(sys.argv[1:])
 
 
 @pytest.mark.integration
-def test_two_processes_with_a_real_model_of_which_one_dies(
+def test_two_processes_with_a_real_model_continue_after_a_process_died(
     write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("accelerate")
@@ -147,7 +147,7 @@ def test_two_processes_with_a_real_model_of_which_one_dies(
         for i in range(30)
     ]
     passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
-    alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "team.jsonl.gz", tmp_path / "mortal.py"
+    alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "group.jsonl.gz", tmp_path / "mortal.py"
     options = ["--model", "bundled", "--engine", "transformers", "--batch-tokens", "400", "--device", "cpu"]
     main(["-q", *command(passages, tiny_bank, alone, *options)])
 
@@ -165,12 +165,12 @@ def test_two_processes_with_a_real_model_of_which_one_dies(
     assert runs[0].returncode != 0
     assert (tmp_path / "mark").exists()
     assert runs[1].returncode == 0, runs[1].stderr
-    assert "Continuing: " in runs[1].stderr
+    assert "Continuing with " in runs[1].stderr
     assert not list(tmp_path.glob("*.journal*"))
-    found, expected = read_ratings(output), read_ratings(alone)
+    ratings, expected = read_ratings(output), read_ratings(alone)
     assert len(set(expected.values())) > 2
-    assert found.keys() == expected.keys()
-    for key, (text, rating, soft) in found.items():
+    assert ratings.keys() == expected.keys()
+    for key, (text, rating, soft) in ratings.items():
         assert (text, rating) == expected[key][:2]
         assert soft == pytest.approx(expected[key][2], abs=1e-3)
 
@@ -191,10 +191,10 @@ def read_ratings(path: Path) -> dict[tuple[str, str, str], tuple[str, int, float
 
 
 @pytest.mark.integration
-def test_a_launch_that_starts_one_process_only_grades_everything(
+def test_a_launch_of_a_single_process_grades_all_pairs(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
-    """Without GPUs that is what accelerate does."""
+    """Without GPUs, accelerate starts a single process."""
     pytest.importorskip("accelerate")
     output = tmp_path / "alone.jsonl.gz"
     done = subprocess.run(
@@ -207,11 +207,11 @@ def test_a_launch_that_starts_one_process_only_grades_everything(
 
 
 @pytest.mark.integration
-def test_a_rank_that_dies_loses_nothing(
+def test_replies_are_kept_if_a_process_dies(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    output, mark = tmp_path / "team.jsonl.gz", tmp_path / "mark"
+    output, mark = tmp_path / "group.jsonl.gz", tmp_path / "mark"
     group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
     first, second = (start(command(many, tiny_bank, output), mark, RANK=str(i), **group) for i in (0, 1))
     wait_for(tmp_path / "mark0", tmp_path / "mark1")
@@ -219,15 +219,15 @@ def test_a_rank_that_dies_loses_nothing(
     second.communicate()
     _, stderr = first.communicate(timeout=60)
     assert first.returncode == 1
-    assert "start the same command again to continue" in stderr
+    assert "repeat the command to continue" in stderr
     assert "Traceback" not in stderr
     assert not output.exists()
     (left,) = rank_journals(journal_path(output))
     with Journal(left) as journal:
         assert len(journal) >= 16
-    main(command(many, tiny_bank, output))  # one process finishes what two began
+    main(command(many, tiny_bank, output))  # a single process continues the run of two
     assert output.read_bytes() == whole
-    assert "Continuing: " in capsys.readouterr().err
+    assert "Continuing with " in capsys.readouterr().err
     assert not list(tmp_path.glob("*.journal*"))
 
 
@@ -250,7 +250,7 @@ def test_sigterm_finishes_the_batch_and_the_same_command_continues(
     assert json.loads(status.read_text())["state"] == "done"
 
 
-def test_journals_of_other_processes_are_told_by_their_names(tmp_path: Path) -> None:
+def test_names_of_journals_of_other_processes(tmp_path: Path) -> None:
     main_journal = journal_path(tmp_path / "out.jsonl")
     assert rank_journal(main_journal, 0) == main_journal
     for name in (rank_journal(main_journal, 12).name, "out.jsonl.journal.rank", "else.journal.rank1"):
@@ -267,7 +267,7 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("command", ["generate questions", "generate nuggets"])
-def test_only_grade_is_for_teams(
+def test_only_grade_supports_process_groups(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in (("WORLD_SIZE", "2"), ("RANK", "1"), ("MASTER_ADDR", "localhost")):
@@ -277,11 +277,11 @@ def test_only_grade_is_for_teams(
     arguments = [*command.split(), str(queries), "--model", "fake", "-o", str(tmp_path / "bank.jsonl")]
     with pytest.raises(SystemExit, match="1"):
         main(arguments)
-    assert "Only `exam-pp grade` shares its work" in capsys.readouterr().err
+    assert "Only `exam-pp grade` supports several processes" in capsys.readouterr().err
     assert not (tmp_path / "bank.jsonl").exists()
 
 
-def test_a_broken_run_says_so_in_its_status(tiny_passages: Path, tmp_path: Path) -> None:
+def test_the_status_file_of_a_failed_run_holds_the_error(tiny_passages: Path, tmp_path: Path) -> None:
     status, bank = tmp_path / "status.json", tmp_path / "bank.jsonl"
     bank.write_text("{\n")
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""The doctor: finds replies that depend on the batch, and says when none do."""
+"""The doctor detects replies that depend on the batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exam_pp.reports.grading.doctor import doctor_report
 
 
 class Careless(FakeLLM):
-    """Answers differently beside other prompts, as a model with a padding error does."""
+    """Replies differently in larger batches, like a model with a padding error."""
 
     def generate(
         self, requests: Sequence[Request], batches: Iterable[list[int]] | None = None
@@ -41,7 +41,7 @@ def test_a_careful_model_has_no_flips(monkeypatch: pytest.MonkeyPatch) -> None:
     probe, conclusion = examine(monkeypatch, FakeLLM())
     assert [(row[0], row[1], row[2]) for row in probe.rows] == [
         ("all in one batch", len(probe_requests()), 0),
-        ("beside a long prompt", len(probe_requests()), 0),
+        ("in a batch with a long prompt", len(probe_requests()), 0),
     ]
     assert conclusion.startswith("No reply changed")
 
@@ -54,10 +54,10 @@ def test_replies_that_depend_on_the_batch_are_counted(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("dtype", "code", "words"), [("float32", 1, "is a fault"), ("bfloat16", 0, "nearly tie")]
+    ("dtype", "code", "message"), [("float32", 1, "is a defect"), ("bfloat16", 0, "In reduced precision")]
 )
-def test_a_change_in_float32_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[Any], dtype: str, code: int, words: str
+def test_a_change_in_float32_is_a_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[Any], dtype: str, code: int, message: str
 ) -> None:
     llm = Careless()
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
@@ -68,18 +68,19 @@ def test_a_change_in_float32_is_a_failure(
     except SystemExit as stop:
         ended = int(stop.code or 0)
     assert ended == code
-    assert words in " ".join(capsys.readouterr().out.split())
+    assert message in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_that_only_extracts_is_asked_to_extract(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_of_an_extractive_model_has_no_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = FakeLLM(lambda request: "no" if request.labels else "a span")
     monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
-    found = doctor(ModelOptions("m", pipeline="question-answering")).examination
-    assert found is not None
-    assert [(one.replies, one.flips) for one in found.comparisons] == [(len(probe_requests()) // 2, 0)] * 2
+    examination = doctor(ModelOptions("m", pipeline="question-answering")).examination
+    assert examination is not None
+    counts = [(comparison.replies, comparison.flips) for comparison in examination.comparisons]
+    assert counts == [(len(probe_requests()) // 2, 0)] * 2
 
 
-def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     llm = FakeLLM()
     monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": "bfloat16"})
 
@@ -95,10 +96,10 @@ def test_a_reference_that_does_not_fit_is_told_beside_the_rest(monkeypatch: pyte
     assert isinstance(conclusion, Paragraph)
     assert len(probe.rows) == 2
     assert findings.sound
-    assert "could not be asked: The model 'm' cannot be loaded: CUDA out of memory." in conclusion.text
+    assert "could not be used: The model 'm' cannot be loaded: CUDA out of memory." in conclusion.text
 
 
-def test_the_memory_of_a_gpu_is_told_whoever_allocated_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)

@@ -1,4 +1,4 @@
-"""Grading with the fake model: what is asked, kept, counted, and continued after an interruption."""
+"""Grading with the fake model: requests, reused grades, counts, journals and interrupted runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_grades_are_added_and_old_ones_stay(tiny_passages: Path, tiny_bank: Path
     assert (summary.pairs, summary.graded, summary.ungraded, summary.reused) == (10, 10, 0, 0)
 
 
-def test_what_the_file_answers_is_not_asked_again(
+def test_pairs_with_a_grade_are_not_graded_again(
     tiny_passages: Path, tiny_bank: Path, write_jsonl: WriteLines, tmp_path: Path
 ) -> None:
     first = tmp_path / "first.jsonl"
@@ -82,12 +82,12 @@ def test_what_the_file_answers_is_not_asked_again(
     assert (summary.pairs, summary.reused) == (2, 5)
     added = (queries[0].passages[0].rubric_grades or [])[-1]
     assert list(added.entry_ratings()) == ["q1/new"]
-    assert len(queries[1].passages[0].rubric_grades or []) == 2  # nothing new: no empty grades
+    assert len(queries[1].passages[0].rubric_grades or []) == 2  # no empty set of grades is added
     _, again = run(first, grown, FakeLLM(), regrade=True)
     assert again.pairs == 7
 
 
-def test_other_words_of_a_prompt_are_another_prompt(
+def test_grades_of_another_version_of_the_prompt_are_not_reused(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
     first = tmp_path / "first.jsonl"
@@ -95,17 +95,17 @@ def test_other_words_of_a_prompt_are_another_prompt(
     prompt = PROMPTS.get(RATING)
     reworded = replace(prompt, template=prompt.template.replace("Question", "The question"))
     assert reworded.hash != prompt.hash
-    for words, reused in ((prompt, 5), (reworded, 0)):
+    for version, reused in ((prompt, 5), (reworded, 0)):
         summary, llm = GradeSummary(), FakeLLM()
         queries = grade(
             read_passages(first), read_bank(tiny_bank), Answerer(llm, Journal(None)), model="fake",
-            provenance={}, options=GradeOptions(prompts=[words]), summary=summary,
+            provenance={}, options=GradeOptions(prompts=[version]), summary=summary,
         )  # fmt: skip
         assert list(queries)
         assert (summary.reused, summary.pairs) == (reused, 5 - reused)
 
 
-def test_answers_of_another_revision_are_kept_and_told(
+def test_grades_of_another_revision_are_reused_and_reported(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Revision(FakeLLM):
@@ -130,20 +130,20 @@ def test_answers_of_another_revision_are_kept_and_told(
     assert graded(same, "c.jsonl", revision="b", num_beams=1, torch="2.7") == (
         5,
         [
-            "5 of the pairs answered before have another revision than this model: --regrade asks again.",
-            "5 of the pairs answered before have another num_beams than this model: --regrade asks again.",
+            "5 pairs were graded before with another revision; --regrade grades them again.",
+            "5 pairs were graded before with another num_beams; --regrade grades them again.",
         ],
     )
     assert graded(same, "d.jsonl", regrade=True, revision="b", num_beams=5) == (0, [])
     assert graded(tmp_path / "d.jsonl", "e.jsonl", revision="b", num_beams=5) == (5, [])
 
 
-def test_other_models_and_prompts_do_not_count_as_answered(tiny_passages: Path, tiny_bank: Path) -> None:
+def test_grades_of_other_models_and_prompts_are_not_reused(tiny_passages: Path, tiny_bank: Path) -> None:
     _, summary = run(tiny_passages, tiny_bank, FakeLLM(name="another"))
     assert summary.pairs == 5
 
 
-def test_identical_prompts_are_asked_once(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+def test_identical_requests_are_sent_once(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     same = [{"paragraph_id": f"p{i}", "text": "the same text"} for i in range(5)]
     llm = FakeLLM()
     _, summary = run(write_jsonl("same.jsonl", [["q1", same]]), tiny_bank, llm)
@@ -165,7 +165,7 @@ def test_failures_stay_ungraded_with_their_reason(tiny_passages: Path, tiny_bank
     assert (summary.graded, summary.ungraded, summary.not_numbers) == (3, 2, 3)
 
 
-def test_ungraded_pairs_are_asked_by_the_next_run(
+def test_ungraded_pairs_are_graded_by_the_next_run(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
     first = tmp_path / "first.jsonl"
@@ -180,14 +180,14 @@ def test_ungraded_pairs_are_asked_by_the_next_run(
     assert (summary.pairs, summary.graded) == (5, 5)
 
 
-def test_replies_that_are_no_numbers_follow_the_policy(tiny_passages: Path, tiny_bank: Path) -> None:
+def test_replies_without_a_number_are_rated_by_the_rule(tiny_passages: Path, tiny_bank: Path) -> None:
     script = FakeLLM(lambda request: "unanswerable")
     assert run(tiny_passages, tiny_bank, script)[1].sources == {"default-0": 5}
     assert run(tiny_passages, tiny_bank, script, unparsed="published")[1].sources == {"default-1": 5}
     assert run(tiny_passages, tiny_bank, script, unparsed="ungraded")[1].ungraded == 5
 
 
-def test_a_passage_without_text_is_not_asked(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+def test_a_passage_without_text_stays_ungraded(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     llm = FakeLLM()
     _, summary = run(
         write_jsonl("empty.jsonl", [["q1", [{"paragraph_id": "p", "text": " \n"}]]]), tiny_bank, llm
@@ -207,33 +207,33 @@ def test_soft_grades_come_from_label_likelihoods(tiny_passages: Path, tiny_bank:
 
 
 @pytest.mark.parametrize(
-    ("asked", "dear", "stored"),
+    ("option", "expensive", "stored"),
     [(None, False, True), (None, True, False), (True, True, True), (False, False, False)],
 )
-def test_soft_grades_are_stored_where_they_are_cheap_or_asked_for(
+def test_soft_grades_are_stored_if_they_are_selected_or_not_expensive(
     tiny_passages: Path,
     tiny_bank: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    asked: bool | None,
-    dear: bool,
+    option: bool | None,
+    expensive: bool,
     stored: bool,
 ) -> None:
     class Engine(FakeLLM):
-        labels_are_expensive = dear
+        labels_are_expensive = expensive
 
     def answer(request: Request) -> Completion:
         return Completion("4", label_logprobs=(-1.0,) * len(request.labels))
 
     monkeypatch.setattr(grade_file_module, "load_llm", lambda options: Engine(answer))
     output = tmp_path / "soft.jsonl"
-    options = GradeOptions([PROMPTS.get(RATING)], soft=asked)
+    options = GradeOptions([PROMPTS.get(RATING)], soft=option)
     summary = grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
     assert ('"expected"' in output.read_text("utf-8")) is stored
-    assert any("--soft" in line for line in summary.lines()) is (asked is None and dear)
+    assert any("--soft" in line for line in summary.lines()) is (option is None and expensive)
 
 
-def test_a_model_that_thinks_first_gives_no_soft_grades(
+def test_a_model_that_thinks_gives_no_soft_grades(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Request] = []
@@ -249,9 +249,9 @@ def test_a_model_that_thinks_first_gives_no_soft_grades(
     assert not any(request.labels for request in asked)
     assert not any("soft" in line for line in summary.lines())
     passages = [passage for line in read_passages(files.output) for passage in line.passages]
-    found = [grades for passage in passages for grades in passage.grade_sets() if grades.model == "fake"]
-    assert {rating for grades in found for rating in grades.entry_ratings().values()} == {3}
-    with pytest.raises(SelectionError, match="gives no soft grades"):
+    new = [grades for passage in passages for grades in passage.grade_sets() if grades.model == "fake"]
+    assert {rating for grades in new for rating in grades.entry_ratings().values()} == {3}
+    with pytest.raises(SelectionError, match="--soft cannot be combined with --thinking-tokens"):
         grade_file(files, model, GradeOptions([PROMPTS.get(RATING)], soft=True))
 
 
@@ -336,7 +336,7 @@ def test_the_journal_can_be_kept_and_named(tiny_passages: Path, tiny_bank: Path,
     assert not journal.exists()
 
 
-def test_a_batch_that_is_known_in_part_is_asked_whole_and_keeps_what_was_known() -> None:
+def test_an_unfinished_batch_is_sent_as_a_whole_but_keeps_its_first_replies() -> None:
     journal, llm = Journal(None), FakeLLM(lambda request: "new")
     answer = Answerer(llm, journal)
     requests = [Request((Part(f"question {number}"),)) for number in range(20)]
@@ -347,7 +347,7 @@ def test_a_batch_that_is_known_in_part_is_asked_whole_and_keeps_what_was_known()
     assert llm.calls == 20
 
 
-def test_replies_of_other_options_are_not_taken() -> None:
+def test_replies_with_other_options_are_not_used() -> None:
     journal, asked = Journal(None), [Request((Part("why?"),))]
 
     class Options(FakeLLM):
@@ -374,14 +374,14 @@ def test_replies_of_other_options_are_not_taken() -> None:
         Request((Part("a"), Part("bc")), one_line=True),
     ],
 )
-def test_what_decides_a_reply_is_in_its_key(other: Request) -> None:
+def test_the_key_of_a_request_depends_on_all_that_changes_the_reply(other: Request) -> None:
     request = Request((Part("a"), Part("bc")))
     assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
     assert request.key() != other.key()
 
 
 @pytest.mark.parametrize(("after", "kept"), [(0, False), (15, False), (16, True)])
-def test_an_error_keeps_the_journal_if_it_holds_anything(
+def test_an_error_keeps_the_journal_unless_it_is_empty(
     write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, after: int, kept: bool, monkeypatch: Any
 ) -> None:
     class Fails(Dies):
@@ -409,15 +409,15 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     caplog.set_level("INFO")
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
     grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
-    assert "3 replies are of no use in" in caplog.text
+    assert "Ignoring 3 replies in" in caplog.text
     assert "Continuing" not in caplog.text
-    assert "stays: it holds 3 replies of other models" in caplog.text
+    assert "is kept, because it holds 3 replies by other models" in caplog.text
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 3
 
 
 @pytest.mark.parametrize("taken", ["passages", "bank", "output", "journal", "link"])
-def test_a_status_replaces_nothing_of_the_grading(
+def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: str
 ) -> None:
     output, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
@@ -430,7 +430,7 @@ def test_a_status_replaces_nothing_of_the_grading(
             tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--status", str(status[taken])
         )  # fmt: skip
     assert stop.value.code == 1
-    assert "name another file with --status" in capsys.readouterr().err
+    assert f"--status {status[taken]} is another file of this grading" in capsys.readouterr().err
     assert (tiny_passages.read_bytes(), tiny_bank.read_bytes()) == before
     assert not output.exists()
     assert not journal_path(output).exists()
@@ -453,7 +453,7 @@ def test_a_bank_for_other_queries_is_refused(
     with pytest.raises(SystemExit) as stop:
         cli_grade(tiny_passages, bank, tmp_path / "out.jsonl")
     assert stop.value.code == 1
-    assert "None of the 2 queries" in capsys.readouterr().err
+    assert "other.jsonl has no entries for the queries in" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 

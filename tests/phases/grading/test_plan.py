@@ -1,4 +1,4 @@
-"""The plan counts what the grading then asks."""
+"""The plan counts the requests that the grading then sends."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def plan(
     except SystemExit as stop:
         code = int(stop.code or 0)
     tables = {table["title"]: table["rows"] for table in json.loads(capsys.readouterr().out)["tables"]}
-    counts = {row["what"]: row["count"] for row in tables["Work"]}
-    timing = {row["what"]: row["value"] for row in tables.get("Timed probe", [])}
+    counts = {row["item"]: row["count"] for row in tables["Work"]}
+    timing = {row["property"]: row["value"] for row in tables.get("Timed probe", [])}
     return code, counts, timing
 
 
@@ -48,14 +48,14 @@ def test_counts_are_those_of_the_grading(
     assert sorted(tmp_path.iterdir()) == before
     assert code == 0
     assert counts["pairs to grade"] == counts["pairs in all"] == 11
-    assert counts["distinct requests"] == counts["requests to ask"] == 7
+    assert counts["distinct requests"] == counts["requests to send"] == 7
     assert timing["requests in the probe"] == 7
     assert timing["seconds for all"] >= timing["seconds to load the model"]
 
     main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING])
     code, counts, _ = plan(capsys, output, "-o", tmp_path / "again.jsonl", *arguments[3:])
-    assert code == 3  # nothing to ask
-    assert (counts["pairs answered by grades in the file"], counts["pairs to grade"]) == (11, 0)
+    assert code == 3  # all pairs are graded
+    assert (counts["pairs with a grade in the file"], counts["pairs to grade"]) == (11, 0)
 
 
 def test_the_journal_of_an_interrupted_run_counts(
@@ -67,16 +67,18 @@ def test_the_journal_of_an_interrupted_run_counts(
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 5
     code, counts, timing = plan(capsys, *arguments)
-    assert (code, counts["requests answered by the journal"], counts["requests to ask"]) == (3, 5, 0)
+    assert (code, counts["requests with a reply in the journal"], counts["requests to send"]) == (3, 5, 0)
     assert timing == {}
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 5
     with pytest.raises(SystemExit):
         main(["grade", *map(str, arguments), "--prompt-class", RATING, "--plan"])
-    assert "Continuing" not in capsys.readouterr().err  # which a plan does not
+    assert "Continuing" not in capsys.readouterr().err
 
 
-def test_a_plan_of_the_passage_stream_is_refused(tiny_bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_of_passages_from_standard_input_is_refused(
+    tiny_bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(
             [
@@ -93,7 +95,7 @@ def test_a_plan_of_the_passage_stream_is_refused(tiny_bank: Path, capsys: pytest
                 "--plan",
             ]
         )
-    assert "name a file" in capsys.readouterr().err
+    assert "standard input" in capsys.readouterr().err
 
 
 @pytest.mark.integration
@@ -103,6 +105,6 @@ def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None
         folder / "dl19-graded.jsonl.gz", tmp_path / "out.jsonl", folder / "dl19-gpt4-questions.jsonl.gz"
     )
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
-    found = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
-    assert (found.summary.queries, found.summary.passages, found.summary.pairs) == (43, 9260, 92600)
-    assert sum(row[1] for row in length_histogram(found)) == found.requests
+    plan = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
+    assert (plan.summary.queries, plan.summary.passages, plan.summary.pairs) == (43, 9260, 92600)
+    assert sum(row[1] for row in length_histogram(plan)) == plan.requests

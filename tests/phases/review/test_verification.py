@@ -238,8 +238,10 @@ def test_real_grades_of_gpt_4_with_their_bank(shared_data: Path) -> None:
 
 @pytest.mark.slow
 def test_reports_of_flan_t5(shared_data: Path) -> None:
-    """603 ratings are not what the replies say: the 612 replies that are not a digit from 0 to 5, but for
-    nine that name the rating in words."""
+    """603 ratings differ from the numbers in their replies.
+
+    612 replies are not a digit from 0 to 5; nine of them name the rating in words.
+    """
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     rows = flat(graded, GradeFilter(kind="question"), Unparsed())
     assert len(rows) == 603
