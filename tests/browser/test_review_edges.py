@@ -193,7 +193,7 @@ def test_keys_reach_ratings_of_one_digit(tab: OpenTab, tmp_path: Path) -> None:
     found = tab(tmp_path / "review.html").go("#/q/0")
     found.page.wait_for_selector(GRID)
     found.press("?")
-    assert "0 ... 9, higher ones with their buttons" in found.text("#dialog")
+    assert "0 ... 9; higher ratings only by button" in found.text("#dialog")
     found.press("Escape")
     found.page.click("[data-focus=rate-11]")
     assert cells(found) == ["12→11"]

@@ -316,6 +316,6 @@ def test_everything_by_keyboard(demo: Path, tab: OpenTab) -> None:
     assert page.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Edit entry 1"
     # With the keys switched off, letters do nothing.
     page.press("?")
-    page.page.uncheck("text=Keys without Ctrl do something")
+    page.page.uncheck("text=Enable keys without Ctrl")
     page.press("Escape", "j", "4")
     assert page.text("#status") == "no work yet"

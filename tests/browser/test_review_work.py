@@ -45,7 +45,7 @@ def test_overview(demo: Path, tab: OpenTab) -> None:
     page.page.fill("[data-search]", "hubble")
     assert page.page.locator("#queries tbody tr").count() == 1
     page.page.fill("[data-search]", "no such words")
-    assert "No query has these words." in page.text("#queries")
+    assert "No query matches." in page.text("#queries")
     page.page.fill("[data-search]", "")
     page.page.click("button:has-text('Passages')")
     counts = [int(words) for words in page.page.locator("#queries tbody td:nth-child(3)").all_inner_texts()]
@@ -186,7 +186,7 @@ UNKNOWN = {"query_id": "d01", "passage_id": "p", "id": "zzz"}
         ({"ratings": [UNKNOWN | {"rating": 1}]}, "1 rating is for entries"),
         ({"ratings": [UNKNOWN | {"rating": 7}]}, "The rating 7 is not on the scale"),
         ({"format": "other"}, 'its "format" is not exam_pp.edits.v1'),
-        ({"ratings": 3}, "are no lists"),
+        ({"ratings": 3}, "must be lists"),
         (None, "it is not JSON"),
     ],
 )  # fmt: skip
@@ -261,7 +261,7 @@ def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTa
     page.go("#/q/0/p/0/e/0")
     page.press("2")
     assert page.text("#status") == "1 rating: not saved, not kept"
-    assert "this browser keeps nothing" in page.page.get_attribute("#status", "title")
+    assert "not kept by this browser" in page.page.get_attribute("#status", "title")
     page.page.click("[data-focus=theme]")
     assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
     # Leaving is asked about, because the work would be gone.

@@ -1,4 +1,4 @@
-"""The review page as a file: nothing can break out of it, and what goes in comes out."""
+"""The HTML file of the review page: escaping, content security policy, and round trip of the data."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_texts_cannot_break_out() -> None:
     assert blocks(page)["head"]["graded"]["name"] == HOSTILE
 
 
-def test_the_policy_allows_this_script_and_this_style_alone() -> None:
+def test_the_policy_allows_only_this_script_and_this_style() -> None:
     found = inventory(render_page(HEAD, [table({"p": "text"}, a=Cell(3))]))
     policy = dict(part.split(" ", 1) for part in found.policy.split("; "))
     for name in ("script", "style"):
@@ -139,13 +139,13 @@ def test_spans_count_as_javascript_counts() -> None:
     assert start == text.index("the Moon") + 1
 
 
-def test_an_answer_that_stands_everywhere_is_marked_a_hundred_times() -> None:
+def test_at_most_a_hundred_matches_of_an_answer_are_marked() -> None:
     chunk = table({"p": "tide " * 150}, a=Cell(5, answer="tide")).chunk(["m"], [], {})
     (spans,) = chunk["grades"][0]["spans"]
     assert (len(spans), spans[:4]) == (200, [0, 4, 5, 9])
 
 
-def test_what_models_and_people_said() -> None:
+def test_cells_of_grades() -> None:
     grades = rubric(
         {"a": 4},
         self_ratings=[
@@ -163,14 +163,14 @@ def test_what_models_and_people_said() -> None:
     }
 
 
-def test_numbers_that_no_browser_reads_are_left_out() -> None:
+def test_nan_and_infinity_are_omitted() -> None:
     rating = {"question_id": "a", "self_rating": 4, "margin": float("nan"), "expected": float("inf")}
     found = Passage.model_validate(passage(exam_grades=[rubric({"a": 4}, self_ratings=[rating])]))
     assert found.rubric_grades is not None
     assert cells_of(found.rubric_grades[0]) == {"a": Cell(4, reply="4")}
 
 
-def test_later_grades_count_and_a_grade_before_none() -> None:
+def test_the_last_rating_counts_not_a_later_error() -> None:
     found = QueryTable("q", "", questions("q", "a"))
     one = Passage.model_validate(passage("p"))
     for cell in (Cell(1), Cell(4), Cell(None, reason="failed")):

@@ -157,7 +157,7 @@ class _Reading:
         return min(DEFAULT_MIN_GRADE, top)
 
     def check(self, bank_file: str | Path | None) -> None:
-        """Raise SelectionError if the file lacks a requested query, system or prompt class, or fits no bank."""
+        """Raise SelectionError for an absent query, system or prompt class, or for an unrelated bank."""
         for query_id in self.shown.queries:
             if query_id not in self.lines:
                 raise SelectionError(f"{self.graded} has no query {query_id!r}.")

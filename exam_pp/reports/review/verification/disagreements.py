@@ -13,13 +13,13 @@ _ENTRIES = 5
 
 def summary(selection: Disagreements) -> str:
     """The number of disagreements in each direction."""
-    low, high = selection.directions[LOW].added, selection.selection[HIGH].added
+    low, high = selection.directions[LOW].added, selection.directions[HIGH].added
     if not selection.both:
         return "No passage has both a judgment and a grade."
     counts = (
         f"Of {selection.both} passages with a judgment and a grade, {low} are judged "
-        f"{selection.min_judgment} or higher and have no grade of {selection.min_grade} or higher; {high} are "
-        "judged lower and have such a grade"
+        f"{selection.min_judgment} or higher and have no grade of {selection.min_grade} or higher; {high} "
+        "are judged lower and have such a grade"
     )
     return f"{counts}." if low or high else f"{counts}: judgments and grades agree."
 

@@ -21,9 +21,9 @@ def summary(selection: Spurious) -> str:
         return f"No graded passage is judged below {selection.min_judgment}, so no entry can look spurious."
     spurious = selection.spurious_entries().added
     return (
-        f"{spurious} of {selection.entries} entries of {counted(len(selection.queries), 'query')} are covered "
-        f"(grade {selection.min_grade} or higher) by {selection.often} or more non-relevant passages (judged "
-        f"below {selection.min_judgment})."
+        f"{spurious} of {selection.entries} entries of {counted(len(selection.queries), 'query')} are "
+        f"covered (grade {selection.min_grade} or higher) by {selection.often} or more non-relevant "
+        f"passages (judged below {selection.min_judgment})."
     )
 
 

@@ -47,8 +47,9 @@ def _reply_blocks(selection: Unparsed) -> list[Block]:
     if any(reply.read_now for reply in selection.replies):
         blocks.append(
             Paragraph(
-                "Some ratings differ from the current reading of the reply by the prompt's rule (column `read "
-                "now`): they were read by another rule, or changed. `exam-pp reread` reads stored replies again."
+                "Some ratings differ from the current reading of the reply by the prompt's rule (column "
+                "`read now`): they were read by another rule, or changed. `exam-pp reread` reads stored "
+                "replies again."
             )
         )
     common = selection.replies.most_common(selection.limit)
