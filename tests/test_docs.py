@@ -1,4 +1,4 @@
-"""Documentation is fresh, its links lead somewhere, and what it shows works."""
+"""Documentation: generated pages are up to date, links exist, and examples work."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_links_lead_to_files(page: Path) -> None:
 
 
 def run_commands(page: str) -> int:
-    """Run every indented command of a text; fails at the first that does."""
+    """Run every indented command of a text; returns their number, and fails at the first failure."""
     commands = re.findall(r"^    exam-pp (.*)$", page.replace("\\\n", " "), flags=re.MULTILINE)
     for command in commands:
         run_command(command)
@@ -81,14 +81,14 @@ def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.Captu
     for command in commands_in_blocks("import.md"):
         run_command(command)
     page = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
-    assert told in capfd.readouterr().err
+    (summary,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert summary in capfd.readouterr().err
     assert len(list((at_the_demo / "exported-runs").iterdir())) == 10
 
 
 @pytest.mark.integration
 def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Edits, which people make, are made here before the first command that applies them."""
+    """The test writes the edits of a reviewer before the first command that applies them."""
     commands = commands_in_blocks("verification.md")
     bank = ROOT / "data" / "demo" / "nuggets.jsonl"
     (at_the_demo / "nuggets.jsonl").write_bytes(bank.read_bytes())
@@ -103,16 +103,16 @@ def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest
         "import", "grade", "grade", "verify", "verify", "review", "apply-edits", "bank", "analyze",
         "review", "review", "apply-edits",
     ]  # fmt: skip
-    told = capfd.readouterr()
-    assert "2 ratings added as human:ana" in told.err
-    assert "human:ana" in told.out, "people and models are compared"
+    output = capfd.readouterr()
+    assert "2 ratings added as human:ana" in output.err
+    assert "human:ana" in output.out, "reviewers and models are compared"
     assert (at_the_demo / "better.jsonl").read_bytes() != (
         ROOT / "data" / "demo" / "questions.jsonl"
     ).read_bytes()
 
 
 def write_edits_for(graded: Path) -> None:
-    """Ratings of two passages for the first bank entry of their query; other words for it."""
+    """Write ratings of two passages for the first bank entry of their query, and another text for the entry."""
     name = "nuggets.jsonl" if graded.name.startswith("answers") else "data/demo/questions.jsonl"
     query = next(read_passages(graded))
     entry = next(iter(read_bank(name).entries(query.query_id)))
@@ -141,14 +141,14 @@ def write_edits_for(graded: Path) -> None:
 def test_commands_of_the_nuggets_page_work_offline(
     at_the_demo: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """All answers of the demo are labelled, and nobody corrected anything: both conditions agree."""
+    """All answers of the demo are labelled without corrections, so both conditions agree."""
     page = (ROOT / "docs" / "nuggets.md").read_text(encoding="utf-8")
     assert run_commands(page.partition("## Offline with the demo")[2]) == 13
-    told = capfd.readouterr()
-    taus = re.findall(r"^V_strict  .*$", told.out, flags=re.MULTILINE)
+    output = capfd.readouterr()
+    taus = re.findall(r"^V_strict  .*$", output.out, flags=re.MULTILINE)
 
     assert [line.split()[1:] for line in taus] == [["2", "1.000", "16", "1.000", "8", "1.000"]]
-    assert "not in the bank" not in told.out + told.err
+    assert "not in the bank" not in output.out + output.err
     assert {"umbrela.qrels", "filled.qrels", "figure6.png", "figure7.png"} <= {
         path.name for path in at_the_demo.iterdir()
     }

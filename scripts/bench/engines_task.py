@@ -65,7 +65,7 @@ def key_replies(
     """Solve the output layer for the answers (in place), so that beam search ends as with a real grader.
 
     In addition to :func:`keyed_model.key_answers`, all labels of the scale are likely first tokens, and a
-    reply ends after a label or a wrong token; free text continues after a wrong token as after the correct one.
+    reply ends after a label or a wrong token; free text continues after a wrong token as if it were correct.
     Otherwise all beams except the first would run to the length limit.
     """
     chance = random.Random(seed)
