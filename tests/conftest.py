@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# Tests run in parallel, so threads of several processes on the same cores would slow each other down. torch and
-# CTranslate2 read this variable when they are imported, and so do the processes that tests start.
+# Tests run in parallel, so threads of several processes on the same cores would slow each other down. torch
+# and CTranslate2 read this variable when they are imported, and so do the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # No deadline, because shared machines are slow at times. In CI, a commit always gets the same examples;

@@ -112,7 +112,7 @@ def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest
 
 
 def write_edits_for(graded: Path) -> None:
-    """Write ratings of two passages for the first bank entry of their query, and another text for the entry."""
+    """Write ratings of two passages for the first bank entry of their query, and a new text of the entry."""
     name = "nuggets.jsonl" if graded.name.startswith("answers") else "data/demo/questions.jsonl"
     query = next(read_passages(graded))
     entry = next(iter(read_bank(name).entries(query.query_id)))

@@ -111,7 +111,8 @@ def test_no_connection_is_possible(demo: Path, tab: OpenTab, browser: Any) -> No
           const frame = document.createElement("iframe");
           frame.src = "https://example.org/";
           document.body.append(frame);
-          try { document.body.innerHTML = "<b>x</b>"; events.push("worked"); } catch { events.push("refused"); }
+          try { document.body.innerHTML = "<b>x</b>"; events.push("worked"); }
+          catch { events.push("refused"); }
           await new Promise((resolve) => setTimeout(resolve, 300));
           return events;
         }"""
