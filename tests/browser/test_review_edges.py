@@ -132,14 +132,14 @@ def test_a_comment_comes_back_with_a_new_rating(page: Tab, tmp_path: Path) -> No
     with page.page.expect_download() as download:
         page.press("Control+s")
     download.value.save_as(tmp_path / "edits.json")
-    (given,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
-    assert (given["rating"], given["comment"]) == (3, "long words")
+    (saved,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
+    assert (saved["rating"], saved["comment"]) == (3, "long words")
 
 
 def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
     """The commands require the digest of the file, which the loaded edits lack."""
-    given = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
-    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [given]}
+    saved = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
+    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [saved]}
     (tmp_path / "old.json").write_text(json.dumps(edits), encoding="utf-8")
     page.page.set_input_files("#load-file", tmp_path / "old.json")
     page.page.wait_for_selector("#dialog[open] .primary")

@@ -87,15 +87,15 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert "saved" in page.text("#status")
 
     # The file has exactly the documented format.
-    given = json.loads(edits.read_text(encoding="utf-8"))
-    assert list(given) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
-    assert given["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
-    assert given["bank_sha256"] == file_sha256(demo / "bank.jsonl")
-    assert given["reviewer"] == "ana"
-    assert [rating["rating"] for rating in given["ratings"]] == [4, 0, 5]
-    assert set(given["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
-    assert given["ratings"][2]["comment"] == "says when: 1990"
-    assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in given["bank"]] == [
+    saved = json.loads(edits.read_text(encoding="utf-8"))
+    assert list(saved) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
+    assert saved["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
+    assert saved["bank_sha256"] == file_sha256(demo / "bank.jsonl")
+    assert saved["reviewer"] == "ana"
+    assert [rating["rating"] for rating in saved["ratings"]] == [4, 0, 5]
+    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
+    assert saved["ratings"][2]["comment"] == "says when: 1990"
+    assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in saved["bank"]] == [
         ("reword", "In which year was the Hubble Space Telescope launched?"),
         ("importance", "vital"),
         ("remove", None),
@@ -114,13 +114,13 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
         if grades.model == "human:ana"
         for key, rating in grades.entry_ratings().items()
     }
-    assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in given["ratings"]}
+    assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in saved["ratings"]}
     rated = GradeFilter(prompt_class=RATED)
     pair = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).pairs[0]
     assert (pair.first, pair.second, pair.common) == ("human:ana", "lexical", 3)
     texts = [
         entry.text
-        for entry in read_bank(tmp_path / "bank.jsonl").entries(given["ratings"][0]["query_id"]).values()
+        for entry in read_bank(tmp_path / "bank.jsonl").entries(saved["ratings"][0]["query_id"]).values()
     ]
     assert "Who paid for Hubble?" in texts
     assert "In which year was the Hubble Space Telescope launched?" in texts
@@ -147,29 +147,29 @@ def test_work_is_kept_and_loaded_again(demo: Path, tab: OpenTab, tmp_path: Path)
     edits = save(page, tmp_path, "bo")
 
     # Another browser, another day: load, go on, and save again.
-    given = json.loads(edits.read_text(encoding="utf-8"))
-    given["bank"] = [
+    saved = json.loads(edits.read_text(encoding="utf-8"))
+    saved["bank"] = [
         {
             "op": "weight",
-            "query_id": given["ratings"][0]["query_id"],
-            "id": given["ratings"][0]["id"],
+            "query_id": saved["ratings"][0]["query_id"],
+            "id": saved["ratings"][0]["id"],
             "value": 2,
             "reason": "central",
         },
-        {"op": "add", "query_id": given["ratings"][0]["query_id"], "text": "أين يقع؟ 🌊"},
+        {"op": "add", "query_id": saved["ratings"][0]["query_id"], "text": "أين يقع؟ 🌊"},
     ]
-    given["ratings"][0]["comment"] = "line one\nline two </textarea>"
-    given["note"] = "a key of somebody else"
-    edits.write_text(json.dumps(given), encoding="utf-8")
+    saved["ratings"][0]["comment"] = "line one\nline two </textarea>"
+    saved["note"] = "a key of somebody else"
+    edits.write_text(json.dumps(saved), encoding="utf-8")
     other = tab(demo / "review.html")
     other.page.set_input_files("#load-file", edits)
     other.page.wait_for_selector("#status:has-text('1 rating, 2 edits: saved')")
     again = save(other, tmp_path)
-    assert json.loads(again.read_text(encoding="utf-8")) == given
+    assert json.loads(again.read_text(encoding="utf-8")) == saved
     other.go("#/work")
     other.page.wait_for_selector("caption:has-text('Ratings')")
     assert "central" in other.text("main")
-    assert given["ratings"][0]["passage_id"] in other.text("main")
+    assert saved["ratings"][0]["passage_id"] in other.text("main")
     other.page.click("table:has-text('Changes of the bank') button >> nth=0")
     assert "1 rating, 1 edit: not saved" in other.text("#status")
 

@@ -57,11 +57,11 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
 
 
 def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
-    """Insert ``new`` at the place of the first grades that it replaces, or at the end."""
-    place: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
-    updated = list(grades[:place])
+    """Put ``new`` at the position of the first grades that it replaces, or at the end."""
+    position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
+    updated = list(grades[:position])
     updated.append(new)
-    updated.extend(old for old in grades[place:] if not replaces(old))
+    updated.extend(old for old in grades[position:] if not replaces(old))
     return updated
 
 

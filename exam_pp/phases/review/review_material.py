@@ -276,8 +276,8 @@ def _leaderboards(
     leaderboards: list[dict[str, Any]] = []
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
     counted_queries = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
-    for place, grader in enumerate(head["graders"]):
-        counts = [query["graders"][place]["ratings"] for query in head["queries"]]
+    for index, grader in enumerate(head["graders"]):
+        counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):
             continue
         only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])

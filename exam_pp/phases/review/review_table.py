@@ -75,10 +75,10 @@ def _finite(number: float | None) -> float | None:
 
 def _failure(error: Any) -> tuple[str | None, str]:
     """The reply that could not be parsed (or None), and the reason."""
-    known = error if isinstance(error, dict) else {}
-    reply = known.get("response")
+    details = error if isinstance(error, dict) else {}
+    reply = details.get("response")
     return reply if isinstance(reply, str) and reply else None, str(
-        known.get("failure_reason") or "no reason recorded"
+        details.get("failure_reason") or "no reason recorded"
     )
 
 
@@ -136,8 +136,8 @@ class QueryTable:
             for entry_id, cell in cells.items():
                 if not self._knows(entry_id):
                     continue
-                known = row.cells.get((grader, entry_id))
-                if known is None or known.rating is None or cell.rating is not None:
+                earlier = row.cells.get((grader, entry_id))
+                if earlier is None or earlier.rating is None or cell.rating is not None:
                     row.cells[grader, entry_id] = cell
 
     def _knows(self, entry_id: str) -> bool:
@@ -218,8 +218,8 @@ class QueryTable:
         by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
         answer in the passage, in UTF-16 units, as JavaScript counts.
         """
-        texts = {text: place for place, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
-        system_places = {system: place for place, system in enumerate(systems)}
+        texts = {text: index for index, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
+        system_indexes = {system: index for index, system in enumerate(systems)}
         strings: dict[str, int] = {}
         rows = list(self._rows.values())
         return {
@@ -228,7 +228,7 @@ class QueryTable:
             "text_of": [texts[row.text] for row in rows],
             "judgments": [sorted(row.judgments) for row in rows],
             "ranks": [
-                [number for system, rank in row.ranks.items() for number in (system_places[system], rank)]
+                [number for system, rank in row.ranks.items() for number in (system_indexes[system], rank)]
                 for row in rows
             ],
             "grades": [self._columns(grader, strings) for grader in graders],
@@ -257,15 +257,15 @@ class QueryTable:
 
 def _spans(text: str, answer: str | None) -> list[int] | None:
     spans = answer_spans(text, answer)[:_MOST_SPANS] if answer else []
-    return [_utf16(text, place) for span in spans for place in span] or None
+    return [_utf16(text, index) for span in spans for index in span] or None
 
 
-def _utf16(text: str, place: int) -> int:
+def _utf16(text: str, index: int) -> int:
     """Convert an offset in code points to an offset in UTF-16 units."""
-    return place if text.isascii() else len(text[:place].encode("utf-16-le", "surrogatepass")) // 2
+    return index if text.isascii() else len(text[:index].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def texts_of_several(tables: Iterable[QueryTable]) -> dict[str, int]:
     """Text to index, for the texts that several queries share and the page stores once."""
     counts = Counter(text for table in tables for text in sorted(table.texts))
-    return {text: place for place, text in enumerate(text for text, count in counts.items() if count > 1)}
+    return {text: index for index, text in enumerate(text for text, count in counts.items() if count > 1)}

@@ -85,8 +85,8 @@ def _blocks(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> Iterator[s
     shared = texts_of_several(tables)
     yield _block("head", head)
     yield _block("texts", list(shared))
-    for place, table in enumerate(tables):
-        yield _block(f"query-{place}", table.chunk(head["graders"], systems, shared))
+    for index, table in enumerate(tables):
+        yield _block(f"query-{index}", table.chunk(head["graders"], systems, shared))
 
 
 def _block(name: str, value: Any) -> str:

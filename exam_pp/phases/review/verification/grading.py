@@ -35,7 +35,7 @@ class GradedEntry:
         ][:limit]
         return replace(self, pairs=pairs, omitted=self.omitted + len(self.pairs) - len(pairs))
 
-    def joined(self, other: GradedEntry) -> GradedEntry:
+    def merged(self, other: GradedEntry) -> GradedEntry:
         """Merge two parts of an entry whose query is on two lines of the file."""
         pairs = _by_rating([*self.pairs, *other.pairs])
         return replace(self, pairs=pairs, omitted=self.omitted + other.omitted)
@@ -108,8 +108,8 @@ class Grading(Selection):
         entries = {entry.entry_id: entry for entry in shown.entries}
         for part in graded_entries(query):
             self.counts.add(part)
-            known = entries.get(part.entry_id)
-            entry = known.joined(part) if known else part
+            earlier = entries.get(part.entry_id)
+            entry = earlier.merged(part) if earlier else part
             entries[part.entry_id] = entry.only(self._min_grade, self._limit)
         self.entries += len(entries) - len(shown.entries)
         self.queries[query.query_id] = replace(shown, entries=list(entries.values()))

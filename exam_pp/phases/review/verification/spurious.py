@@ -13,7 +13,7 @@ from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, GradedPair
 
 
-class Place(NamedTuple):
+class SpuriousKey(NamedTuple):
     """Sort key of a spurious entry: most non-relevant passages first, then fewest relevant passages."""
 
     minus_non_relevant: int
@@ -99,20 +99,20 @@ class Spurious(Selection):
                 if not relevant:
                     coverage.examples.append(Example(-pair.rating, relevance, pair))
 
-    def spurious_entries(self) -> Smallest[Place]:
+    def spurious_entries(self) -> Smallest[SpuriousKey]:
         """The spurious entries, most frequent first."""
-        places = Smallest[Place](self._limit)
+        keys = Smallest[SpuriousKey](self._limit)
         for query_id, entries in self.queries.items():
             for entry_id, entry in entries.items():
                 if entry.covered[False] >= self.often:
-                    place = Place(-entry.covered[False], entry.covered[True], query_id, entry_id)
-                    places.add(place, place)
-        return places
+                    key = SpuriousKey(-entry.covered[False], entry.covered[True], query_id, entry_id)
+                    keys.add(key, key)
+        return keys
 
-    def at(self, places: list[Place]) -> Iterator[tuple[Place, Coverage]]:
-        """The entries at these places; only one is in memory at a time."""
-        for place in places:
-            yield place, self.queries[place.query_id][place.entry_id]
+    def coverage_of(self, keys: list[SpuriousKey]) -> Iterator[tuple[SpuriousKey, Coverage]]:
+        """The keys with the coverage of their entries; only one coverage is in memory at a time."""
+        for key in keys:
+            yield key, self.queries[key.query_id][key.entry_id]
 
 
 def _order(example: Example) -> tuple[int, int, str]:

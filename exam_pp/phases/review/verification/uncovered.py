@@ -11,8 +11,8 @@ from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQu
 class Uncovered(Selection):
     """Passages judged ``min_judgment`` or higher without a grade that covers an entry.
 
-    Every query shows the ``limit`` most relevant passages, lowest grades first; queries with most uncovered
-    passages come first. Passages without a grade say nothing about the bank and are only counted.
+    Every query has the ``limit`` most relevant passages, lowest grades first. Queries with most uncovered
+    passages come first. Passages without a grade are only counted.
     """
 
     needs_judgments = True

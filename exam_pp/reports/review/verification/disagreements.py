@@ -26,11 +26,11 @@ def summary(selection: Disagreements) -> str:
 
 def blocks(selection: Disagreements) -> list[Block]:
     """A card for each passage, in two sections."""
-    shown: list[Block] = []
+    parts: list[Block] = []
     for direction, passages in selection.directions.items():
         if not passages.added:
             continue
-        shown.append(Heading(f"{direction[0].upper()}{direction[1:]} ({passages.added})"))
+        parts.append(Heading(f"{direction[0].upper()}{direction[1:]} ({passages.added})"))
         items = passages.items()
         for number, (query, passage) in enumerate(items, 1):
             covered = len(passage.reaching(query.min_grade))
@@ -38,9 +38,9 @@ def blocks(selection: Disagreements) -> list[Block]:
                 f"{number}. {query.heading} — passage {passage.passage_id}: {judged(passage)}, "
                 f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
             )
-            shown += card(passage, label, nearest(passage, _ENTRIES), query.entries)
-        shown += omission(passages.omitted, "passage", len(items))
-    return shown
+            parts += card(passage, label, nearest(passage, _ENTRIES), query.entries)
+        parts += omission(passages.omitted, "passage", len(items))
+    return parts
 
 
 def table(selection: Disagreements) -> Table:

@@ -30,17 +30,17 @@ def summary(selection: Grading) -> str:
 
 def blocks(selection: Grading) -> Iterator[Block]:
     """A table per bank entry, with the entry's text as heading."""
-    for shown in selection.queries.values():
-        yield Heading(shown.heading)
-        for entry in shown.entries:
+    for query in selection.queries.values():
+        yield Heading(query.heading)
+        for entry in query.entries:
             yield from _entry_blocks(entry)
 
 
 def _entry_blocks(entry: GradedEntry) -> list[Block]:
-    shown: list[Block] = [Heading(entry.text, level=2)]
+    parts: list[Block] = [Heading(entry.text, level=2)]
     if entry.pairs:
-        shown.append(pair_table(entry.pairs))
-    return shown + omission(entry.omitted, "passage", len(entry.pairs))
+        parts.append(pair_table(entry.pairs))
+    return parts + omission(entry.omitted, "passage", len(entry.pairs))
 
 
 def table(selection: Grading) -> Table:
@@ -49,8 +49,8 @@ def table(selection: Grading) -> Table:
 
 
 def _rows(selection: Grading) -> Iterator[list[Cell]]:
-    for shown in selection.queries.values():
-        for entry in shown.entries:
+    for query in selection.queries.values():
+        for entry in query.entries:
             for pair in entry.pairs:
                 yield [
                     entry.query_id, entry.entry_id, entry.text, pair.rating, pair.source, pair.answer,

@@ -32,16 +32,16 @@ def summary(selection: Grid) -> str:
 
 def blocks(selection: Grid, *, in_cells: bool) -> list[Block]:
     """For each query its numbered entries, and the grid with a column for each number."""
-    shown: list[Block] = []
+    parts: list[Block] = []
     for rows in selection.queries.values():
         passages = rows.passages.items()
-        shown += [Heading(rows.query.heading), _legend(rows)]
+        parts += [Heading(rows.query.heading), _legend(rows)]
         if passages:
-            shown.append(_grid(rows, passages, in_cells=in_cells))
+            parts.append(_grid(rows, passages, in_cells=in_cells))
             if not in_cells:
-                shown += _answers(rows, passages)
-        shown += omission(rows.passages.omitted, "passage", len(passages))
-    return shown
+                parts += _answers(rows, passages)
+        parts += omission(rows.passages.omitted, "passage", len(passages))
+    return parts
 
 
 def table(selection: Grid) -> Table:

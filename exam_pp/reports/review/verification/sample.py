@@ -23,13 +23,13 @@ def blocks(selection: Sample) -> list[Block]:
     drawn = selection.drawn()
     if not drawn:
         return []
-    shown: list[Block] = [_ratings(selection, drawn)]
+    parts: list[Block] = [_ratings(selection, drawn)]
     for number, (stratum, pair) in enumerate(drawn, 1):
         entry = pair.query.entries[pair.entry_id]
         label = f"{pair.query.heading} — passage {pair.passage.passage_id}: {judged(pair.passage)}"
-        shown.append(Heading(f"{number}. rating {stratum.rating}: {entry}", level=2))
-        shown += card(pair.passage, label, [pair.entry_id], pair.query.entries)
-    return shown
+        parts.append(Heading(f"{number}. rating {stratum.rating}: {entry}", level=2))
+        parts += card(pair.passage, label, [pair.entry_id], pair.query.entries)
+    return parts
 
 
 def _ratings(selection: Sample, drawn: Sequence[tuple[Stratum, SampledPair]]) -> Table:

@@ -30,8 +30,8 @@ def summary(selection: Spurious) -> str:
 def blocks(selection: Spurious) -> Iterator[Block]:
     """A table of the entries, then examples for each entry."""
     entries = selection.spurious_entries()
-    places = entries.items()
-    if not places:
+    keys = entries.items()
+    if not keys:
         return
     yield Paragraph(
         "The number of non-relevant and of relevant passages that cover an entry, and their percentage of "
@@ -44,14 +44,14 @@ def blocks(selection: Spurious) -> Iterator[Block]:
             entry.share(relevant=False),
             entry.covered[True],
             entry.share(relevant=True),
-            place.query_id,
+            key.query_id,
             entry.text,
         ]
-        for place, entry in selection.at(places)
+        for key, entry in selection.coverage_of(keys)
     ]
     yield Table(columns, rows, decimals=0)
-    yield from omission(entries.omitted, "entry", len(places))
-    for _, entry in selection.at(places):
+    yield from omission(entries.omitted, "entry", len(keys))
+    for _, entry in selection.coverage_of(keys):
         yield from _examples(entry)
 
 
@@ -73,10 +73,10 @@ def table(selection: Spurious) -> Table:
 
 
 def _rows(selection: Spurious) -> Iterator[list[Cell]]:
-    for place, entry in selection.at(selection.spurious_entries().items()):
+    for key, entry in selection.coverage_of(selection.spurious_entries().items()):
         yield [
-            place.query_id,
-            place.entry_id,
+            key.query_id,
+            key.entry_id,
             entry.text,
             entry.covered[False],
             entry.graded[False],

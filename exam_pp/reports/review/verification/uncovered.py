@@ -35,15 +35,15 @@ def blocks(selection: Uncovered) -> list[Block]:
     rows: list[list[Cell]] = [
         [gap.uncovered.added, gap.relevant, gap.query.query_id, gap.query.text or None] for gap in gaps
     ]
-    shown: list[Block] = [Table(("uncovered", "relevant", "query_id", "query"), rows)]
+    parts: list[Block] = [Table(("uncovered", "relevant", "query_id", "query"), rows)]
     for gap in gaps:
-        shown.append(Heading(gap.query.heading))
+        parts.append(Heading(gap.query.heading))
         passages = gap.uncovered.items()
         for passage in passages:
             label = f"{passage.passage_id}: {judged(passage)}, best grade {passage.best_rating}"
-            shown += card(passage, label, nearest(passage, _NEAREST), gap.query.entries)
-        shown += omission(gap.uncovered.omitted, "passage", len(passages))
-    return shown
+            parts += card(passage, label, nearest(passage, _NEAREST), gap.query.entries)
+        parts += omission(gap.uncovered.omitted, "passage", len(passages))
+    return parts
 
 
 def table(selection: Uncovered) -> Table:
