@@ -21,12 +21,15 @@ from exam_pp.wording import in_one_line
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
-        "convert": ("convert", "Convert files between formats, and report dropped fields."),
+        "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
+        "convert": ("convert", "Convert a file to another format."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {
-        "merge": ("merge", "Merge passages files: parts of a grading, or gradings of the same passages."),
+        "merge": (
+            "merge",
+            "Merge passages files: shards of a grading run, or gradings of the same passages.",
+        ),
         "split": ("split", "Split a passages file into parts, or into one file per query."),
         "sample": ("sample", "Draw a random sample of queries and passages."),
         "filter": ("filter", "Keep selected queries, systems, passages or grades."),
@@ -34,18 +37,18 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "strip": ("strip", "Remove grades, texts, replies ... before sharing a file."),
     },
     "banks": {
-        "generate": ("generate", "Generate a test bank with a model: questions or nuggets for every query."),
-        "nuggetize": ("nuggetize", "Make nuggets from relevant passages with a model (AutoNuggetizer)."),
-        "bank": ("bank", "Import, export, inspect and edit test banks, and detect bad questions."),
+        "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
+        "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
+        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad questions."),
     },
     "grading": {
-        "grade": ("grade", "Grade every passage against every bank entry with a model."),
+        "grade": ("grade", "Let a model grade every passage against every bank entry."),
         "verify-answers": (
             "verify_answers",
-            "Compare extracted answers with the gold answers with a model.",
+            "Let a model verify extracted answers against the gold answers.",
         ),
-        "reread": ("reread", "Read stored replies again, without a model."),
-        "doctor": ("doctor", "Check the machine and an engine, and whether replies depend on the batch."),
+        "reread": ("reread", "Read ratings from stored replies again, without a model."),
+        "doctor": ("doctor", "Show the machine, and check that replies depend only on the prompt."),
         "list": ("list", "List prompts and models."),
         "show": ("show", "Show a prompt in full."),
     },
@@ -63,10 +66,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
-        "db": ("db", "Store graded files in a DuckDB database or in Parquet files."),
+        "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
     },
     "validation": {
-        "validate": ("validate", "Check the format and the content of files."),
+        "validate": ("validate", "Check the format and the consistency of files."),
     },
 }
 """Packages of ``exam_pp/cli/`` with their commands: name to (module in that package, one-line help)."""
