@@ -21,7 +21,7 @@ BEGIN, END = "<!-- made by scripts/fault_table.py -->", "<!-- end -->"
 
 def fault_rows() -> tuple[list[str], int]:
     """A table row for every fault, and the number of problems."""
-    lines = ["| fault | expected result | runs | problems |", "|---|---|---:|---:|"]
+    lines = ["| fault | required outcome | times | violations |", "|---|---|---:|---:|"]
     wrong = 0
     for fault in FAULTS:
         print(fault.name, file=sys.stderr)
@@ -35,7 +35,7 @@ def fault_rows() -> tuple[list[str], int]:
 
 def fuzz_rows(result: Result) -> list[str]:
     """A table row for every kind of damage."""
-    lines = ["| damage | cases | refused with a message | problems |", "|---|---:|---:|---:|"]
+    lines = ["| damage | cases | refused with one sentence | violations |", "|---|---:|---:|---:|"]
     for damage, count in result.cases.items():
         problems = sum(outcome.mutation == damage for outcome in result.problems)
         lines.append(f"| {damage} | {count} | {result.refused[damage]} | {problems} |")

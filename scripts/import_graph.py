@@ -1,6 +1,6 @@
-"""Import rules of exam_pp (storeys and rooms), and its actual import graph.
+"""Import rules of exam_pp (layers and rooms), and its actual import graph.
 
-A storey is a layer of packages; a room is a package inside ``phases``, ``reports``, ``store`` or ``cli``.
+A layer is a group of packages; a room is a package inside ``phases``, ``reports``, ``store`` or ``cli``.
 
 Usage: python scripts/import_graph.py [--table]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
-STOREYS = {
+LAYERS = {
     **dict.fromkeys(("cli", "api"), 6),
     "reports": 5,
     "phases": 4,
@@ -29,9 +29,9 @@ STOREYS = {
     **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
     **dict.fromkeys(("sentences", "stopwords", "stemming", "wording"), 0),
 }
-"""Part to storey; a part may only import parts of lower storeys or of its own storey."""
+"""Part to layer; a part may only import parts of lower layers or of its own layer."""
 SEPARATE = (2, 3)
-"""Storeys whose parts may not import each other."""
+"""Layers whose parts may not import each other."""
 
 SHOWS = ("cli", "reports")
 """The only parts that may import ``rendering``."""
@@ -81,7 +81,7 @@ All rooms may import the files directly in the part's folder.
 """
 
 OUTSIDE = {"__init__", "__main__", "bundled"}
-"""Modules without a storey: the package itself, ``python -m exam_pp``, the bundled checkpoint."""
+"""Modules without a layer: the package itself, ``python -m exam_pp``, the bundled checkpoint."""
 
 
 @cache
@@ -163,7 +163,7 @@ def table() -> str:
 
 
 def graph() -> str:
-    """Every room with its numbers of files and lines and its imports, highest storey first."""
+    """Every room with its numbers of files and lines and its imports, highest layer first."""
     sizes: dict[str, list[int]] = defaultdict(list)
     edges: dict[str, set[str]] = defaultdict(set)
     for module, path in modules().items():
@@ -175,7 +175,7 @@ def graph() -> str:
         there = {room_of(other) for other in imports_of(module)}
         edges[name] |= {"/".join(filter(None, room)) for room in there if room != here}
     lines = []
-    for name in sorted(sizes, key=lambda name: (-STOREYS[name.partition("/")[0]], name)):
+    for name in sorted(sizes, key=lambda name: (-LAYERS[name.partition("/")[0]], name)):
         below = " ".join(sorted(edges[name])) or "-"
         lines.append(f"{name:<22} {len(sizes[name]):>3} files {sum(sizes[name]):>6} lines  -> {below}")
     return "\n".join(lines) + "\n"

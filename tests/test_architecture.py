@@ -1,4 +1,4 @@
-"""Import rules: storeys, rooms, no circular imports, heavy packages only inside functions."""
+"""Import rules: layers, rooms, no circular imports, heavy packages only inside functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import pytest
 from exam_pp import errors
 from exam_pp.cli.main import SECTIONS
 from scripts.import_graph import (
+    LAYERS,
     OUTSIDE,
     PACKAGE,
     ROOMS,
     SEPARATE,
     SHOWS,
-    STOREYS,
     circles,
     imports_of,
     modules,
@@ -91,9 +91,9 @@ def name(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-def test_every_module_has_a_storey() -> None:
-    unknown = {part(path) for path in MODULES} - STOREYS.keys() - OUTSIDE
-    assert not unknown, f"give {unknown} a storey in this file and in docs/design.md"
+def test_every_module_has_a_layer() -> None:
+    unknown = {part(path) for path in MODULES} - LAYERS.keys() - OUTSIDE
+    assert not unknown, f"give {unknown} a layer in this file and in docs/design.md"
 
 
 def test_imports_point_down() -> None:
@@ -108,12 +108,12 @@ def test_imports_point_down() -> None:
                 continue
             there = parts[1]
             where = f"{name(path)}:{line}: {here} imports {there}"
-            if there not in STOREYS:
-                problems.append(f"{where}, which has no storey")
-            elif STOREYS[there] > STOREYS[here]:
-                problems.append(f"{where}, a storey above")
-            elif STOREYS[there] == STOREYS[here] and STOREYS[here] in SEPARATE:
-                problems.append(f"{where}, a part of the same storey")
+            if there not in LAYERS:
+                problems.append(f"{where}, which has no layer")
+            elif LAYERS[there] > LAYERS[here]:
+                problems.append(f"{where}, a layer above")
+            elif LAYERS[there] == LAYERS[here] and LAYERS[here] in SEPARATE:
+                problems.append(f"{where}, a part of the same layer")
     assert problems == []
 
 
@@ -163,15 +163,15 @@ def test_rooms_are_in_the_documentation() -> None:
     assert table() in (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
 
 
-def test_storeys_are_in_the_documentation() -> None:
-    """In the drawing a line is a storey, or continues the storey above."""
+def test_layers_are_in_the_documentation() -> None:
+    """In the drawing a line is a layer, or continues the layer above."""
     page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
     drawing = page.partition("```\n6 ")[2].partition("```")[0]
-    drawn, storey = {}, 6
+    drawn, layer = {}, 6
     for line in drawing.splitlines():
-        storey = int(line[0]) if line[:1].isdigit() else storey
-        drawn.update({word.rstrip("/"): storey for word in line.split() if word.rstrip("/") in STOREYS})
-    assert drawn == STOREYS
+        layer = int(line[0]) if line[:1].isdigit() else layer
+        drawn.update({word.rstrip("/"): layer for word in line.split() if word.rstrip("/") in LAYERS})
+    assert drawn == LAYERS
 
 
 def test_heavy_packages_are_imported_inside_functions() -> None:

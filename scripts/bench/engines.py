@@ -122,7 +122,7 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
         verdict = _verdict(-cost, -SOFT_MUST, 0, soft, plain)
         rows.append(f"| {name}: cost of soft grades | {cost:+.0%} | {SOFT_MUST:.0%} | 0 % | {verdict} |")
     return (
-        "\n".join(["| target | ratio | must | stretch | verdict |", "|---|---|---|---|---|", *rows])
+        "\n".join(["| target | measured | required | stretch | verdict |", "|---|---|---|---|---|", *rows])
         if rows
         else ""
     )

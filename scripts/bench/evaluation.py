@@ -306,7 +306,7 @@ def table(by_way: dict[str, dict[str, float]]) -> str:
     for way, row in by_way.items():
         seconds = f"{row['cpu']:.2f} | {row['process']:.2f} | {row['process_wall']:.2f}"
         lines.append(f"| {way} | {seconds} | {row['spread']:.0%} |")
-    lines += ["", "| ratio | seconds | value |", "|---|---|---:|"]
+    lines += ["", "| ratio | of | measured |", "|---|---|---:|"]
     for slow, fast, kind in RATIOS:
         # For "one process each", "cpu" already includes the processes that it starts.
         ratio = by_way[slow]["process_wall" if kind == "process_wall" else "cpu"] / by_way[fast][kind]

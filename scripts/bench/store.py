@@ -198,7 +198,7 @@ ROWS = (
     ("`json.loads` alone", "json", None),
     ("published way", "published", "published, copy"),
     ("exam_pp, full objects", "full", "full, copy"),
-    ("exam_pp, what is not changed keeps its bytes", "raw", "raw, copy"),
+    ("exam_pp, unchanged data keeps its bytes", "raw", "raw, copy"),
     ("exam_pp, a set of grades added to every passage", "raw", "raw, append"),
     ("exam_pp, fields for metrics", "metrics", None),
 )

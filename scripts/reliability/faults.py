@@ -156,18 +156,20 @@ def killed(folder: Path, number: int) -> str:
 
 
 FAULTS: tuple[Fault, ...] = (
-    Fault("disk full at a random position", "message, exit code 1, no output, no leftovers", 40, full_disk),
-    Fault("standard output is a full device", "message, exit code 1", 3, full_device),
-    Fault("the reader of a pipe ends early (`head`)", "exit code 141, no message", 3, reader_gone),
-    Fault("no permission to write to the folder", "message, exit code 1", 3, no_permission),
+    Fault(
+        "full disk, at a random place", "one sentence, exit code 1, no output, no leftovers", 40, full_disk
+    ),
+    Fault("full device as standard output", "one sentence, exit code 1", 3, full_device),
+    Fault("a reader that ends early (`head`)", "exit code 141, no message", 3, reader_gone),
+    Fault("a folder without permission", "one sentence, exit code 1", 3, no_permission),
     Fault(
         "another process writes the output",
-        "message, exit code 1; the output of the first process is complete",
+        "one sentence, exit code 1; the first output is kept",
         3,
         two_writers,
     ),
-    Fault("Ctrl-C at a random moment", "exit code 130, no partial output, no leftovers", 40, interrupted),
-    Fault("SIGTERM at a random moment", "exit code 143, no partial output, no leftovers", 40, terminated),
+    Fault("Ctrl-C at a random moment", "exit code 130, no half output, no leftovers", 40, interrupted),
+    Fault("SIGTERM at a random moment", "exit code 143, no half output, no leftovers", 40, terminated),
     Fault(
         "`kill -9` at a random moment", "the same command again writes the output, no leftovers", 40, killed
     ),

@@ -147,11 +147,11 @@ MUTATIONS: dict[str, Mutation] = {
     "flipped bits": flip_bits,
     "replaced bytes": replace_bytes,
     "truncated": truncate,
-    "repeated bytes": repeat,
-    "lines": change_lines,
-    "encodings": encode,
-    "words and numbers": change_word,
-    "JSON values and keys": change_json,
+    "duplicated parts": repeat,
+    "changed lines": change_lines,
+    "other encodings": encode,
+    "changed words and numbers": change_word,
+    "changed JSON values and keys": change_json,
     "damaged gzips": zip_and_damage,
 }
 

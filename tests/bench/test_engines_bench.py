@@ -39,7 +39,7 @@ def test_the_bench_of_causal_engines_on_a_tiny_model(tmp_path: Path, repository:
 
 def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
     tasks, printed = bench("engines", tmp_path, repository)
-    assert "| target | ratio | must | stretch | verdict |" in printed
+    assert "| target | measured | required | stretch | verdict |" in printed
     assert "replies differ" not in printed
     replies = {way["way"]["name"]: way["rounds"][-1].get("replies") for way in tasks["rating"]}
     published = replies["published loop, inner batch 1"]
