@@ -54,7 +54,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             type=click.Choice(_DTYPES),
             default="auto",
             show_default=True,
-            help="Number type of the weights (transformers only).",
+            help="Precision of the weights; --compute-type overrides it for CTranslate2.",
         ),
         click.option(
             "--batch-tokens",

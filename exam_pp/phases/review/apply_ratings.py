@@ -76,8 +76,8 @@ def apply_ratings(
         graded: The graded file that was reviewed; not a stream, because it is read several times.
         edits: Edits files, in the order in which they apply.
         output: The graded file to write.
-        prompt_class: Prompt class of the new grades. The default is the only prompt class of the file that
-            covers all rated entries; a prompt with a scale is preferred.
+        prompt_class: Prompt class of the new grades. The default is the only prompt class of the file with
+            grades for all rated entries; a prompt with a scale is preferred.
         bank: Test bank that lists the entries. Needed if the file has no grades for them yet.
         reviewer: Name of the reviewer; replaces the name in the edits files.
         prompts: Prompts that are not registered, by name.
@@ -142,8 +142,8 @@ def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
 class _Survey:
     """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
 
-    All mappings but ``samples`` and ``best`` are by query id or prompt class; ``samples`` has an example of
-    the grades of each prompt class, ``best`` its highest rating.
+    ``passages`` and ``entries`` map a query id to ids. ``classes``, ``samples`` and ``best`` map a prompt
+    class to its graded entries (with query ids), an example of its grades, and its highest rating.
     """
 
     passages: dict[str, set[str]] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class _Survey:
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
     def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
-        """Whether the rated entry is a question or a nugget; both, or an empty set, where that is unknown."""
+        """The kinds of the graded entry with this id, else the kinds of the bank; empty if unknown."""
         pair = (rating.query_id, rating.entry_id)
         kinds = {
             _kind(PROMPTS.find(name), self.samples[name], self)
