@@ -191,7 +191,7 @@ class _Survey:
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
         """Raise DataError with the names of rated passages or entries that are absent."""
-        where = f"{graded}" if bank is None else f"{graded} and {bank}"
+        where = f"{graded}" if bank is None else f"{graded} or {bank}"
         pairs = sorted(map(_pair, edits.ratings))
         absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
         if absent:
