@@ -1,5 +1,5 @@
-# Sourced by the other scripts: a virtual environment in the checkout, made once and used again until
-# pyproject.toml, constraints.txt or the Python version change. Afterwards $PYTHON is its interpreter.
+# Sourced by the other scripts: creates a virtual environment in .venv, or reuses it until pyproject.toml,
+# constraints.txt or the Python version changes. Sets $PYTHON to its interpreter.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,22 +17,22 @@ find_python() {
 }
 
 prepare_environment() {
-    local base stamp wanted
+    local base stamp digest
     base=$(find_python)
     stamp=.venv/.exam_pp-stamp
-    wanted=$("$base" -c 'import hashlib, pathlib, sys
+    digest=$("$base" -c 'import hashlib, pathlib, sys
 files = [pathlib.Path(name).read_bytes() for name in ("pyproject.toml", "constraints.txt", "scripts/_environment.sh")]
 print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     PYTHON=$PWD/.venv/bin/python
-    if [[ -f $stamp && -x $PYTHON && "$(cat "$stamp")" == "$wanted" ]]; then
+    if [[ -f $stamp && -x $PYTHON && "$(cat "$stamp")" == "$digest" ]]; then
         return
     fi
     echo "Preparing the environment in .venv (a few minutes the first time) ..." >&2
     "$base" -m venv --clear .venv
     "$PYTHON" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,openai,plots,diversity,browser,dev]' >&2
-    echo "$wanted" > "$stamp"
+    echo "$digest" > "$stamp"
 }
 
 prepare_environment
-# Scripts must not depend on, nor change, what a user has in the home folder.
+# Scripts must neither use nor change files in the user's home folder.
 export HF_HUB_OFFLINE="${HF_HUB_OFFLINE:-1}" PYTHONNOUSERSITE=1

@@ -1,4 +1,4 @@
-"""Chromium for the browser tests and the screenshots: the one that the system has, without any network."""
+"""The system's Chromium, without network access, for browser tests and screenshots."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
     "--force-color-profile=srgb",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # whatever is asked for, nothing is found
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # no host name resolves
 ]
 
 
 def find_chromium() -> str | None:
-    """The path of the system's Chromium, if there is one."""
+    """The path of the system's Chromium, or None."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser that is closed at the end; needs playwright and :func:`find_chromium`."""
+    """A headless browser that is closed at the end; needs playwright and an installed Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

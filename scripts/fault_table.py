@@ -1,8 +1,8 @@
-"""Provoke the faults and damage the inputs of docs/reliability.md, and write its tables anew.
+"""Run all faults and damaged inputs of docs/reliability.md, and rewrite its tables.
 
 Usage: python -m scripts.fault_table [--cases 10000] [--seed 1] [--print]
 
-Takes some minutes. Exits with 1 if anything happened that must not happen (the tables then say so).
+Takes some minutes. Exits with 1 if there were problems; the tables then show their numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- made by scripts/fault_table.py -->", "<!-- end -->"
 
 
 def fault_rows() -> tuple[list[str], int]:
-    """A line for every fault, and how often something was wrong."""
+    """A table row for every fault, and the number of problems."""
     lines = ["| fault | required outcome | times | violations |", "|---|---|---:|---:|"]
     wrong = 0
     for fault in FAULTS:
@@ -34,7 +34,7 @@ def fault_rows() -> tuple[list[str], int]:
 
 
 def fuzz_rows(result: Result) -> list[str]:
-    """A line for every kind of damage."""
+    """A table row for every kind of damage."""
     lines = ["| damage | cases | refused with one sentence | violations |", "|---|---:|---:|---:|"]
     for damage, count in result.cases.items():
         problems = sum(outcome.mutation == damage for outcome in result.problems)
@@ -50,7 +50,12 @@ def main() -> None:
     )
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--print", action="store_true", dest="only_print", help="leave the page as it is")
+    parser.add_argument(
+        "--print",
+        action="store_true",
+        dest="only_print",
+        help="print the tables instead of changing the page",
+    )
     options = parser.parse_args()
     faults, wrong = fault_rows()
     print(f"{options.cases} damaged files", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Write the golden words of every prompt, and add the hashes of new versions: look at the diff first.
+"""Write the golden text of every prompt, and add hashes of new versions. Check the diff before committing.
 
 Usage: python scripts/golden_prompts.py
 """
@@ -33,8 +33,8 @@ def main() -> None:
     )
     for name in PROMPTS:
         prompt = PROMPTS.get(name)
-        words = Request(prompt.render(VALUES)).text + "\n"
-        (GOLDEN / f"{name}.txt").write_text(words, encoding="utf-8")
+        text = Request(prompt.render(VALUES)).text + "\n"
+        (GOLDEN / f"{name}.txt").write_text(text, encoding="utf-8")
         versions.setdefault(name, {}).setdefault(str(prompt.version), prompt.hash)
     path.write_text(json.dumps(versions, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Write the golden verification reports from the small graded file beside them: look at the diff first.
+"""Write the golden verification reports of a small graded file. Check the diff before committing.
 
 Usage: python scripts/golden_reports.py
 """
@@ -19,11 +19,11 @@ REPORTS = {
     "unparsed": [],
     "sample": ["--limit", "6"],
 }
-"""Report to the options that it is made with."""
+"""Report name to command line options."""
 
 
 def command(report: str, form: str) -> list[str]:
-    """The arguments that make a golden report."""
+    """The command line of a golden report."""
     files = [str(GOLDEN / "graded.jsonl"), "--bank", str(GOLDEN / "bank.jsonl")]
     return ["--quiet", "verify", report, *files, *REPORTS[report], "--format", form]
 

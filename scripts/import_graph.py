@@ -1,9 +1,11 @@
-"""The rooms of exam_pp, which room may import which, and the imports as they are.
+"""Import rules of exam_pp (layers and rooms), and its actual import graph.
+
+A layer is a group of packages; a room is a package inside ``phases``, ``reports``, ``store`` or ``cli``.
 
 Usage: python scripts/import_graph.py [--table]
 
-Prints every room with its size and the rooms that it imports. ``--table`` prints the rules as docs/design.md
-shows them. tests/test_architecture.py checks the imports against the rules.
+Prints every room with its size and the rooms that it imports. ``--table`` prints the rules in the form of
+docs/design.md. tests/test_architecture.py checks the imports against the rules.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ LAYERS = {
     **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
     **dict.fromkeys(("sentences", "stopwords", "stemming", "wording"), 0),
 }
-"""Imports point down. On layers 2 and 3 the parts do not import each other at all."""
+"""Part to layer; a part may only import parts of lower layers or of its own layer."""
 SEPARATE = (2, 3)
+"""Layers whose parts may not import each other."""
 
 SHOWS = ("cli", "reports")
-"""Only these import ``rendering``; all others deal in results."""
+"""The only parts that may import ``rendering``."""
 
 ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "phases": {
@@ -72,20 +75,23 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "validation": (),
     },
 }
-"""Rooms of a layer, each with those it may import from; files beside the rooms are for all of them."""
+"""Part to room to the rooms of the same part that it may import.
+
+All rooms may import the files directly in the part's folder.
+"""
 
 OUTSIDE = {"__init__", "__main__", "bundled"}
-"""Not part of the house: the version, ``python -m exam_pp``, a checkpoint."""
+"""Modules without a layer: the package itself, ``python -m exam_pp``, the bundled checkpoint."""
 
 
 @cache
 def modules() -> dict[str, Path]:
-    """Dotted names of all modules, without the package's own name, and their files."""
+    """Dotted module name (without ``exam_pp.``) to file, for all modules."""
     return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """The layer's part and the room of a module such as ``phases.banks.clinic``; "" beside the rooms."""
+    """The part and the room of a module such as ``phases.banks.clinic``; the room is "" if it is in none."""
     part, *rest = module.split(".")
     return part, rest[0] if rest and rest[0] in ROOMS.get(part, {}) else ""
 
@@ -105,13 +111,13 @@ def _imports(tree: ast.AST, module: str) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             if name.startswith("exam_pp."):
-                found = _module(name.removeprefix("exam_pp."))
-                if found is not None and found != module:
-                    yield found
+                imported = _module(name.removeprefix("exam_pp."))
+                if imported is not None and imported != module:
+                    yield imported
 
 
 def _module(name: str) -> str | None:
-    """The module that a dotted name is, or is in."""
+    """The module with this dotted name, or the module that contains it; else None."""
     for candidate in (name, name.rpartition(".")[0]):
         for known in (candidate, f"{candidate}.__init__"):
             if known in modules():
@@ -120,11 +126,11 @@ def _module(name: str) -> str | None:
 
 
 def circles() -> list[list[str]]:
-    """Groups of modules that import each other, directly or in a circle (strongly connected components)."""
+    """Groups of modules with circular imports (strongly connected components)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    components: list[list[str]] = []
 
     def visit(module: str) -> None:
         index[module] = low[module] = len(index)
@@ -140,16 +146,16 @@ def circles() -> list[list[str]]:
             group = stack[at:]
             del stack[at:]
             if len(group) > 1:
-                found.append(sorted(group))
+                components.append(sorted(group))
 
     for module in sorted(modules()):
         if module not in index:
             visit(module)
-    return found
+    return components
 
 
 def table() -> str:
-    """Which room may import which, in Markdown."""
+    """The rules between rooms as a Markdown table."""
     rows = ["| package | room | may import from |", "|---|---|---|"]
     for part, rooms in ROOMS.items():
         rows += [f"| `{part}/` | `{room}` | {', '.join(below) or '–'} |" for room, below in rooms.items()]
@@ -157,7 +163,7 @@ def table() -> str:
 
 
 def graph() -> str:
-    """Every room with its files, its lines and what it imports, highest layer first."""
+    """Every room with its numbers of files and lines and its imports, highest layer first."""
     sizes: dict[str, list[int]] = defaultdict(list)
     edges: dict[str, set[str]] = defaultdict(set)
     for module, path in modules().items():
@@ -177,7 +183,7 @@ def graph() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--table", action="store_true", help="the rules, as docs/design.md shows them")
+    parser.add_argument("--table", action="store_true", help="print the rules in the form of docs/design.md")
     print(table() if parser.parse_args().table else graph(), end="")
 
 

@@ -1,8 +1,8 @@
 """Make the runs and the official leaderboard of the demo collection (data/demo).
 
-Six systems are real rankers over the passages, three are simulated and one fuses both kinds. The simulated
-ones see the official judgments through noise: the systems differ visibly in quality without a neural model.
-Deterministic, standard library only.
+Six systems are real rankers over the passages, three are simulated, and one fuses both kinds. A simulated
+system ranks by the official judgments plus noise, so that systems differ in quality without a neural model.
+Deterministic; standard library only.
 
 Usage: python scripts/make_demo_runs.py [--data data/demo] [--out FOLDER]
 """
@@ -79,7 +79,7 @@ class Bm25:
         self.df = Counter(word for counts in self.counts.values() for word in counts)
 
     def scores(self, query: Sequence[str]) -> Scores:
-        """Scores of the passages that hold at least one word of the query."""
+        """Scores of the passages that contain at least one word of the query."""
         result: Scores = {}
         for pid, counts in self.counts.items():
             norm = self.k1 * (1 - self.b + self.b * self.lengths[pid] / self.mean_length)
@@ -94,7 +94,7 @@ class Bm25:
 
 
 def order(scores: Mapping[str, float]) -> list[str]:
-    """Passage ids by falling score (rounded, so that no platform decides a tie), then by id."""
+    """Passage ids by descending score, then by id; scores are rounded so that no platform decides ties."""
     return sorted(scores, key=lambda pid: (-round(scores[pid], 4), pid))
 
 
@@ -108,7 +108,7 @@ def reciprocal_rank_fusion(*rankings: Sequence[str], k: int = 60) -> Scores:
 
 
 def simulated(name: str, qid: str, grades: Mapping[str, int], noise: float) -> Scores:
-    """What a ranker with imperfect knowledge of relevance would say: the grade plus triangular noise."""
+    """Scores of a simulated ranker: the grade plus triangular noise."""
     generator = random.Random(f"{SEED}/{name}/{qid}")
     return {
         pid: 1 + 2 * noise + grades[pid] + noise * (generator.random() + generator.random() - 1)
@@ -163,7 +163,7 @@ def make_rankers(queries: Mapping[str, str], passages: Mapping[str, str], qrels:
 
 
 def run_lines(name: str, queries: Mapping[str, str], ranker: Ranker) -> list[str]:
-    """The run of one system in TREC format; the scores fall strictly, so ranks and scores say the same."""
+    """The run of a system in TREC format; scores descend strictly, so that they agree with the ranks."""
     lines = []
     for qid in queries:
         scores = ranker(qid)
@@ -175,7 +175,7 @@ def run_lines(name: str, queries: Mapping[str, str], ranker: Ranker) -> list[str
 
 
 def ndcg(ranking: Sequence[str], grades: Mapping[str, int], cutoff: int = CUTOFF) -> float:
-    """nDCG as trec_eval has it: the grade is the gain, discounted by log2(rank + 1)."""
+    """nDCG as in trec_eval: the gain is the grade, discounted by log2(rank + 1)."""
 
     def dcg(gains: Sequence[int]) -> float:
         return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains[:cutoff], start=1))
@@ -194,11 +194,11 @@ def mean_ndcg(lines: Sequence[str], qrels: Qrels) -> float:
 
 
 def ranks(values: Mapping[str, float]) -> dict[str, float]:
-    """Rank 1 is the best; ties share the average of their ranks."""
+    """Ranks of the systems; 1 is the best, and ties share their average rank."""
     result = {}
     for name, value in values.items():
-        better = sum(other > value for other in values.values())
-        equal = sum(other == value for other in values.values())
+        better = sum(v > value for v in values.values())
+        equal = sum(v == value for v in values.values())
         result[name] = better + (equal + 1) / 2
     return dict(sorted(result.items(), key=lambda item: (item[1], item[0])))
 
@@ -221,7 +221,7 @@ def read_collection(data: Path) -> tuple[dict[str, str], dict[str, str], Qrels]:
 
 
 def make(data: Path) -> tuple[dict[str, str], dict[str, float]]:
-    """All files (relative name to content) and nDCG@10 of every system."""
+    """Relative file name to content, and system to nDCG@10."""
     queries, passages, qrels = read_collection(data)
     files, values = {}, {}
     for name, ranker in sorted(make_rankers(queries, passages, qrels).items()):

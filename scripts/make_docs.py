@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/ from the code itself; `--check` only tells whether they are fresh.
+"""Write the generated pages of docs/ from the code; `--check` only checks whether they are up to date.
 
 Usage: python scripts/make_docs.py [--check]
 """
@@ -49,9 +49,9 @@ def walk(command: click.Command, name: str, parent: click.Context | None = None)
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
         for member in command.list_commands(context):
-            found = command.get_command(context, member)
-            if found is not None:
-                yield from walk(found, member, context)
+            subcommand = command.get_command(context, member)
+            if subcommand is not None:
+                yield from walk(subcommand, member, context)
 
 
 def cli_page() -> str:
@@ -82,7 +82,7 @@ def prompt_section(prompt: Prompt) -> str:
 
 
 def prose(name: str, **generated: list[str]) -> str:
-    """The page of that name in scripts/docs, its comments replaced by rows or sections."""
+    """The page from scripts/docs, with comments such as ``<!-- NAME -->`` replaced by generated lines."""
     text = (Path(__file__).parent / "docs" / name).read_text(encoding="utf-8")
     for marker, lines in generated.items():
         text = text.replace(f"<!-- {marker} -->\n", "".join(f"{line}\n" for line in lines))
@@ -119,8 +119,8 @@ def _code(cell: object) -> str:
 
 def converting_page() -> str:
     rows = [
-        f"| {content} | `{name}` | {_code(read)} | {_code(write)} | {words} |"
-        for content, name, read, write, words in conversion_rows()
+        f"| {content} | `{name}` | {_code(read)} | {_code(write)} | {description} |"
+        for content, name, read, write, description in conversion_rows()
     ]
     return prose("converting.md", formats=[row.replace("<TAB>", " TAB ") for row in rows])
 

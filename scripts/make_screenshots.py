@@ -1,9 +1,9 @@
-"""Make the pictures of docs/verification.md from data/demo: grade it, review it, photograph the page.
+"""Make the screenshots of docs/verification.md: grade data/demo, write review pages, take pictures.
 
 Usage: python scripts/make_screenshots.py [FOLDER]      (default: docs/images; needs playwright and Chromium)
 
-The collection is graded by the bundled model and by the lexical baseline. Pictures have 256 colours, so
-that they stay small.
+The collection is graded by the bundled model and by the lexical baseline. Pictures have 256 colours to keep
+them small.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def run(*arguments: object) -> None:
 
 
 def make_pages(folder: Path) -> None:
-    """The review page, open and blind."""
+    """Write the review page and the blind review page."""
     bank = DEMO / "questions.jsonl"
     run(
         "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv",
@@ -58,7 +58,7 @@ def show(page: Page, path: Path, address: str, *keys: str) -> None:
     page.wait_for_selector("html[data-ready]")
     for key in keys:
         page.keyboard.press(key)
-        page.wait_for_timeout(100)  # another view appears
+        page.wait_for_timeout(100)  # the view may change
     page.wait_for_timeout(300)
 
 

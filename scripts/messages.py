@@ -1,7 +1,7 @@
 """Error messages, warnings, findings and summary lines of exam_pp, collected from its syntax trees.
 
-Read by ``scripts/make_docs.py``, which writes docs/messages.md. A message is the text of an exception that is
-raised, of a call to a logger, of a usage error, or any other sentence outside docstrings and ``help=``.
+``scripts/make_docs.py`` writes them to docs/messages.md. A message is the text of a raised exception, of a
+call to a logger or of a usage error, or any other sentence outside docstrings and ``help=``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LOG_LEVELS = {"info": "log", "warning": "warning", "error": "warning"}
 LONGEST_EXPRESSION = 40
 _SENTENCE = re.compile(r"\w.* .*\w[^\w\s]*[.:!?)]$", re.DOTALL)
 _NO_MESSAGES = ("cli/main.py", "phases/grading/doctor.py", "phases/sql/query_examples.py", "llm", "prompts")
-"""In these files sentences may be prompts, SQL or help: only texts that are raised or logged are messages."""
+"""Files whose sentences may be prompts, SQL or help: here only raised or logged texts are messages."""
 
 
 class Message(NamedTuple):
-    """A text that a user may read; ``{...}`` stands for values.
+    """A text that a user may see; ``{...}`` stands for a value.
 
-    ``kind`` is the class of the exception, ``warning``, ``log``, ``finding``, or ``text`` for sentences that
-    become part of a summary, a report or an error elsewhere.
+    ``kind`` is the exception class, ``warning``, ``log``, ``finding``, or ``text`` for sentences of
+    summaries, reports and messages that are raised elsewhere.
     """
 
     file: str
@@ -43,13 +43,13 @@ def _of_file(path: Path, name: str) -> Iterator[Message]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     kinds = _kinds(tree)
     skipped = _not_messages(tree)
-    found: list[Message] = []
-    _walk(tree, "text", kinds, skipped, name, found)
-    yield from sorted(found, key=lambda message: message.line)
+    collected: list[Message] = []
+    _walk(tree, "text", kinds, skipped, name, collected)
+    yield from sorted(collected, key=lambda message: message.line)
 
 
 def _walk(
-    node: ast.AST, kind: str, kinds: dict[int, str], skipped: set[int], name: str, found: list[Message]
+    node: ast.AST, kind: str, kinds: dict[int, str], skipped: set[int], name: str, collected: list[Message]
 ) -> None:
     kind = kinds.get(id(node), kind)
     if id(node) in skipped:
@@ -57,14 +57,14 @@ def _walk(
     text = text_of(node) if isinstance(node, ast.expr) else None
     if text is not None:
         if (kind != "text" and " " in text) or (_SENTENCE.match(text) and not name.startswith(_NO_MESSAGES)):
-            found.append(Message(name, node.lineno, kind, text))  # type: ignore[attr-defined]
+            collected.append(Message(name, node.lineno, kind, text))  # type: ignore[attr-defined]
         return
     for child in ast.iter_child_nodes(node):
-        _walk(child, kind, kinds, skipped, name, found)
+        _walk(child, kind, kinds, skipped, name, collected)
 
 
 def _kinds(tree: ast.AST) -> dict[int, str]:
-    """The kind of all texts below a node, by the node's id."""
+    """Node id to the kind of all texts below the node."""
     kinds: dict[int, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -81,7 +81,7 @@ def _kinds(tree: ast.AST) -> dict[int, str]:
 
 
 def _not_messages(tree: ast.AST) -> set[int]:
-    """Docstrings, documentation of attributes, help of options, and dictionaries' subscripts."""
+    """Ids of nodes that are not messages: docstrings, option help and regular expressions."""
     skipped = set()
     for node in ast.walk(tree):
         is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -94,7 +94,7 @@ def _not_messages(tree: ast.AST) -> set[int]:
 
 
 def text_of(node: ast.expr) -> str | None:
-    """The text of a string expression, values as ``{expression}``; None for any other expression."""
+    """The text of a string expression with values as ``{expression}``; None for other expressions."""
     match node:
         case ast.Constant(value=str(text)):
             return text
@@ -140,7 +140,7 @@ for a value.
 
 
 def page() -> str:
-    """The page of all messages, a table for each folder."""
+    """The page of all messages, with a table per folder."""
     folders: dict[str, list[Message]] = {}
     for message in messages():
         folders.setdefault(message.file.rpartition("/")[0] or "exam_pp", []).append(message)

@@ -2,7 +2,7 @@
 
 Usage: python scripts/run_notebook.py docs/notebooks/leaderboard.ipynb [--check]
 
-`--check` writes nothing and tells which cells print another text (exit code 1); pictures are not compared.
+`--check` writes nothing and lists the cells with a changed text output (exit code 1); pictures do not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def run(path: Path) -> Any:
 
 
 def texts(notebook: Any) -> list[str]:
-    """What each cell prints and shows as text."""
+    """The text output of each cell."""
     return ["".join(map(_text, cell.get("outputs", ()))) for cell in notebook.cells]
 
 

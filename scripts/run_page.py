@@ -1,10 +1,10 @@
-"""Run the shell blocks of a page and write what they print into the text blocks that follow them.
+"""Run the shell blocks of a page and write their outputs into the text blocks that follow them.
 
 Usage: python scripts/run_page.py PAGE [--check]
 
-The blocks run one after the other in an empty folder with a link to data/, with `exam-pp` as a command.
-`--check` writes nothing and tells which outputs differ (exit code 1). Blocks that use a program that is not
-installed (jq) are passed over.
+The blocks run in order in an empty folder with a link to data/; `exam-pp` is available as a command.
+`--check` writes nothing and lists the outputs that differ (exit code 1). Blocks that need a missing program
+(jq) are skipped.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?P<shown>\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)
-_OTHERS = ("jq",)
+_PROGRAMS = ("jq",)
 
 
 def output_of(code: str, folder: Path) -> str:
-    """What a block prints; an error ends the run."""
+    """The output of a block; exits if the block fails."""
     command = f'exam-pp() {{ {shlex.quote(sys.executable)} -m exam_pp "$@"; }}\nset -eo pipefail\n{code}'
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
         env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
-    if done.returncode not in (0, 141):  # 141: `head` has closed the pipe
+    if done.returncode not in (0, 141):  # 141: `head` closed the pipe
         sys.exit(f"{code}\n{done.stderr}")
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
 def rerun(page: str, folder: Path) -> tuple[str, list[str]]:
-    """The page with fresh outputs, and the blocks whose output was another."""
+    """The page with fresh outputs, and the blocks whose output has changed."""
     changed: list[str] = []
 
     def fresh(match: re.Match[str]) -> str:
         code = match["code"]
-        if any(re.search(rf"\b{name}\b", code) and shutil.which(name) is None for name in _OTHERS):
+        if any(re.search(rf"\b{name}\b", code) and shutil.which(name) is None for name in _PROGRAMS):
             return match[0]
         printed = output_of(code, folder)
         if match["shown"] is None:

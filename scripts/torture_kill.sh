@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Kill a grading of the demo N times at random moments (kill -9), let it finish, and compare the output
-# with that of an uninterrupted run.
+# Kills a grading of the demo N times at random moments (kill -9), lets it finish, and compares the output
+# with the output of an uninterrupted run.
 #
 #   scripts/torture_kill.sh [N]        MODEL=fake scripts/torture_kill.sh 50     SEED=7 ...
 #
-# Prints "N kills, 0 grades lost, output identical" and exits with 0, or says what differs and exits with 1.
+# Prints "N kills, 0 grades lost, output identical" and exits with 0, or prints the difference and exits with 1.
 set -euo pipefail
 
 kills=${1:-3}
@@ -12,7 +12,7 @@ model=${MODEL:-bundled}
 passages=${PASSAGES_PER_QUERY:-10}
 RANDOM=${SEED:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [[ -n ${EXAM_PP_PYTHON:-} ]]; then # an interpreter that has exam_pp; else the checkout's environment
+if [[ -n ${EXAM_PP_PYTHON:-} ]]; then # an interpreter with exam_pp; the default is .venv
     python=$EXAM_PP_PYTHON
 else
     source "$root/scripts/_environment.sh"
@@ -29,7 +29,7 @@ grade() {
         --max-paragraphs "$passages" --batch-tokens 1024 --threads 1
 }
 journaled() {
-    # The database is read as the killed process left it: opening it replays its write-ahead log.
+    # Opening the database replays the write-ahead log that the killed process left.
     "$python" - "$1" <<'PY'
 import pathlib, sqlite3, sys
 path = pathlib.Path(sys.argv[1])
@@ -56,7 +56,7 @@ while ((done_kills < kills)); do
     if kill -9 "$process" 2>/dev/null; then
         wait "$process" 2>/dev/null || true
         done_kills=$((done_kills + 1))
-        if [[ -e $output ]]; then # it had just finished: the journal goes once the output stands
+        if [[ -e $output ]]; then # the run had just finished; the journal is deleted after the output is written
             cmp "$work/whole.jsonl.gz" "$output" || exit 1
             rm -f "$output" "$output".journal* && before=0
             continue
@@ -64,7 +64,7 @@ while ((done_kills < kills)); do
         after=$(journaled "$output.journal")
         ((after >= before)) || lost=$((lost + before - after))
         before=$after
-    else # it was faster than the kill: once more from the start
+    else # the run ended before the kill: start again
         wait "$process"
         cmp "$work/whole.jsonl.gz" "$output" || exit 1
         rm -f "$output" && before=0

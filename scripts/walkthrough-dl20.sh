@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Phases 3 and 4 of the workbench paper's walk-through: every file of its Table 3 that comes after grading,
-# under the names given there, from a graded file, run files and an official leaderboard.
+# Phases 3 and 4 of the workbench paper's walk-through: writes every file of its Table 3 that comes after
+# grading, with the same names, from a graded file, run files and an official leaderboard.
 #
 #   scripts/walkthrough-dl20.sh GRADED BANK RUNS OFFICIAL FOLDER
 #
-#   WALKTHROUGH_PREFIX=dl20             how the files' names start
-#   WALKTHROUGH_PROMPT_CLASS=name       the rating prompt whose grades count
-#   WALKTHROUGH_MIN_GRADE=4             the grade from which an entry is covered
-#   WALKTHROUGH_MIN_JUDGMENT=2          the judgment from which a passage is relevant (TREC DL: 2)
-#   EXAM_PP_PYTHON=python               the interpreter; by default the environment in .venv
+#   WALKTHROUGH_PREFIX=dl20             prefix of the file names
+#   WALKTHROUGH_PROMPT_CLASS=name       prompt class of the ratings
+#   WALKTHROUGH_MIN_GRADE=4             lowest grade that covers an entry
+#   WALKTHROUGH_MIN_JUDGMENT=2          lowest judgment of a relevant passage (TREC DL: 2)
+#   EXAM_PP_PYTHON=python               interpreter (default: the environment in .venv)
 #
-# OFFICIAL is a JSON dictionary of system and rank; "judgments" ranks the runs by nDCG@10 on the manual
+# OFFICIAL is a JSON dictionary of systems and ranks, or "judgments" to rank the runs by nDCG@10 on the manual
 # judgments in GRADED.
 
 set -euo pipefail
@@ -43,7 +43,7 @@ run() {
 : > "$folder/$prefix-notes.txt"
 cd "$folder"
 
-# Manual verification. A bank entry is spurious that passages with a judgment below 1 cover (Table 3).
+# Manual verification. A bank entry is spurious if passages judged below 1 cover it (Table 3).
 run verify grading "$graded" "${selected[@]}" -o "$prefix-verify-grading.txt"
 run verify spurious "$graded" "${selected[@]}" --min-grade "$grade" --min-judgment 1 -o "$prefix-bad-question.txt"
 run verify uncovered "$graded" "${selected[@]}" --min-grade "$grade" --min-judgment "$judgment" \

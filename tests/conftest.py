@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# Tests run side by side: threads of several processes on the same cores slow each other down. Read when torch
-# and CTranslate2 are imported, which is later, and by the processes that tests start.
+# Tests run in parallel, so threads of several processes on the same cores would slow each other down. torch
+# and CTranslate2 read this variable when they are imported, and so do the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Shared machines are slow at times: an example may take long, but never differ. Where CI says that it is one,
-# a commit gets the same examples always; everywhere else new ones are looked for.
+# No deadline, because shared machines are slow at times. In CI, a commit always gets the same examples;
+# elsewhere every run draws new examples.
 settings.register_profile(
     "exam_pp",
     deadline=None,
@@ -30,9 +30,9 @@ settings.load_profile("exam_pp")
 
 SHARED = REPOSITORY.parent / "shared"
 SKIPS = os.environ.get("EXAM_PP_SKIPS")
-"""Set by CI: a file for the reasons of skips, one a line. Then a skip fails whose reason is not excused."""
+"""A file for the reasons of skips, one per line, set by CI. Then skips with other reasons than these fail."""
 NO_SHARED_DATA = "third-party data is not beside this checkout"
-NO_PAPERS = "the papers are not at hand"
+NO_PAPERS = "the papers are not beside this checkout"
 EXCUSES = {
     "Chromium is not installed": True,
     "no pdflatex": True,
@@ -45,22 +45,22 @@ EXCUSES = {
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    return without_excuse((yield))
+    return unexcused_skip_as_failure((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    return without_excuse((yield))
+    return unexcused_skip_as_failure((yield))
 
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
-def without_excuse(report: Report) -> Report:
-    """The report; in CI one of a skip that has no excuse becomes a failure."""
+def unexcused_skip_as_failure(report: Report) -> Report:
+    """Turn the report of a skip into a failure if CI does not excuse its reason."""
     if SKIPS and report.skipped and not hasattr(report, "wasxfail") and not EXCUSES.get(reason_of(report)):
         report.outcome = "failed"
-        report.longrepr = f"skipped, but {reason_of(report)!r} is no excuse here"
+        report.longrepr = f"skipped for a reason that is not in EXCUSES: {reason_of(report)!r}"
     return report
 
 
@@ -69,14 +69,14 @@ def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if SKIPS and "PYTEST_XDIST_WORKER" not in os.environ:  # workers have a summary of their own
+    if SKIPS and "PYTEST_XDIST_WORKER" not in os.environ:  # workers have separate summaries
         with Path(SKIPS).open("a", encoding="utf-8") as file:
             file.writelines(f"{reason_of(report)}\n" for report in terminalreporter.stats.get("skipped", ()))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _without_waiting_for_the_disk() -> Iterator[None]:
-    """Files of tests need not outlive a loss of power; tests of that look whether fsync is called."""
+def _without_fsync() -> Iterator[None]:
+    """Replace os.fsync, which is slow; tests of durability check that it is called."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda _handle: None)
         yield
@@ -84,7 +84,7 @@ def _without_waiting_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _stay_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test downloads a model."""
+    """Prevent downloads of models."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
@@ -96,13 +96,13 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def demo_data() -> Path:
-    """The small collection that comes with the project."""
+    """The demo collection of the project."""
     return REPOSITORY / "data" / "demo"
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of third-party data beside the checkout; tests that need it skip without it."""
+    """The folder of third-party data beside the checkout; skips the test if it is missing."""
     folder = SHARED / "data"
     if not folder.is_dir():
         pytest.skip(NO_SHARED_DATA)
@@ -111,7 +111,7 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def unwritable(tmp_path: Path) -> Path:
-    """A folder in which nothing can be written (skips for the superuser, who can write anywhere)."""
+    """A read-only folder; skips the test for root, who can write to any folder."""
     if os.geteuid() == 0:
         pytest.skip("the superuser can write everywhere")
     folder = tmp_path / "locked"
@@ -120,7 +120,7 @@ def unwritable(tmp_path: Path) -> Path:
 
 
 def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:
-    """A passage as the file has it, with the required keys."""
+    """A passage of a graded file, with the required keys."""
     return {
         "paragraph_id": passage_id,
         "text": f"Text of {passage_id}.",
@@ -130,7 +130,7 @@ def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:
 
 
 def rubric(ratings: dict[str, int], **keys: Any) -> dict[str, Any]:
-    """A set of self-ratings as the published writer emits it."""
+    """A set of self-ratings in the form of the published writer."""
     correct = [entry for entry, rating in ratings.items() if rating > 0]
     return {
         "correctAnswered": correct,
@@ -170,7 +170,7 @@ PASSAGES: list[Any] = [
 
 @pytest.fixture
 def write_jsonl(tmp_path: Path) -> Callable[[str, list[Any]], Path]:
-    """Write values as JSON lines to a file of that name; returns its path."""
+    """Write values as JSON lines to a file with this name; returns its path."""
 
     def write(name: str, values: list[Any]) -> Path:
         path = tmp_path / name

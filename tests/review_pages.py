@@ -1,4 +1,4 @@
-"""Looking into review pages without a browser."""
+"""Data of review pages, read without a browser."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ BLOCK = re.compile(r'<script type="application/gzip" id="([^"]+)">([A-Za-z0-9+/=
 
 
 def blocks(page: str) -> dict[str, Any]:
-    """Name to value of the data inside a page."""
+    """Block name to value, for the data of a page."""
     return {name: json.loads(gzip.decompress(b64decode(data))) for name, data in BLOCK.findall(page)}
 
 
 def ratings(page: str, query: int = 0, grader: int = 0) -> dict[str, list[int | None]]:
-    """Passage id to a grader's ratings, entry by entry."""
-    found = blocks(page)
-    chunk, entries = found[f"query-{query}"], len(found["head"]["queries"][query]["entries"])
+    """Passage id to a grader's ratings of the entries, in order."""
+    data = blocks(page)
+    chunk, entries = data[f"query-{query}"], len(data["head"]["queries"][query]["entries"])
     column = chunk["grades"][grader].get("rating", [None] * entries * len(chunk["ids"]))
     return {key: column[i * entries : (i + 1) * entries] for i, key in enumerate(chunk["ids"])}

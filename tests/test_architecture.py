@@ -1,4 +1,4 @@
-"""Imports point down, rooms import only allowed rooms, and heavy imports stay inside functions."""
+"""Import rules: layers, rooms, no circular imports, heavy packages only inside functions."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]
             yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
 
 
-# Modules whose package another one needs, and is imported only beside: who brings them.
+# Imported packages that are not declared, because a declared package depends on them.
 COME_WITH = {"pydantic_core": "pydantic", "jinja2": "torch"}
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     declared = {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in lines}
@@ -77,7 +77,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """What is executed on import; blocks for type checkers are not."""
+    """The nodes that are executed on import, without ``if TYPE_CHECKING`` blocks."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -113,17 +113,17 @@ def test_imports_point_down() -> None:
             elif LAYERS[there] > LAYERS[here]:
                 problems.append(f"{where}, a layer above")
             elif LAYERS[there] == LAYERS[here] and LAYERS[here] in SEPARATE:
-                problems.append(f"{where}, a room on the same layer")
+                problems.append(f"{where}, a part of the same layer")
     assert problems == []
 
 
-def test_only_reports_and_commands_know_how_results_are_shown() -> None:
+def test_only_reports_and_commands_import_rendering() -> None:
     users = {room_of(m)[0] for m in modules() for other in imports_of(m) if room_of(other)[0] == "rendering"}
     assert users == {"rendering", *SHOWS}
 
 
 def test_rooms_import_what_their_table_allows() -> None:
-    """Modules of a room use those of their room, beside the rooms, and in rooms that the table names."""
+    """Modules import modules of their room, files beside the rooms, and rooms that the table allows."""
     problems = []
     for module in sorted(modules()):
         here, room = room_of(module)
@@ -138,19 +138,19 @@ def test_rooms_import_what_their_table_allows() -> None:
     assert problems == []
 
 
-def test_rooms_have_no_circle() -> None:
+def test_rules_between_rooms_are_acyclic() -> None:
     for part_, rooms in ROOMS.items():
         TopologicalSorter(rooms).prepare()  # raises CycleError
         folders = {path.name for path in (PACKAGE / part_).iterdir() if (path / "__init__.py").exists()}
         assert folders == rooms.keys(), f"folders of {part_}/ and their rules"
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_circular_imports() -> None:
     assert circles() == []
 
 
 @pytest.mark.parametrize("part_", ["phases", "reports"])
-def test_nothing_lies_beside_the_rooms(part_: str) -> None:
+def test_all_modules_are_in_rooms(part_: str) -> None:
     assert [path.name for path in (PACKAGE / part_).glob("*.py")] == ["__init__.py"]
 
 
@@ -164,7 +164,7 @@ def test_rooms_are_in_the_documentation() -> None:
 
 
 def test_layers_are_in_the_documentation() -> None:
-    """In the drawing a line is a layer, or goes on with the one above."""
+    """In the drawing a line is a layer, or continues the layer above."""
     page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
     drawing = page.partition("```\n6 ")[2].partition("```")[0]
     drawn, layer = {}, 6
@@ -193,7 +193,7 @@ def test_nothing_prints() -> None:
 
 
 def stale_references(text: str) -> list[str]:
-    """Names in docstrings (``:func:`name```) that neither the module nor the package has."""
+    """Names in docstrings (``:func:`name```) that exist neither in the module nor in the package."""
     tree = ast.parse(text)
     known = {getattr(node, "id", None) or getattr(node, "attr", None) for node in ast.walk(tree)} | set(
         dir(errors)
@@ -203,8 +203,8 @@ def stale_references(text: str) -> list[str]:
             known.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             known.update(alias.asname or alias.name for alias in node.names)
-    found = re.findall(r":(?:class|func|meth|mod|attr|data|exc):`(?:[^`<]*<)?~?([\w.]+)", text)
-    return [name for name in found if not (set(name.split(".")) <= known or resolves(name))]
+    references = re.findall(r":(?:class|func|meth|mod|attr|data|exc):`(?:[^`<]*<)?~?([\w.]+)", text)
+    return [name for name in references if not (set(name.split(".")) <= known or resolves(name))]
 
 
 def resolves(name: str) -> bool:
@@ -220,11 +220,11 @@ def test_names_in_docstrings_exist() -> None:
     assert {module: names for module, names in stale.items() if names} == {}
 
 
-def test_the_rules_would_notice(tmp_path: Path) -> None:
-    """The walk sees imports in functions, in classes and of submodules."""
+def test_violations_are_detected(tmp_path: Path) -> None:
+    """The walk finds imports in functions, in classes and of submodules."""
     module = tmp_path / "m.py"
     module.write_text("import torch.nn\nclass A:\n    import scipy\ndef f():\n    from exam_pp import cli\n")
-    assert {found for found, _ in imports(module)} == {"torch.nn", "scipy", "exam_pp", "exam_pp.cli"}
-    assert {found for found, _ in imports(module, top_level=True)} == {"torch.nn", "scipy"}
+    assert {name for name, _ in imports(module)} == {"torch.nn", "scipy", "exam_pp", "exam_pp.cli"}
+    assert {name for name, _ in imports(module, top_level=True)} == {"torch.nn", "scipy"}
     references = ":func:`f` :class:`~exam_pp.errors.DataError` :class:`gone` :func:`exam_pp.phases.gone.f`"
     assert stale_references(f'def f():\n    """{references}"""') == ["gone", "exam_pp.phases.gone.f"]

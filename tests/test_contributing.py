@@ -1,4 +1,4 @@
-"""Rows of the table in CONTRIBUTING.md, performed in a copy: the addition works in every command."""
+"""The table of CONTRIBUTING.md is correct: each tested row is performed in a copy of the repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPORT_FORMATS = ("text", "tsv", "json", "md", "html", "latex")
 
 
 def quoted(text: str) -> Iterator[str]:
-    """Texts in backticks that look like a path."""
+    """The paths in backticks."""
     for name in re.findall(r"`([^`\s]+)`", text):
         if re.fullmatch(r"[\w./*-]*(/|\.(py|json|jsonl|md|toml|sh))", name) and not name.startswith(
             ("-", "*")
@@ -51,20 +51,23 @@ for command in sys.argv[1:]:
 
 @dataclass
 class Checkout:
-    """A copy of the repository in which a row of the table is performed."""
+    """A copy of the repository in which a row of the table is performed.
+
+    ``add`` and ``edit`` only change files that the row names.
+    """
 
     folder: Path
     row: str = ""
 
     def perform(self, row: str, *, room: str = "ROOM") -> None:
-        """Allow only the changes that the row of that name lists; ``room`` replaces ROOM in its paths."""
+        """Select the row with this name; ``room`` replaces ROOM in it."""
         (cells,) = re.findall(
             rf"^\| {row} \| (.*) \|$", (self.folder / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE
         )
         self.row = cells.partition(" | ")[0].replace("ROOM", room)
 
     def add(self, path: str, text: str) -> None:
-        """A new file, in a folder that the row names."""
+        """Add a file in a folder that the row names."""
         assert f"`{path.rpartition('/')[0]}/`" in self.row
         assert not (self.folder / path).exists()
         (self.folder / path).write_text(text, encoding="utf-8")
@@ -88,11 +91,11 @@ class Checkout:
         return done.stdout
 
     def exam_pp(self, *commands: str) -> str:
-        """Standard output of commands, one after the other."""
+        """Standard output of commands, run in order."""
         return self.python("-c", RUN, *commands)
 
     def page(self, name: str) -> str:
-        """A page of the documentation, made anew."""
+        """A regenerated page of the documentation."""
         self.python("scripts/make_docs.py")
         return (self.folder / "docs" / name).read_text(encoding="utf-8")
 

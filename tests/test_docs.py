@@ -1,4 +1,4 @@
-"""Documentation pages are up to date, their links resolve, and their commands and examples run."""
+"""Documentation: generated pages are up to date, links exist, and examples work."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_links_lead_to_files(page: Path) -> None:
 
 
 def run_commands(page: str) -> int:
-    """Run every indented command of a text; fail at the first error. Return the number of commands."""
+    """Run every indented command of a text; returns their number, and fails at the first failure."""
     commands = re.findall(r"^    exam-pp (.*)$", page.replace("\\\n", " "), flags=re.MULTILINE)
     for command in commands:
         run_command(command)
@@ -81,14 +81,14 @@ def test_commands_of_the_import_page_work(at_the_demo: Path, capfd: pytest.Captu
     for command in commands_in_blocks("import.md"):
         run_command(command)
     page = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
-    (output,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
-    assert output in capfd.readouterr().err
+    (summary,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    assert summary in capfd.readouterr().err
     assert len(list((at_the_demo / "exported-runs").iterdir())) == 10
 
 
 @pytest.mark.integration
 def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Edits files are written before each command that applies them, in place of a reviewer."""
+    """The test writes the edits of a reviewer before the first command that applies them."""
     commands = commands_in_blocks("verification.md")
     bank = ROOT / "data" / "demo" / "nuggets.jsonl"
     (at_the_demo / "nuggets.jsonl").write_bytes(bank.read_bytes())
@@ -112,7 +112,7 @@ def test_commands_of_the_verification_page_work(at_the_demo: Path, capfd: pytest
 
 
 def write_edits_for(graded: Path) -> None:
-    """Ratings of two passages for the first bank entry of their query; other words for it."""
+    """Write ratings of two passages for the first bank entry of their query, and a new text of the entry."""
     name = "nuggets.jsonl" if graded.name.startswith("answers") else "data/demo/questions.jsonl"
     query = next(read_passages(graded))
     entry = next(iter(read_bank(name).entries(query.query_id)))
@@ -141,7 +141,7 @@ def write_edits_for(graded: Path) -> None:
 def test_commands_of_the_nuggets_page_work_offline(
     at_the_demo: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """All answers of the demo are labelled and the labels are not corrected, so both conditions agree."""
+    """All answers of the demo are labelled without corrections, so both conditions agree."""
     page = (ROOT / "docs" / "nuggets.md").read_text(encoding="utf-8")
     assert run_commands(page.partition("## Offline with the demo")[2]) == 13
     output = capfd.readouterr()

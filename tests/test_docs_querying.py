@@ -1,4 +1,4 @@
-"""The page on SQL: its commands print the outputs that it shows, and its Python code runs."""
+"""docs/querying.md: the outputs of its commands are correct, and its Python code runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_table_and_column_is_documented() -> None:
             assert f"| `{column.name}` | {column.type} | {column.description} |" in section
 
 
-def test_changed_outputs_are_noticed(tmp_path: Path) -> None:
+def test_changed_outputs_are_detected(tmp_path: Path) -> None:
     page = "```sh\necho one\n```\n\n```text\ntwo\n```\n\n```sh\necho three > file\n```\n"
     fresh, changed = rerun(page, tmp_path)
     assert len(changed) == 1

@@ -1,4 +1,4 @@
-"""Nothing in a file is ever executed, and no id leaves the folder that it is written to."""
+"""Data of files is never executed, and ids never write outside the output folder."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MODULES_THAT_EXECUTE = {
     "code",
     "pty",
 }
-ERRORS_OF_OTHERS = {"from pickle import UnpicklingError"}
-"""What is raised where torch refuses to unpickle."""
+ALLOWED_IMPORTS = {"from pickle import UnpicklingError"}
+"""torch raises this error when it refuses to unpickle."""
 CALLS_THAT_EXECUTE = {"eval", "exec", "compile", "os.system", "os.popen", "subprocess.getoutput",
                       "subprocess.getstatusoutput", "yaml.load", "yaml.unsafe_load", "tempfile.mktemp",
                       "torch.load"}  # fmt: skip
@@ -58,13 +58,13 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_executes_data(path: Path) -> None:
+def test_data_is_not_executed(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and ast.unparse(node) not in ERRORS_OF_OTHERS:
+        elif isinstance(node, ast.ImportFrom) and ast.unparse(node) not in ALLOWED_IMPORTS:
             names = [node.module or ""]
         assert not {name.split(".")[0] for name in names} & MODULES_THAT_EXECUTE, (
             f"{path}:{ast.unparse(node)}"
@@ -80,7 +80,7 @@ def test_nothing_executes_data(path: Path) -> None:
 
 @pytest.fixture
 def evil(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
-    """Queries, passages and systems whose ids would do harm as file names."""
+    """Queries, passages and systems with ids that are dangerous as file names."""
 
     def ranked(key: str, system: str) -> dict[str, Any]:
         ranking = {"method": system or "empty", "paragraphId": key, "queryId": "q", "rank": 1, "score": 1.0}
@@ -113,7 +113,7 @@ def test_runs_stay_in_their_folder(write_jsonl: Callable[[str, list[Any]], Path]
     assert len(written) == len(names)
 
 
-def test_parts_of_a_folder_have_names_of_ours(evil: Path, tmp_path: Path) -> None:
+def test_parts_are_named_after_the_file_not_after_ids(evil: Path, tmp_path: Path) -> None:
     main(["-q", "split", str(evil), "-o", str(tmp_path / "parts"), "-n", "3"])
     assert {path.name for path in (tmp_path / "parts").iterdir()} == {
         f"evil-{i}-of-3.jsonl" for i in (1, 2, 3)

@@ -1,4 +1,4 @@
-"""Groups of commands as people read them: in the order of use, and each with its whole sentence."""
+"""Groups of commands: definition order, full one-line help and suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import click
 
 
 class Group(click.Group):
-    """Lists its commands in the order of their definition, and asks "did you mean ...?" for slips."""
+    """A group that lists its commands in definition order and suggests a name for a mistyped command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of their definition."""
+        """The names of the commands in definition order."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command, or an error that names the one that was meant."""
+        """The command; fails with the closest name for an unknown command."""
         names = self.list_commands(ctx)
         close = get_close_matches(args[0], names, n=1)
         if args[0] not in names and close and not ctx.resilient_parsing:
@@ -27,15 +27,15 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in ``--help``, where click would cut sentences to the width of a line."""
+        """Write the list of commands in ``--help`` with full sentences, which click would truncate."""
         rows = [(name, self.commands[name].get_short_help_str(limit=500)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def group_of_files(name: str, words: str, room: str, commands: Iterable[str]) -> Group:
-    """A group of the click commands called ``command`` in the files ``COMMAND.py`` of a room."""
-    group = Group(name, help=words)
+def group_of_files(name: str, purpose: str, room: str, commands: Iterable[str]) -> Group:
+    """A group of the commands in the files ``exam_pp/cli/ROOM/COMMAND.py``; each file defines ``command``."""
+    group = Group(name, help=purpose)
     for command in commands:
         group.add_command(import_module(f"exam_pp.cli.{room}.{command}").command)
     return group

@@ -1,4 +1,4 @@
-"""``exam-pp``: a group whose commands are imported only when they are called."""
+"""Entry point of ``exam-pp``: list of commands, lazy imports, exit codes and logging."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from exam_pp.wording import in_one_line
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
-        "export": ("export", "Write runs, answers, nugget assignments and labels for other tools."),
-        "convert": ("convert", "Convert files between formats, and say what could not be carried."),
+        "export": ("export", "Export runs, answers, nugget assignments and labels for other tools."),
+        "convert": ("convert", "Convert a file to another format."),
         "schema": ("schema", "Print the JSON Schema of a file format."),
     },
     "passages": {
-        "merge": ("merge", "Unite passages files: parts of one grading, or gradings of the same passages."),
-        "split": ("split", "Cut a passages file into parts, or into one file for every query."),
-        "sample": ("sample", "Draw queries and passages at random."),
-        "filter": ("filter", "Keep some queries, systems, passages or grades."),
-        "rename": ("rename", "Give models, prompt classes and systems other names."),
-        "strip": ("strip", "Drop grades, texts, replies ... before a file is shared."),
+        "merge": (
+            "merge",
+            "Merge passages files: shards of a grading run, or gradings of the same passages.",
+        ),
+        "split": ("split", "Split a passages file into parts, or into one file per query."),
+        "sample": ("sample", "Draw a random sample of queries and passages."),
+        "filter": ("filter", "Keep selected queries, systems, passages or grades."),
+        "rename": ("rename", "Rename models, prompt classes and systems."),
+        "strip": ("strip", "Remove grades, texts, replies ... before sharing a file."),
     },
     "banks": {
         "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
@@ -42,55 +45,55 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "grade": ("grade", "Let a model grade every passage against every bank entry."),
         "verify-answers": (
             "verify_answers",
-            "Let a model compare extracted answers with the gold answers.",
+            "Let a model verify extracted answers against the gold answers.",
         ),
-        "reread": ("reread", "Read stored replies again, without a model."),
-        "doctor": ("doctor", "Examine the machine and an engine: do replies depend on the batch?"),
+        "reread": ("reread", "Read ratings from stored replies again, without a model."),
+        "doctor": ("doctor", "Show the machine, and check that replies depend only on the prompt."),
         "list": ("list", "List prompts and models."),
         "show": ("show", "Show a prompt in full."),
     },
     "review": {
-        "verify": ("verify", "Reports for people who check how the model graded."),
-        "review": ("review", "One HTML page to read, correct and comment on grades."),
-        "apply-edits": ("apply_edits", "Add the ratings of people to a graded file."),
+        "verify": ("verify", "Reports to check the grades of a model."),
+        "review": ("review", "Write an HTML page to read, correct and comment on grades."),
+        "apply-edits": ("apply_edits", "Add the ratings of a reviewer to a graded file."),
     },
     "evaluation": {
-        "evaluate": ("evaluate", "Scores, qrels and leaderboards from grades or judgments."),
+        "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),
     },
     "analysis": {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
-        "diff": ("diff", "Compare two gradings: grades, labels and systems that move."),
+        "diff": ("diff", "Compare two gradings: changed grades, labels and ranks."),
     },
     "sql": {
-        "query": ("query", "SQL over graded files, banks, runs and leaderboards."),
-        "db": ("db", "Put graded files into a database of DuckDB, or into Parquet files."),
+        "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
+        "db": ("db", "Build a database of graded files, banks, runs and leaderboards."),
     },
     "validation": {
-        "validate": ("validate", "Check files: their format, and whether what they say makes sense."),
+        "validate": ("validate", "Check the format and the consistency of files."),
     },
 }
-"""Rooms of ``exam_pp/cli/``, each with its commands: name to (module in that room, one-line help)."""
+"""Packages of ``exam_pp/cli/`` with their commands: name to (module in that package, one-line help)."""
 
 COMMANDS = {
-    name: (f"exam_pp.cli.{room}.{module}", words)
+    name: (f"exam_pp.cli.{room}.{module}", purpose)
     for room, commands in SECTIONS.items()
-    for name, (module, words) in commands.items()
+    for name, (module, purpose) in commands.items()
 }
 """Command name to (module, one-line help)."""
 
 TITLES = {"banks": "Test banks", "sql": "SQL"}
-"""Headings of rooms in ``--help`` that are not the room's name with a capital letter."""
+"""Section headings in ``--help`` that differ from the capitalized package name."""
 
 
 class LazyGroup(Group):
-    """Knows its commands by name; imports one when it is used."""
+    """A group that imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of the phases."""
+        """The names of the commands, in the order of the phases."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; its click command is called ``command``."""
+        """Import the command's module and return its ``command``; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(COMMANDS[cmd_name][0])
@@ -98,29 +101,29 @@ class LazyGroup(Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a reader that has gone (`exam-pp ... | head`) is no error, but ends it."""
+        """Run the command; exit silently with 141 if the reader of a pipe has gone (`exam-pp ... | head`)."""
         try:
             result: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
+            _discard_stdout()
             raise click.exceptions.Exit(141) from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in ``--help``, without importing a single command."""
+        """Write the list of commands in ``--help`` without importing any command."""
         width = max(map(len, COMMANDS))
         for room, commands in SECTIONS.items():
             with formatter.section(TITLES.get(room, room.capitalize())):
-                formatter.write_dl([(name.ljust(width), words) for name, (_, words) in commands.items()])
+                formatter.write_dl([(name.ljust(width), purpose) for name, (_, purpose) in commands.items()])
 
 
-_OF_NAMES = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
-"""What is wrong with a name, or with the folders on the way, before anything is opened."""
+_PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
+"""Errors of a path that the user can correct."""
 
 
-class _OneLine(logging.Formatter):
-    """Messages hold ids and file names, which may hold anything."""
+class _EscapingFormatter(logging.Formatter):
+    """Escapes control characters: ids and file names in messages may contain any character."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(in_one_line, super().format(record).split("\n")))
@@ -134,24 +137,25 @@ class _OneLine(logging.Formatter):
 def cli(quiet: bool) -> None:
     """Grade retrieved and generated passages against a test bank, and evaluate systems with it."""
     handler = logging.StreamHandler()
-    handler.setFormatter(_OneLine())
+    handler.setFormatter(_EscapingFormatter())
     level = logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # Libraries that log every request or download at INFO would drown our own messages.
+    # These libraries log every request or download at INFO, which would hide our own messages.
     for library in ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3"):
         logging.getLogger(library).setLevel(logging.ERROR)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; exit code 0, 1 for a problem that the user can solve, 2 for wrong usage.
+    """Run a command and exit with its code.
 
-    130 is a run that was interrupted (Ctrl-C), 143 one that SIGTERM stopped, 141 one whose reader has
-    gone; a command may have further codes of its own.
+    The exit code is 0 for success, 1 for a problem that the user can solve, 2 for wrong usage, 130 after
+    Ctrl-C, 141 if the reader of standard output has gone, and 143 after SIGTERM. A command may have further
+    codes.
     """
     try:
-        with _heeding_sigterm():
+        with _sigterm_as_error():
             code = cli.main(args=arguments, prog_name="exam-pp", standalone_mode=False)
-        if isinstance(code, int) and code:  # what click makes of its Exit
+        if isinstance(code, int) and code:  # click returns the code of its Exit
             sys.exit(code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -159,27 +163,27 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as stop:
-        words = str(stop.__cause__ or stop)  # click makes its Abort of Ctrl-C
-        click.echo(f"exam-pp: {words or 'interrupted.'}", err=True)
+        message = str(stop.__cause__ or stop)  # click raises Abort from KeyboardInterrupt
+        click.echo(f"exam-pp: {message or 'interrupted.'}", err=True)
         sys.exit(130)
     except ExamError as error:
         click.echo(f"exam-pp: {in_one_line(str(error))}", err=True)
-        _forget_stdout()
+        _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:
-        if error.filename is not None and error.errno in _OF_NAMES:
+        if error.filename is not None and error.errno in _PATH_ERRORS:
             click.echo(f"exam-pp: {in_one_line(str(error.filename))}: {error.strerror}.", err=True)
         elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
             click.echo(f"exam-pp: Standard output cannot be written: {error.strerror}.", err=True)
         else:
             raise
-        _forget_stdout()
+        _discard_stdout()
         sys.exit(1)
 
 
 @contextmanager
-def _heeding_sigterm() -> Iterator[None]:
-    """Inside this block SIGTERM ends the command as an error does: no half output, no leftovers."""
+def _sigterm_as_error() -> Iterator[None]:
+    """Raise StoppedError on SIGTERM, so that no partial output and no temporary files are left."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -194,8 +198,8 @@ def _heeding_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _forget_stdout() -> None:
-    """What could not be written is not tried again when the interpreter ends."""
+def _discard_stdout() -> None:
+    """Drop output that cannot be written, so that the interpreter does not try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

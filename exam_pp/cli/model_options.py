@@ -1,4 +1,4 @@
-"""The options that say which model answers, and how: one home for every command that loads one."""
+"""Options that choose the model and how it runs, for every command that loads a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 
 
 def model_options(*, required: bool = True) -> Callable[[F], F]:
-    """Adds the options; :func:`take_model_options` turns what the command receives into an object."""
+    """Add the model options; :func:`take_model_options` turns the received values into an object."""
     return together(
         click.option("--model", required=required, help=_MODEL_HELP),
         click.option(
@@ -33,7 +33,13 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             help="Kind of model: text2text, text-generation, question-answering or openai (an endpoint).",
         ),
         click.option("--revision", help="Revision of a Hugging Face model."),
-        click.option("--engine", type=click.Choice(_ENGINES), default="auto", show_default=True),
+        click.option(
+            "--engine",
+            type=click.Choice(_ENGINES),
+            default="auto",
+            show_default=True,
+            help="Library that runs the checkpoint.",
+        ),
         click.option(
             "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ...  [default: by device]"
         ),
@@ -41,24 +47,33 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         click.option(
             "--device-map",
             type=click.Choice(["auto"]),
-            help="Spread a model that is larger than one GPU over all of them (transformers only).",
+            help="Spread a model that is too large for one GPU over all GPUs (transformers only).",
         ),
-        click.option("--dtype", type=click.Choice(_DTYPES), default="auto", show_default=True),
         click.option(
-            "--batch-tokens", type=click.IntRange(1), help="Padded tokens of a batch.  [default: by device]"
+            "--dtype",
+            type=click.Choice(_DTYPES),
+            default="auto",
+            show_default=True,
+            help="Precision of the weights; --compute-type overrides it for CTranslate2.",
+        ),
+        click.option(
+            "--batch-tokens",
+            type=click.IntRange(1),
+            help="Maximum number of tokens of a batch, with padding.  [default: by device]",
         ),
         click.option("--threads", type=click.IntRange(1), help="CPU threads.  [default: all]"),
         click.option(
             "--greedy",
             is_flag=True,
-            help="Greedy decoding instead of the published beams of 5 (other pipelines: always greedy).",
+            help="Greedy decoding instead of the published beam search with 5 beams (text2text only; "
+            "other pipelines are always greedy).",
         ),
         click.option(
             "--thinking-tokens",
             type=click.IntRange(0),
             default=0,
             show_default=True,
-            help="Room for a chat model or an endpoint to think aloud before it replies.",
+            help="Additional tokens for a chat model or an endpoint to reason before it replies.",
         ),
         click.option("--base-url", help="Endpoint for the pipeline openai, e.g. http://localhost:8000/v1."),
         click.option(
@@ -66,22 +81,22 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             type=NumberRange(min=0, min_open=True),
             default=120.0,
             show_default=True,
-            help="Seconds that an endpoint may take for a reply.",
+            help="Seconds to wait for a reply of an endpoint.",
         ),
         click.option(
             "--concurrency",
             type=click.IntRange(1),
             default=16,
             show_default=True,
-            help="Requests that an endpoint gets at a time.",
+            help="Number of simultaneous requests to an endpoint.",
         ),
     )
 
 
 def take_model_options(options: dict[str, Any], *, in_process_group: bool = False) -> ModelOptions:
-    """Remove the model's options from what a command received, and return them as an object.
+    """Remove the model options from a command's keyword arguments, and return them as an object.
 
-    A command that is not meant for a team of processes is refused there.
+    Raises an error in a process group, unless the command supports it (``in_process_group``).
     """
     from exam_pp.llm import ModelOptions
     from exam_pp.phases.grading.distributed import refuse_process_group

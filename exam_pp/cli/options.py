@@ -1,4 +1,4 @@
-"""Options that several commands share, each with one home."""
+"""Arguments and options that several commands share, and helpers for outputs and logs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 SCRIPT_FORMATS = ("tsv", "json")
-"""Formats with a number in every cell, and every row on its own."""
+"""Formats for scripts: a flat table with full-precision values."""
 
 
 class InputPath(click.Path):
-    """A file that is read, or ``-``: what cannot be is told before any work, in the words of the readers.
+    """A file to read, or ``-``. A file that cannot be read raises DataError before any work starts.
 
-    click's own checks would make it a wrong usage. With ``folders`` a folder is fine, with ``data_sets`` a
-    name such as ``irds:NAME``.
+    click's own checks would report wrong usage (exit code 2) instead. ``folders`` also accepts folders,
+    ``data_sets`` also accepts names such as ``irds:NAME``.
     """
 
     def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
@@ -41,10 +41,10 @@ class InputPath(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """The path; raises :class:`DataError`."""
+        """Return the path; raises :class:`DataError`."""
         name = os.fspath(value)
-        if not name:  # such as "$UNSET", which would be this folder
-            self.fail("an empty name is no file.", param, ctx)
+        if not name:  # such as "$UNSET"; Path("") would be the current folder
+            self.fail("the file name is empty.", param, ctx)
         if name != "-" and not (self._data_sets and name.startswith("irds:")):
             try:
                 mode = Path(name).stat().st_mode
@@ -58,7 +58,7 @@ class InputPath(click.Path):
 
 
 class OutputPath(click.Path):
-    """A file that is written, or ``-``; two outputs of a command are two files, or one would be lost."""
+    """A file to write, or ``-``. Two outputs of a command must be different files."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, allow_dash=True, readable=False)
@@ -66,13 +66,13 @@ class OutputPath(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """The path; :class:`click.BadParameter` for that of another option."""
+        """Return the path; raises :class:`click.BadParameter` if another option has the same path."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if ctx is not None and param is not None and not is_stream(path):
             outputs: dict[Path, click.Parameter] = ctx.meta.setdefault(__name__, {})
-            other = outputs.setdefault(path.resolve(), param)
-            if other is not param:
-                self.fail(f"{path} is the file of {other.opts[-1]}, too.", param, ctx)
+            first = outputs.setdefault(path.resolve(), param)
+            if first is not param:
+                self.fail(f"{path} is also the file of {first.opts[-1]}.", param, ctx)
         return path
 
 
@@ -85,28 +85,29 @@ PASSAGES = click.argument("passages", type=FILE)
 GRADED = click.argument("graded", type=FILE)
 MIN_GRADE_DEFAULT = "[default: 4, or the top of a shorter scale; 1 for prompts without a scale]"
 MIN_GRADE = click.option(
-    "--min-grade", type=int, help=f"Grade from which an entry is covered.  {MIN_GRADE_DEFAULT}"
+    "--min-grade", type=int, help=f"Lowest grade that covers an entry.  {MIN_GRADE_DEFAULT}"
 )
 CUTOFF = click.option(
     "--cutoff",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many ranks of a system count.",
+    help="Depth to which the ranking of a system counts.",
 )
 UNPARSED = click.option(
     "--unparsed",
     type=click.Choice(["default", "ungraded", "published"]),
     default="default",
     show_default=True,
-    help="What replies that are no number become.",
+    help="How to rate replies that are not numbers.",
 )
-QUERY_TEXTS = "Texts of the queries (JSON, JSONL or TSV)."
+QUERY_TEXTS = "File with the texts of the queries (JSON, JSONL or TSV)."
 ONLY_QUERY = click.option(
     "--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."
 )
 LABEL_RULE = click.option(
-    "--label-rule", help="Label by a rule in place of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'."
+    "--label-rule",
+    help="Rule for labels instead of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
 )
 
 METHOD_NAME = click.option(
@@ -114,12 +115,12 @@ METHOD_NAME = click.option(
     type=click.Choice(["stem", "tag"]),
     default="stem",
     show_default=True,
-    help="Name a run's system by its file, or by the tag in its lines.",
+    help="Name systems by file name (stem) or by the tag in the run.",
 )
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several arguments and options as one decorator, in the order of the help."""
+    """Combine several arguments and options into one decorator, in the order of the help."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):
@@ -130,7 +131,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Some of a command's keyword arguments, taken out of them."""
+    """Remove some keyword arguments of a command and return them."""
     return {name: options.pop(name) for name in names}
 
 
@@ -140,62 +141,62 @@ def output_option(help_text: str = "Write here instead of standard output.") -> 
 
 
 def required_output(help_text: str) -> Callable[[F], F]:
-    """``-o FILE`` that has to be named, if only as ``-``."""
+    """``-o FILE`` without a default; ``-`` is standard output."""
     return click.option("-o", "--output", type=OUTPUT_PATH, required=True, help=help_text)
 
 
-def min_relevant_option(*also_called: str) -> Callable[[F], F]:
+def min_relevant_option(*aliases: str) -> Callable[[F], F]:
     """``--min-relevant-judgment``; the command receives ``min_relevant``."""
     return click.option(
-        *also_called,
+        *aliases,
         "--min-relevant-judgment",
         "min_relevant",
         type=int,
         default=1,
         show_default=True,
-        help="Judgment from which a passage is relevant (TREC DL: 2).",
+        help="Lowest judgment that counts as relevant (TREC DL: 2).",
     )
 
 
 journal_options = together(
     click.option(
-        "--retry-failed", is_flag=True, help="Ask again what failed before this run was interrupted."
+        "--retry-failed", is_flag=True, help="Repeat requests that failed before the run was interrupted."
     ),
     click.option(
         "--journal",
         type=click.Path(path_type=Path),
-        help="Reply journal.  [default: next to -o]",
+        help="File that keeps replies for resuming.  [default: next to -o]",
     ),
-    click.option("--keep-journal", is_flag=True, help="Keep the journal once the output stands."),
+    click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is written."),
 )
-"""How a command that asks a model continues after an interruption; the names are :data:`JOURNAL`."""
+"""Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
 JOURNAL = ("journal", "keep_journal", "retry_failed")
 
 new_bank_options = together(
-    click.option("--test-collection", default="", help="Name of the collection, for the bank's records."),
-    click.option("--description", default="", help="Words about this bank, for its records."),
-    click.option("--max-queries", type=click.IntRange(1), help="Only the first queries."),
+    click.option("--test-collection", default="", help="Name of the collection, stored in the bank."),
+    click.option("--description", default="", help="Description, stored in the bank."),
+    click.option("--max-queries", type=click.IntRange(1), help="Only this many queries from the start."),
 )
-"""What the records of a bank say that a model writes, and for which queries; :data:`NEW_BANK` names them."""
+"""Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
 NEW_BANK = ("test_collection", "description", "max_queries")
 
 
 class _Format(click.Choice[str]):
-    """Formats of this package; those of others are looked for only when a name is none of these."""
+    """Report formats. Formats of other packages are only searched for names that this package lacks."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         if value not in self.choices and value in RENDERERS:
             return value
         return super().convert(value, param, ctx)
 
 
-def format_option(*others: str) -> Callable[[F], F]:
-    """``--format`` of a report; ``others`` are layouts that the command writes itself."""
+def format_option(*extra: str) -> Callable[[F], F]:
+    """``--format`` of a report; ``extra`` are additional formats that the command itself writes."""
     return click.option(
         "--format",
         "form",
-        type=_Format((*REPORT_FORMATS, *others)),
+        type=_Format((*REPORT_FORMATS, *extra)),
         default=REPORT_FORMATS[0],
         show_default=True,
         help="Output format.",
@@ -208,23 +209,24 @@ filter_options = together(
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
-        help="Only grades of this kind.",
+        help="Only grades of questions, of nuggets, or of whole passages (direct).",
     ),
-    click.option("--prompt-hash", help="Only grades made with this version of the prompt's words."),
+    click.option("--prompt-hash", help="Only grades made with this version of the prompt."),
     click.option(
         "--question-set",
         type=click.Choice(["tqa", "genq", "question-bank"]),
-        help="Only grades of this kind of bank.",
+        help="Only grades for this question set.",
     ),
     click.option(
         "--grade-choice",
         type=click.Choice(["unite", "first"]),
         default="unite",
         show_default=True,
-        help="Unite equal model and prompt (later ratings win), or take the first as published.",
+        help="With several grades by the same model and prompt: merge them (later ratings win), or take the "
+        "first, as published.",
     ),
 )
-"""Which grades to look at; the command receives ``grade_filter``-ready keyword arguments."""
+"""Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
 
 
 def grade_filter(
@@ -235,7 +237,7 @@ def grade_filter(
     question_set: Any,
     grade_choice: Any,
 ) -> GradeFilter:
-    """The filter that the shared options describe; a prompt is accepted under all its names."""
+    """The filter described by :data:`filter_options`; accepts a prompt by any of its names."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.prompts.base import under_all_names
 
@@ -245,7 +247,7 @@ def grade_filter(
 
 
 def answers_class_option(function: F) -> F:
-    """``--answers-class``; the command receives the prompt's name, whichever of its names was given."""
+    """``--answers-class``; accepts any name of a prompt, and the command receives its canonical name."""
 
     def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
         from exam_pp.prompts import PROMPTS
@@ -257,7 +259,7 @@ def answers_class_option(function: F) -> F:
         "--answers-class",
         metavar="NAME",
         callback=name_of,
-        help="The prompt whose answers explain the ratings.  [default: any without a scale]",
+        help="Prompt whose answers explain the ratings.  [default: any prompt without a scale]",
     )(function)
 
 
@@ -266,20 +268,20 @@ def prompt_file_option(help_text: str) -> Callable[[F], F]:
     return click.option("--prompt-file", "prompt_files", multiple=True, type=FILE, help=help_text)
 
 
-def plot_option(what: str) -> Callable[[F], F]:
-    """``--plot FILE``, for a figure beside the report."""
-    return click.option("--plot", type=OUTPUT_PATH, help=f"Also draw {what} (.png or .svg).")
+def plot_option(content: str) -> Callable[[F], F]:
+    """``--plot FILE``, for a figure in addition to the report."""
+    return click.option("--plot", type=OUTPUT_PATH, help=f"Also draw {content} (.png or .svg).")
 
 
 def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a finished text, or its parts, to the output, atomically."""
+    """Write a text, or its parts, to the output atomically."""
     from exam_pp.store.files import write_text
 
     write_text(output, text, inputs=[path for path in inputs if path is not None])
 
 
 def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a report in a format; what TSV has no room for goes to standard error."""
+    """Write a report in a format; TSV cannot hold its notes, so they are logged."""
     from exam_pp.rendering.render import rendered
 
     if form == "tsv":
@@ -288,7 +290,7 @@ def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path |
 
 
 def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a figure as a PNG or SVG, by the name; raises :class:`~exam_pp.errors.ExamError`."""
+    """Write a figure as PNG or SVG, chosen by file name; raises :class:`~exam_pp.errors.ExamError`."""
     from exam_pp.rendering.plots import draw, figure_format
     from exam_pp.store.files import atomic_output
 
@@ -298,12 +300,12 @@ def emit_figure(drawing: Drawing, path: Path, inputs: Iterable[Path | None] = ()
 
 
 def log_summary(lines: Iterable[object]) -> None:
-    """What was done, on standard error."""
+    """Log the summary of a command at INFO."""
     for line in lines:
         log.info("%s", line)
 
 
 def log_notes(notes: Iterable[str]) -> None:
-    """What a reader has to know, on standard error."""
+    """Log notes at WARNING."""
     for note in notes:
         log.warning("%s", note)

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a line now and then in a log."""
+"""Progress on standard error: a bar on a terminal, otherwise a log line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG_EVERY_SECONDS = 30.0
 
 @contextmanager
 def progress(title: str, unit: str) -> Iterator[Advance]:
-    """A function that shows steps per second and the time that is left."""
+    """A function that shows steps per second and the remaining time."""
     if not logging.getLogger().isEnabledFor(logging.INFO):
         yield lambda _steps, _total: None
     elif sys.stderr.isatty():
@@ -50,7 +50,7 @@ def _bar(title: str, unit: str) -> Iterator[Advance]:
 
 
 class _Lines:
-    """One log line every half minute."""
+    """Progress as a log line every :data:`_LOG_EVERY_SECONDS`."""
 
     def __init__(self, title: str, unit: str) -> None:
         self._title, self._unit = title, unit

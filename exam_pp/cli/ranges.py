@@ -1,4 +1,4 @@
-"""Numbers as options."""
+"""Number ranges as option types."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import click
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers; "nan", which is neither inside nor outside of any, is refused."""
+    """A range of numbers that rejects NaN, which click accepts because every comparison with it is False."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; fails with a usage error."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
-            self.fail(f"{value} is not a number.", param, ctx)
+            self.fail(f"{value!r} is not a number.", param, ctx)
         return number

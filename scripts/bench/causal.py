@@ -1,10 +1,10 @@
-"""Benchmark of the engines for causal models: pairs a second, answers compared.
+"""Benchmark of the engines for causal models, in pairs per second, with a comparison of the replies.
 
 Usage: python -m scripts.bench.causal [--work FOLDER] [--tasks rating,extraction] [--rounds 3] [--json FILE]
                                       [--smoke]
 
-The model is a Llama of 8 layers and 512 dimensions that gives known answers (see keyed_llama.py), made in the
-work folder on the first use. Passages, questions, processes and clock are those of engines.py.
+The model is a Llama of 8 layers and 512 dimensions with known answers (see keyed_llama.py), which is made in
+the work folder on first use. Passages, questions, processes and clock are the same as in engines.py.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ WAYS = (
 
 
 def make_task(folder: Path, kind: str, shape: dict[str, Any], passages: int) -> Task:
-    """A keyed Llama and its pairs; kept in the folder for the next time."""
+    """A keyed Llama and its pairs, stored in the folder for reuse."""
     if (folder / "task.json").exists():
         return Task.read(folder)
     task = Task(kind, folder / "checkpoint", demo_pairs(passages))
-    # Real vocabularies need few tokens for the prompts' own words.
+    # Repeat the templates, because real vocabularies encode the words of prompts in few tokens.
     texts = [*keyed_model.project_texts(), *[prompt.template for prompt in PROMPTS.values()] * 30]
     tokenizer = keyed_llama.byte_tokenizer(texts, True, 8000, shape["max_position_embeddings"])
     answers = keyed_model.grader_answers(len(task.pairs), kind, [passage for passage, _ in task.pairs])
@@ -78,7 +78,7 @@ def main() -> None:
     ways: Sequence[Way] = WAYS
     if arguments.smoke:
         shape |= {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
-        # A model this small is not itself any more in 8 bits.
+        # A model of this size gives other replies in 8 bits.
         ways, passages = tuple(way for way in WAYS if not way.compute_type), 2
 
     def make(folder: Path, kind: str) -> Task:

@@ -1,14 +1,13 @@
-"""Benchmark of the grading engines: pairs a second against the published loop, answers compared.
+"""Benchmark of the grading engines against the published loop, in pairs per second, with compared replies.
 
 Usage: python -m scripts.bench.engines [--work FOLDER] [--tasks rating,extraction] [--rounds 3]
                                        [--both-cores] [--smoke] [--json FILE]
 
-The model is a checkpoint of FLAN-T5-small's shape that gives known answers (see keyed_model.py), made in
-the work folder on the first use. Six passages, eight questions each, prompts of real length. Every way of
-grading is a process of its own with one thread; the processes take turns, A B C A B C, and the figure is the
-median of their CPU time. A ratio whose two sides scatter by more than 15 % gets no verdict. With
-`--both-cores` the ways that use two threads are measured instead, by wall clock: for a machine that does
-nothing else.
+The model is a checkpoint of the shape of FLAN-T5-small with known answers (see keyed_model.py), which is made
+in the work folder on first use. It grades six passages with eight questions each; prompts have realistic
+lengths. Every way of grading runs in its own process with one thread; the processes take turns (A B C A B C),
+and the result is the median of their CPU time. A ratio gets no verdict if the times of a side spread by more
+than 15 %. `--both-cores` measures ways with two threads by wall clock instead; it needs an idle machine.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ REFERENCE_GREEDY = Way(GREEDY, beams=1, inner_batch=1)
 
 @dataclass(frozen=True)
 class Target:
-    """A ratio to reach: ``way`` against ``baseline``, with answers equal to ``same`` (None: any)."""
+    """A target for the ratio of ``way`` to ``baseline``; replies must equal those of ``same`` (None: any)."""
 
     tasks: tuple[str, ...]
     way: str
@@ -77,7 +76,7 @@ CPU_TARGETS = (
 )
 BOTH_CORES_TARGETS = (Target(("rating",), "CTranslate2, beam 5", PUBLISHED, 4.5, 6.5, PUBLISHED),)
 SOFT_MUST = 0.05
-"""Soft grades may cost this much more than grades alone."""
+"""The highest additional cost of soft grades."""
 
 
 def table(results: Sequence[Measured]) -> str:
@@ -103,7 +102,7 @@ def table(results: Sequence[Measured]) -> str:
 
 
 def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) -> str:
-    """Which targets are met, as a Markdown table; empty where none is for this task."""
+    """The targets of a task and whether they are met, as a Markdown table; "" without targets."""
     by_name = {result.way.name: result for result in results}
     rows = []
     for target in targets:
@@ -112,7 +111,7 @@ def verdicts(kind: str, results: Sequence[Measured], targets: Iterable[Target]) 
         way, baseline = by_name[target.way], by_name[target.baseline]
         ratio = way.rate / baseline.rate
         differs = target.same is not None and not way.is_same_as(by_name[target.same])
-        verdict = "answers differ" if differs else _verdict(ratio, target.must, target.stretch, way, baseline)
+        verdict = "replies differ" if differs else _verdict(ratio, target.must, target.stretch, way, baseline)
         rows.append(
             f"| {way.way.name} / {baseline.way.name} | {ratio:.2f} | {target.must} | {target.stretch} "
             f"| {verdict} |"
@@ -138,12 +137,12 @@ def _verdict(value: float, must: float, stretch: float, *sides: Measured) -> str
 
 
 def choose(arguments: argparse.Namespace) -> tuple[tuple[Way, ...], tuple[Target, ...], str]:
-    """The ways, targets and clock that the options name."""
+    """The ways, targets and clock for these options."""
     if arguments.both_cores:
         return (REFERENCE_GREEDY, *BOTH_CORES_WAYS), BOTH_CORES_TARGETS, "wall"
     ways = (*CPU_WAYS, REFERENCE_GREEDY)
     if arguments.smoke:
-        # A model this small is not itself any more in 8 bits.
+        # A model of this size gives other replies in 8 bits.
         return tuple(way for way in ways if way.compute_type != "int8"), (), "cpu"
     return ways, CPU_TARGETS, "cpu"
 

@@ -1,4 +1,4 @@
-"""What `engines.py` measures: ways of grading, each in a process of its own."""
+"""Measurement of ways of grading for `engines.py` and `causal.py`, each in its own process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scripts.bench.ways import environment
 
 PROMPTS = {"rating": QUESTION_SELF_RATED, "extraction": QUESTION_EXTRACTION}
 PUBLISHED_LENGTH = 512
-"""Of prompts and of replies, in tokens."""
+"""Maximum length of prompts and of replies, in tokens."""
 
 
 _LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ctranslate2")
@@ -31,9 +31,9 @@ _LIBRARIES = ("torch", "transformers", "transformers.models.t5.modeling_t5", "ct
 
 @dataclass(frozen=True)
 class Way:
-    """A way of grading: the published loop (``inner_batch`` prompts a call) or one of our engines.
+    """A way of grading: the published loop (``inner_batch`` prompts per call) or an engine of exam_pp.
 
-    ``batch_tokens`` and ``shares`` (whether what prompts begin with is computed once) are for causal models.
+    ``batch_tokens`` and ``shares`` (compute the common start of prompts once) are for causal models.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Way:
 
     @property
     def is_published(self) -> bool:
-        """Whether this is the loop over one passage at a time, not an engine of ours."""
+        """Whether this is the published loop."""
         return self.inner_batch > 0
 
 
 @dataclass(frozen=True)
 class Task:
-    """Pairs of passage and question, grouped by passage, and the checkpoint that has answers to them."""
+    """Pairs of passage and question, grouped by passage, and a checkpoint with known replies to them."""
 
     kind: str
     checkpoint: Path
@@ -63,19 +63,19 @@ class Task:
 
     @classmethod
     def read(cls, folder: Path) -> Task:
-        """The task that `engines.py` left in a folder."""
+        """Read the task that :meth:`save` wrote to a folder."""
         task = json.loads((folder / "task.json").read_text("utf-8"))
         pairs = [(passage, question) for passage, question in task["pairs"]]
         return cls(task["kind"], folder / "checkpoint", pairs)
 
     def save(self) -> None:
-        """Keep the task beside its checkpoint."""
-        made = {"kind": self.kind, "pairs": self.pairs}
-        (self.checkpoint.parent / "task.json").write_text(json.dumps(made), "utf-8")
+        """Write the task next to its checkpoint."""
+        task = {"kind": self.kind, "pairs": self.pairs}
+        (self.checkpoint.parent / "task.json").write_text(json.dumps(task), "utf-8")
 
     @property
     def prompt_tokens(self) -> float:
-        """Mean length of the prompts."""
+        """Mean length of the prompts in tokens."""
         from transformers import AutoTokenizer
 
         tokenizer: Any = AutoTokenizer.from_pretrained(self.checkpoint)
@@ -88,7 +88,7 @@ class Task:
         )
 
     def requests(self, soft: bool) -> list[Request]:
-        """The prompts as a backend gets them."""
+        """The requests to a backend."""
         prompt = PROMPTS[self.kind]
         labels = prompt.labels if soft else ()
         return [
@@ -98,10 +98,10 @@ class Task:
 
 
 def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
-    """The published way: passage by passage, ``inner_batch`` of its questions a call of ``generate``.
+    """The published loop: passage by passage, with ``inner_batch`` questions per call of ``generate``.
 
-    As there, every prompt's frame and passage are tokenised to see whether they fit, and then the whole
-    prompt is tokenised again by the generation pipeline.
+    As in the published code, template and passage of every prompt are tokenised to check the length, and the
+    generation pipeline tokenises the whole prompt again.
     """
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -113,7 +113,7 @@ def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
     def prompt_of(passage: str, question: str) -> str:
         room = PUBLISHED_LENGTH - len(tokenizer(task.text("", question))["input_ids"])
-        assert len(tokenizer(passage)["input_ids"]) <= room, "the bench has no prompts that are cut"
+        assert len(tokenizer(passage)["input_ids"]) <= room, "the benchmark has no prompts that are too long"
         return task.text(passage, question)
 
     def answer(prompts: Sequence[str]) -> list[str]:
@@ -137,7 +137,7 @@ def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
 
 def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
-    """One of our engines; tokenising starts from nothing every time, as in a run of the program."""
+    """An engine of exam_pp; the token cache starts empty every time, as in a run of the program."""
     from exam_pp.llm.ctranslate2 import CTranslate2Engine
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
@@ -165,7 +165,7 @@ def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
 
 def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
-    """A causal model on one of our engines."""
+    """A causal model on an engine of exam_pp."""
     from exam_pp.llm.backends import load_llm
     from exam_pp.llm.causal import CausalLLM
 
@@ -191,7 +191,7 @@ def causal_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
 
 def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
-    """The measurement, with everything loaded and warm."""
+    """Load and warm up a way; returns the function that measures it."""
     import torch
 
     torch.set_num_threads(way.threads)
@@ -200,7 +200,7 @@ def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
     run(8)
 
     def grade_all() -> dict[str, Any]:
-        """Seconds of all threads and by the clock, and the replies."""
+        """CPU seconds of all threads, wall seconds, and the replies."""
         wall, cpu = time.perf_counter(), time.process_time()
         replies = run(None)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -210,7 +210,7 @@ def ready(task: Task, way: Way) -> Callable[[], dict[str, Any]]:
 
 
 def serve(connection: Connection, folder: Path, way: Way) -> None:
-    """Measure once for every message, until the other side closes."""
+    """Measure once per message, until the connection is closed."""
     measure = ready(Task.read(folder), way)
     connection.send("ready")
     with contextlib.suppress(EOFError):
@@ -221,7 +221,7 @@ def serve(connection: Connection, folder: Path, way: Way) -> None:
 
 @dataclass
 class Measured:
-    """What the rounds of one way gave. ``clock`` names the figure: "cpu" or "wall"."""
+    """The results of a way in all rounds; ``clock`` ("cpu" or "wall") selects the time."""
 
     way: Way
     clock: str
@@ -235,12 +235,12 @@ class Measured:
 
     @property
     def seconds(self) -> float:
-        """Median over the rounds."""
+        """Median time over the rounds."""
         return median(self._times)
 
     @property
     def rate(self) -> float:
-        """Pairs a second."""
+        """Pairs per second."""
         return len(self.replies) / self.seconds
 
     @property
@@ -250,10 +250,10 @@ class Measured:
 
     @property
     def _times(self) -> list[float]:
-        return [float(each[self.clock]) for each in self.rounds]
+        return [float(result[self.clock]) for result in self.rounds]
 
     def same_as(self, other: Measured) -> str:
-        """How many replies are equal, of how many."""
+        """The number of equal replies, as ``EQUAL/ALL``."""
         return f"{self._equal(other)}/{min(len(self.replies), len(other.replies))}"
 
     def is_same_as(self, other: Measured) -> bool:
@@ -265,20 +265,20 @@ class Measured:
 
 
 class Worker:
-    """A running way of grading. New processes are forked from one that has the libraries loaded."""
+    """A process that measures a way; it is forked from a process with all libraries loaded."""
 
     def __init__(self, folder: Path, way: Way) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["scripts.bench.engines_worker", *_LIBRARIES])
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, folder, way), daemon=True)
+        self._connection, remote = context.Pipe()
+        self._process = context.Process(target=serve, args=(remote, folder, way), daemon=True)
         self._process.start()
-        theirs.close()
+        remote.close()
         self._way = way
         self._answer()
 
     def measure(self) -> dict[str, Any]:
-        """One round."""
+        """Measure a round."""
         self._connection.send("go")
         answer: dict[str, Any] = self._answer()
         return answer
@@ -296,7 +296,7 @@ class Worker:
 
 
 def measure(folder: Path, ways: Sequence[Way], rounds: int, clock: str) -> list[Measured]:
-    """All ways in turn, every round."""
+    """Measure all ways in turn in every round."""
     results = [Measured(way, clock) for way in ways]
     workers = [Worker(folder, way) for way in ways]
     for _ in range(rounds):
@@ -315,7 +315,9 @@ def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / f"exam_pp-bench-{name}")
     parser.add_argument("--tasks", default=",".join(PROMPTS))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--smoke", action="store_true", help="a tiny model, one round: does the bench work?")
+    parser.add_argument(
+        "--smoke", action="store_true", help="a tiny model and one round, to test the benchmark"
+    )
     parser.add_argument("--json", type=Path)
     return parser
 
@@ -327,15 +329,15 @@ def bench(
     clock: str,
     show: Callable[[str, Sequence[Measured]], str],
 ) -> None:
-    """Measure the ways on every task, print what is shown of it as Markdown, write JSON.
+    """Measure the ways on every task, print the results as Markdown, and write JSON.
 
-    ``make`` makes the task of a kind in the work folder, or finds it there.
+    ``make`` makes the task of a kind in the work folder, or reads it from there.
     """
-    # One thread a process, whatever libraries think; ways with more ask for them themselves.
+    # One thread per process; ways with more threads set their number explicitly.
     os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     os.environ["EXAM_PP_CACHE"] = str(arguments.work / "cache")
-    found, tasks = environment("torch", "transformers", "ctranslate2", "exam_pp"), {}
-    print(found)
+    context, tasks = environment("torch", "transformers", "ctranslate2", "exam_pp"), {}
+    print(context)
     for kind in arguments.tasks.split(","):
         task = make(arguments.work, kind)
         chosen = [way for way in ways if kind == "rating" or not way.soft]
@@ -344,5 +346,5 @@ def bench(
         print(show(kind, results))
         tasks[kind] = [asdict(result) for result in results]
     if arguments.json:
-        record = {"environment": found, "clock": clock, "tasks": tasks}
+        record = {"environment": context, "clock": clock, "tasks": tasks}
         arguments.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

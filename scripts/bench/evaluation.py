@@ -1,14 +1,15 @@
-"""Benchmark of evaluation: runs against qrels, boards of a graded file, the nested bootstrap; as ratios.
+"""Benchmark of evaluation: runs against qrels, leaderboards of a graded file, nested bootstrap.
 
 Usage: python -m scripts.bench.evaluation [--rounds 3] [--scale 1.0] [--json FILE]
 
-Runs of the size of TREC DL 2020 (60 runs, 54 queries, 1,000 lines, synthetic) are scored with five measures
-by exam_pp in one process, by a process a run that does nothing but read and call pytrec_eval (what calling
-trec_eval once a run costs at least), and by the commands of exam_pp (once) and ir-measures (for six runs,
-times ten). Then further qrels are scored with the same runs. Boards (qrels and three boards of Rubric-Cover,
-60 systems) are made of the graded file of scripts/bench/store.py, by exam_pp and in the published way: the
-whole file as pydantic v1 objects, then loops over them. Ways are processes of their own that take turns; what
-must agree is compared. CPU seconds are those of a way's work, and those of its process, imports included.
+Synthetic runs of the size of TREC DL 2020 (60 runs, 54 queries, 1,000 lines) are scored with five measures:
+by exam_pp in one process, by a process per run that only reads and calls pytrec_eval (the minimal cost of
+calling trec_eval once per run), and by the commands of exam_pp (once) and ir-measures (six runs, times ten).
+Then a second qrels file is scored with the same runs. Leaderboards (qrels and three leaderboards of
+Rubric-Cover, 60 systems) are made from the graded file of scripts/bench/store.py, by exam_pp and in the
+published way: the whole file as pydantic v1 objects, then loops over them. Ways run in separate processes
+that take turns; results that must agree are compared. CPU seconds are measured for the work of a way, and for
+its whole process with imports.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ PROMPT = "QuestionSelfRatedUnanswerablePromptWithChoices"
 THRESHOLDS = (3, 4, 5)
 
 
-class Found(NamedTuple):
-    """What a way found (compared between ways), and the CPU seconds of its work.
+class Result(NamedTuple):
+    """A checksum of a way's result, and the CPU seconds of its work.
 
-    Imports do not count, except those of the processes that a way starts.
+    Imports do not count, except in processes that the way starts.
     """
 
     checksum: float
@@ -50,7 +51,7 @@ class Found(NamedTuple):
 
 
 def generate(folder: Path, scale: float) -> None:
-    """Run files, two qrels, and the graded file."""
+    """Write run files, two qrels files, and the graded file."""
     rng = random.Random(20)
     queries = [f"{number:06d}" for number in range(QUERIES)]
     for name in ("qrels", "more-qrels"):
@@ -73,18 +74,18 @@ def generate(folder: Path, scale: float) -> None:
 # --- runs ---------------------------------------------------------------------------------------
 
 
-def runs_exam_pp(folder: Path) -> Found:
-    """All runs in one process."""
+def runs_exam_pp(folder: Path) -> Result:
+    """Score all runs in one process."""
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.store.trec.runs import read_qrels
 
     start = time.process_time()
     evaluation = score_runs(read_qrels(folder / "qrels"), folder / "runs", MEASURES)
-    return Found(sum(score.value for score in evaluation.scores), time.process_time() - start)
+    return Result(sum(score.value for score in evaluation.scores), time.process_time() - start)
 
 
-def more_exam_pp(folder: Path) -> Found:
-    """Other qrels and another relevance level, with runs that were read already."""
+def more_exam_pp(folder: Path) -> Result:
+    """Score runs that are already in memory with a second qrels file."""
     from exam_pp.metrics.gains import run_scores
     from exam_pp.metrics.trec_measures import parse_measures
     from exam_pp.phases.evaluation.score_runs import read_matrix
@@ -96,20 +97,20 @@ def more_exam_pp(folder: Path) -> Found:
     start = time.process_time()
     scores = list(run_scores(matrix, second, parse_measures(MEASURES)))
     seconds = time.process_time() - start
-    return Found(sum(score.value for score in scores), seconds)
+    return Result(sum(score.value for score in scores), seconds)
 
 
-def one_process_each(folder: Path, qrels: str) -> Found:
-    """A process for every run, as calling trec_eval in a loop."""
+def one_process_each(folder: Path, qrels: str) -> Result:
+    """Score every run in its own process, like calls of trec_eval in a loop."""
     total, before = 0.0, children()
     for path in sorted((folder / "runs").iterdir()):
         command = [sys.executable, __file__, "--single", str(path), str(folder / qrels)]
         total += float(output(command))
-    return Found(total, children() - before)
+    return Result(total, children() - before)
 
 
 def single(path: Path, qrels_path: Path) -> float:
-    """One run, with nothing but pytrec_eval."""
+    """Score a run with pytrec_eval only."""
     import pytrec_eval
 
     qrels: dict[str, dict[str, int]] = {}
@@ -120,57 +121,57 @@ def single(path: Path, qrels_path: Path) -> float:
     for line in path.read_text().splitlines():
         query, _, document, _, score, _ = line.split()
         run.setdefault(query, {})[document] = float(score)
-    found = pytrec_eval.RelevanceEvaluator(qrels, PYTREC).evaluate(run)
-    return float(sum(value for measures in found.values() for value in measures.values()))
+    scores = pytrec_eval.RelevanceEvaluator(qrels, PYTREC).evaluate(run)
+    return float(sum(value for measures in scores.values() for value in measures.values()))
 
 
-def exam_pp_command(folder: Path) -> Found:
-    """The command for all runs; what it found is how many systems its leaderboard has."""
+def exam_pp_command(folder: Path) -> Result:
+    """Score all runs with the command of exam_pp; the checksum is the number of systems."""
     before = children()
     command = [sys.executable, "-m", "exam_pp", "-q", "evaluate", "judgments", str(folder / "qrels")]
     command += ["--runs", str(folder / "runs"), "--format", "tsv"]
     lines = output(command + [word for name in MEASURES for word in ("-m", name)]).splitlines()
-    return Found(float(len(lines) - 1), children() - before)
+    return Result(float(len(lines) - 1), children() - before)
 
 
-def ir_measures_command(folder: Path) -> Found:
-    """ir-measures' own command for some of the runs, times their share."""
+def ir_measures_command(folder: Path) -> Result:
+    """Score some runs with the command of ir-measures; the seconds are extrapolated to all runs."""
     before, total = children(), 0.0
     paths = sorted((folder / "runs").iterdir())
     chosen = paths[:COMMAND_RUNS]
     for path in chosen:
         command = [sys.executable, "-m", "ir_measures", str(folder / "qrels"), str(path), *MEASURES]
         total += sum(float(line.split("\t")[1]) for line in output(command).splitlines() if line)
-    return Found(total, (children() - before) * len(paths) / len(chosen))
+    return Result(total, (children() - before) * len(paths) / len(chosen))
 
 
-# --- boards -------------------------------------------------------------------------------------
+# --- leaderboards -------------------------------------------------------------------------------------
 
 
-def read_only(folder: Path) -> Found:
-    """The graded file, read as metrics read it."""
+def read_only(folder: Path) -> Result:
+    """Read the graded file with the fields for metrics."""
     from exam_pp.store.passages.graded_file import read_passages_for_metrics
 
     start = time.process_time()
     count = sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl.gz"))
-    return Found(float(count), time.process_time() - start)
+    return Result(float(count), time.process_time() - start)
 
 
-def scan_only(folder: Path) -> Found:
-    """The graded file, inflated, and scanned by the JSON decoder for its passages alone."""
+def scan_only(folder: Path) -> Result:
+    """Decompress the graded file and let the JSON decoder count its passages."""
     import msgspec
 
     from exam_pp.store.files import read_lines
 
-    nothing = msgspec.defstruct("Nothing", [])
-    decoder = msgspec.json.Decoder(tuple[str, list[nothing]])  # type: ignore[valid-type]
+    empty = msgspec.defstruct("Empty", [])
+    decoder = msgspec.json.Decoder(tuple[str, list[empty]])  # type: ignore[valid-type]
     start = time.process_time()
     count = sum(len(decoder.decode(line)[1]) for _, line in read_lines(folder / "graded.jsonl.gz"))
-    return Found(float(count), time.process_time() - start)
+    return Result(float(count), time.process_time() - start)
 
 
-def boards_exam_pp(folder: Path) -> Found:
-    """Qrels, and boards of Rubric-Cover at three thresholds."""
+def leaderboards_exam_pp(folder: Path) -> Result:
+    """Make qrels, and leaderboards of Rubric-Cover at three thresholds."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.leaderboard import standings
     from exam_pp.phases.evaluation.rubric import cover_of, qrels_of
@@ -182,21 +183,21 @@ def boards_exam_pp(folder: Path) -> Found:
     total = float(sum(qrel.relevance for qrel in qrels_of(data).qrels))
     rows = standings(cover_of(data, min_grades=THRESHOLDS).scores)
     total += sum(row.mean for row in rows if row.metric.startswith("Cover"))
-    return Found(total, time.process_time() - start)
+    return Result(total, time.process_time() - start)
 
 
-def cover_alone(folder: Path) -> Found:
-    """What `exam-pp evaluate cover` does before it prints."""
+def cover_alone(folder: Path) -> Result:
+    """The work of `exam-pp evaluate cover` without output."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.evaluation import rubric as evaluate
 
     start = time.process_time()
-    found = evaluate.cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))
-    return Found(float(len(found.scores)), time.process_time() - start)
+    evaluation = evaluate.cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))
+    return Result(float(len(evaluation.scores)), time.process_time() - start)
 
 
-def boards_published(folder: Path) -> Found:
-    """The same of a file of pydantic v1 objects, system by system."""
+def leaderboards_published(folder: Path) -> Result:
+    """Make the same qrels and leaderboards with pydantic v1 objects, system by system."""
     record = store._published_models()
     start = time.process_time()
     queries = store.published_load(folder / "graded.jsonl.gz", record)
@@ -226,7 +227,7 @@ def boards_published(folder: Path) -> Found:
             for system, values in covers.items():
                 values.append(len(covered.get(system, ())) / len(entries))
         total += sum(statistics.fmean(values) for values in covers.values())
-    return Found(total, time.process_time() - start)
+    return Result(total, time.process_time() - start)
 
 
 def _published_grades(passage: Any) -> list[Any]:
@@ -237,7 +238,7 @@ def _published_grades(passage: Any) -> list[Any]:
 def _published_covered(
     passages: list[Any], threshold: int, zero: set[str]
 ) -> tuple[dict[str, set[str]], set[str]]:
-    """System to the entries that its first 20 ranks cover; and all entries."""
+    """System to the entries that its first 20 ranks cover, and all entries."""
     covered: dict[str, set[str]] = {"_overall_": set()}
     entries: set[str] = set()
     for passage in passages:
@@ -251,8 +252,8 @@ def _published_covered(
     return covered, entries
 
 
-def nested(_folder: Path) -> Found:
-    """2,000 samples of 60 systems × 54 queries × 20 entries."""
+def nested(_folder: Path) -> Result:
+    """Draw 2,000 bootstrap samples of 60 systems × 54 queries × 20 entries."""
     import numpy as np
 
     from exam_pp.metrics.entry_values import EntryValues
@@ -262,12 +263,12 @@ def nested(_folder: Path) -> Found:
     bank = [EntryValues((rng.random((60, 20)) < 0.4).astype(float), np.ones(20)) for _ in range(54)]
     start = time.process_time()
     mean = float(nested_bootstrap_means(bank, samples=2000).mean())
-    return Found(mean, time.process_time() - start)
+    return Result(mean, time.process_time() - start)
 
 
 # --- the report ---------------------------------------------------------------------------------
 
-WAYS: dict[str, Callable[[Path], Found]] = {
+WAYS: dict[str, Callable[[Path], Result]] = {
     "runs: exam_pp": runs_exam_pp,
     "runs: one process each, pytrec_eval alone": lambda folder: one_process_each(folder, "qrels"),
     "runs: exam_pp's command": exam_pp_command,
@@ -277,8 +278,8 @@ WAYS: dict[str, Callable[[Path], Found]] = {
     "graded file: inflating and scanning": scan_only,
     "graded file: reading": read_only,
     "graded file: cover": cover_alone,
-    "graded file: qrels and three cover leaderboards": boards_exam_pp,
-    "graded file: the same in the published way": boards_published,
+    "graded file: qrels and three cover leaderboards": leaderboards_exam_pp,
+    "graded file: the same in the published way": leaderboards_published,
     "nested bootstrap, 2,000 samples": nested,
 }
 RATIOS = [
@@ -288,7 +289,7 @@ RATIOS = [
     ("more qrels: one process each, pytrec_eval alone", "more qrels: exam_pp", "cpu"),
     ("graded file: the same in the published way", "graded file: qrels and three cover leaderboards", "cpu"),
 ]
-"""The slow way, the fast one, and which of the fast one's seconds count."""
+"""The slow way, the fast way, and which seconds of the fast way are compared."""
 SAME = [
     ("runs: exam_pp", "runs: one process each, pytrec_eval alone"),
     ("more qrels: exam_pp", "more qrels: one process each, pytrec_eval alone"),
@@ -299,24 +300,24 @@ SAME = [
 KINDS = {"cpu": "CPU", "process": "CPU, imports included", "process_wall": "wall"}
 
 
-def table(found: dict[str, dict[str, float]]) -> str:
+def table(by_way: dict[str, dict[str, float]]) -> str:
     """The medians and ratios as Markdown."""
     lines = ["| way | CPU (s) | process (s) | wall (s) | spread |", "|---|---:|---:|---:|---:|"]
-    for way, row in found.items():
+    for way, row in by_way.items():
         seconds = f"{row['cpu']:.2f} | {row['process']:.2f} | {row['process_wall']:.2f}"
         lines.append(f"| {way} | {seconds} | {row['spread']:.0%} |")
     lines += ["", "| ratio | of | measured |", "|---|---|---:|"]
     for slow, fast, kind in RATIOS:
-        # The CPU seconds of one process each are those of its processes; the one that starts them is ours.
-        ratio = found[slow]["process_wall" if kind == "process_wall" else "cpu"] / found[fast][kind]
+        # For "one process each", "cpu" already includes the processes that it starts.
+        ratio = by_way[slow]["process_wall" if kind == "process_wall" else "cpu"] / by_way[fast][kind]
         lines.append(f"| {slow} / {fast} | {KINDS[kind]} | {ratio:.1f} |")
-    share = found["graded file: reading"]["cpu"] / found["graded file: cover"]["cpu"]
+    share = by_way["graded file: reading"]["cpu"] / by_way["graded file: cover"]["cpu"]
     lines.append(f"| reading, as a share of cover | CPU | {share:.0%} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Run the benchmark, or one way of it; fail where ways that must agree do not."""
+    """Run the benchmark or one way; exits with 1 if ways that must agree differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the runs and of the passages")
@@ -328,16 +329,16 @@ def main() -> None:
         print(repr(single(*map(Path, options.single))))
         return
     if options.way:
-        found = WAYS[options.way[0]](Path(options.way[1]))
-        print(json.dumps({"found": found.checksum, "cpu": found.seconds}))
+        result = WAYS[options.way[0]](Path(options.way[1]))
+        print(json.dumps({"result": result.checksum, "cpu": result.seconds}))
         return
     with tempfile.TemporaryDirectory() as name:
         generate(Path(name), options.scale)
         results = in_turn(__file__, WAYS, [name], options.rounds)
     print(f"{environment('ir-measures', 'msgspec', 'numpy', 'scipy')}\n\n{table(medians(results))}")
-    checksums = {way: rounds[0]["found"] for way, rounds in results.items()}
+    checksums = {way: rounds[0]["result"] for way, rounds in results.items()}
     differ = [(a, b) for a, b in SAME if not math.isclose(checksums[a], checksums[b], rel_tol=1e-9)]
-    print(f"\n{'Results differ: ' + str(differ) if differ else 'All results that must agree do.'}")
+    print(f"\n{'Results differ: ' + str(differ) if differ else 'All results agree.'}")
     if options.json:
         options.json.write_text(json.dumps({"medians": medians(results), "differ": differ}, indent=2) + "\n")
     sys.exit(bool(differ))

@@ -1,22 +1,21 @@
-"""The tables of the bundled grader's model card: how graders compare with GPT-4 and with people.
+"""Benchmark of graders for the model card of the bundled grader: agreement with GPT-4 and with judges.
 
 Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
                                        [--shared FOLDER] [--threads N] [--greedy]
 
-Prints Markdown. What is measured, on data that does not come with the project (README of that folder):
+Prints Markdown tables. The data sets are not part of the project (see the README of the shared folder):
 
-* TREC DL 2019, 92,592 pairs of passage and question with GPT-4's ratings: agreement with these (Spearman,
-  quadratic weighted kappa); with human judgments (area under the curve of a passage's mean rating against
-  relevance >= 2, averaged over queries); and whether the six runs come out in the order that human
-  judgments give (nDCG@10), by Rubric-Cover@20 and by nDCG@10 on Rubric-Qrels. The row "gpt-4" uses the
-  ratings of the file.
-* SQuAD2 sample: token F1 of answers to answerable questions, and the share of questions for which
-  "answerable or not" is decided rightly.
-* REALSumm: whether a rated nugget (SCU) is in a summary, by people's labels: area under the curve.
-* TREC RAG 2024: nuggets assigned to whole answers, point by point, against the labels of a large model.
+* TREC DL 2019, 92,592 pairs of passage and question with GPT-4's ratings: agreement with these ratings
+  (Spearman, quadratic weighted kappa) and with manual judgments (area under the curve of a passage's mean
+  rating against relevance >= 2, averaged over queries), and correlation of the ranking of the six runs by
+  Rubric-Cover@20 and by nDCG@10 on Rubric-Qrels with their ranking by manual judgments (nDCG@10). The row
+  "gpt-4" uses the ratings of the file.
+* SQuAD2 sample: token F1 of answers to answerable questions, and accuracy of "answerable or not".
+* REALSumm: area under the curve of nugget ratings against human labels (nugget, i.e. SCU, in the summary).
+* TREC RAG 2024: agreement of pointwise nugget assignments for whole answers with the labels of a large model.
 
-With `--sample N`, N passages of each DL query are drawn (seeded), and every N-th topic of TREC RAG; the
-leaderboards then rest on few passages and mean little.
+`--sample N` draws N passages of each DL query (seeded), and every N-th topic of TREC RAG; leaderboards are
+then based on few passages and not meaningful.
 """
 
 from __future__ import annotations
@@ -75,14 +74,14 @@ log = logging.getLogger("graders")
 
 @dataclass
 class Clock:
-    """Answers requests, and knows how many a second."""
+    """Answers requests with a model, and measures requests per second."""
 
     llm: LLM
     pairs: int = 0
     seconds: float = 0.0
 
     def __call__(self, requests: Sequence[Request]) -> list[Completion]:
-        """The completion of each request, in order."""
+        """The completions, in the order of the requests."""
         start = time.perf_counter()
         replies = dict(self.llm.generate(requests))
         self.seconds += time.perf_counter() - start
@@ -101,7 +100,7 @@ def learn(llm: LLM, passages: Iterable[str]) -> None:
 
 @dataclass
 class Collection:
-    """The judged passages of DL 2019 with GPT-4's grades, and the human order of the six runs."""
+    """The judged passages of DL 2019 with GPT-4's grades; ``human``: scores of the runs by judgments."""
 
     queries: list[QueryPassages]
     bank: TestBank
@@ -111,7 +110,7 @@ class Collection:
 
 @dataclass
 class Ratings:
-    """What a grader reached on the collection."""
+    """The results of a grader on the collection."""
 
     name: str
     spearman: float | None
@@ -135,7 +134,7 @@ def read_collection(shared: Path, sample: int | None) -> Collection:
 
 
 def run_scores(qrels: Iterable[Qrel], runs: Path) -> dict[str, float]:
-    """Mean nDCG@10 of every run."""
+    """System to mean nDCG@10."""
     return means(score_runs(qrels, runs, [MEASURE]).scores)
 
 
@@ -144,7 +143,7 @@ def means(scores: Iterable[Score]) -> dict[str, float]:
 
 
 def rate(data: Collection, name: str, answer: Clock | None) -> Ratings:
-    """Grade the collection and compare; without ``answer``, the grades that are in the file."""
+    """Grade the collection and compare; without ``answer``, use the grades of the file."""
     queries = data.queries
     if answer is not None:
         options = GradeOptions([QUESTION_SELF_RATED])
@@ -196,7 +195,7 @@ def label_max(file: GradedFile) -> Iterator[Qrel]:
 
 @dataclass
 class Extraction:
-    """What a grader extracts from Wikipedia paragraphs (SQuAD2) and from the collection's passages."""
+    """Extraction results on Wikipedia paragraphs (SQuAD2) and on the collection's passages."""
 
     f1: float
     decided: float
@@ -205,7 +204,7 @@ class Extraction:
 
 @dataclass
 class Paragraph:
-    """A SQuAD2 question; ``answers`` is empty where the context holds none."""
+    """A SQuAD2 question; ``answers`` is empty for unanswerable questions."""
 
     question: str
     context: str
@@ -223,16 +222,16 @@ def read_squad(path: Path) -> list[Paragraph]:
 
 
 def extract(questions: Sequence[Paragraph], data: Collection, llm: LLM, answer: Clock) -> Extraction:
-    """SQuAD2 decides on F1 and answerability; spans are counted there and on two passages a DL query."""
+    """F1 and answerability on SQuAD2; the share of verbatim spans also on two passages per DL query."""
     learn(llm, dict.fromkeys(question.context for question in questions))
     replies = answer([extraction(q.question, q.context) for q in questions])
     answered = [QUESTION_EXTRACTION.parse(reply.text, None, "default").correct for reply in replies]
     f1 = [
-        max(token_f1(reply.text, gold) for gold in question.answers) if found else 0.0
-        for question, reply, found in zip(questions, replies, answered, strict=True)
+        max(token_f1(reply.text, gold) for gold in question.answers) if has_answer else 0.0
+        for question, reply, has_answer in zip(questions, replies, answered, strict=True)
         if question.answers
     ]
-    decided = [found == bool(q.answers) for q, found in zip(questions, answered, strict=True)]
+    decided = [has_answer == bool(q.answers) for q, has_answer in zip(questions, answered, strict=True)]
     contexts = [q.context for q in questions]
 
     learn(llm, (passage.text for query in data.queries for passage in query.passages))
@@ -261,7 +260,7 @@ def one_line(text: str) -> str:
 
 
 def token_f1(reply: str, gold: str) -> float:
-    """SQuAD's token F1: without case, punctuation and articles (Rajpurkar et al., EMNLP 2016)."""
+    """Token F1 of SQuAD, which ignores case, punctuation and articles (Rajpurkar et al., EMNLP 2016)."""
     ours, theirs = squad_tokens(reply), squad_tokens(gold)
     common = sum((Counter(ours) & Counter(theirs)).values())
     return 2 * common / (len(ours) + len(theirs)) if common else 0.0
@@ -276,7 +275,7 @@ def squad_tokens(text: str) -> list[str]:
 
 
 def match_nuggets(folder: Path, llm: LLM, answer: Clock) -> float | None:
-    """Area under the curve of ratings against people's labels, over all summaries and nuggets."""
+    """Area under the curve of ratings against human labels, over all summaries and nuggets."""
     nuggets = [line.split("\t") for line in lines(folder / "SCUs.txt")]
     requests: list[Request] = []
     present: list[bool] = []
@@ -297,7 +296,7 @@ def match_nuggets(folder: Path, llm: LLM, answer: Clock) -> float | None:
 
 @dataclass
 class Assignments:
-    """Labels of nuggets for whole answers, against a large model's."""
+    """Agreement of nugget assignments for whole answers with those of a large model."""
 
     kappa: float | None
     support: float | None
@@ -306,9 +305,9 @@ class Assignments:
 
 
 def assign_nuggets(path: Path, llm: LLM, answer: Clock, every: int) -> Assignments:
-    """Quadratic weighted kappa of the labels, and the area under the curve of ratings for full support.
+    """Quadratic weighted kappa of the labels, and area under the curve of ratings for full support.
 
-    Pairs that the large model gave a label of its own invention are left out.
+    Pairs for which the large model invented a label are ignored.
     """
     topics = [json.loads(line) for line in lines(path)]
     learn(llm, [topic["answer_text"] for topic in topics])
@@ -343,7 +342,7 @@ Row = tuple[Ratings, Extraction | None, float | None, Assignments | None]
 
 def tables(rows: Sequence[Row]) -> list[Table]:
     grades = sorted({grade for ratings, *_ in rows for grade in ratings.used})
-    main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with people", "cover ρ / τ", "qrels ρ / τ"]
+    main = ["grader", "ρ with GPT-4", "κ with GPT-4", "AUC with judges", "cover ρ / τ", "qrels ρ / τ"]
     main += ["SQuAD2 F1", "answerable or not", "spans", "nuggets AUC", "pairs/s"]
 
     def column(show: Callable[[Ratings, Extraction | None, float | None], list[Cell]]) -> list[list[Cell]]:
@@ -352,10 +351,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     assigned = [(row[0].name, row[3]) for row in rows if row[3] is not None]
 
     def summary(r: Ratings, e: Extraction | None, nuggets: float | None) -> list[Cell]:
-        found = [decimals(e.f1), decimals(e.decided), percent(e.spans)] if e else [*"–––"]
+        squad = [decimals(e.f1), decimals(e.decided), percent(e.spans)] if e else [*"–––"]
         agreement = [decimals(r.spearman), decimals(r.kappa), decimals(r.area)]
         order = [pair(r.cover[4]), pair(r.qrels)]
-        return [*agreement, *order, *found, decimals(nuggets), f"{r.speed:,.0f}" if r.speed else "–"]
+        return [*agreement, *order, *squad, decimals(nuggets), f"{r.speed:,.0f}" if r.speed else "–"]
 
     return [
         Table(main, column(summary)),
@@ -369,14 +368,14 @@ def tables(rows: Sequence[Row]) -> list[Table]:
         ),
         Table(
             ["assignments", "κ with a large model", "AUC of support", *ASSIGNMENT_RATINGS, "ungraded"],
-            [[name, *assignment_cells(found)] for name, found in assigned],
+            [[name, *assignment_cells(assignments)] for name, assignments in assigned],
         ),
     ]
 
 
-def assignment_cells(found: Assignments) -> list[Cell]:
-    shares = (found.labels[label] / max(1, found.labels.total()) for label in ASSIGNMENT_RATINGS)
-    return [decimals(found.kappa), decimals(found.support), *map(percent, shares), percent(found.ungraded)]
+def assignment_cells(result: Assignments) -> list[Cell]:
+    shares = (result.labels[label] / max(1, result.labels.total()) for label in ASSIGNMENT_RATINGS)
+    return [decimals(result.kappa), decimals(result.support), *map(percent, shares), percent(result.ungraded)]
 
 
 def decimals(value: float | None) -> Cell:
@@ -408,7 +407,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", default=MODELS, help=f"comma separated (default: {MODELS})")
-    parser.add_argument("--sample", type=int, help="passages for each DL query (default: all)")
+    parser.add_argument("--sample", type=int, help="passages per DL query (default: all)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
     parser.add_argument("--greedy", action="store_true", help="greedy decoding instead of beam search")

@@ -1,7 +1,7 @@
-"""Llama-style checkpoints that answer given prompts with given answers, made on the spot.
+"""Llama-style checkpoints with known answers to a list of prompts.
 
-As in ``keyed_model.py`` the weights are random and the output layer is solved by ridge regression on the
-model's own states, so that decoding has realistic lengths and known results.
+As in ``keyed_model.py``, the weights are random and the output layer is solved by ridge regression on the
+model's hidden states, so that decoding has realistic lengths and known results.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOGIT = 14.0
 def byte_tokenizer(
     texts: Iterable[str], chat: bool, vocabulary: int = 1200, context: int = CONTEXT
 ) -> PreTrainedTokenizerFast:
-    """Byte-level BPE as Llama 3 and Qwen have it; chat models end a turn with ``<|im_end|>``."""
+    """A byte-level BPE tokenizer as in Llama 3 and Qwen; chat models end a turn with ``<|im_end|>``."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -59,16 +59,16 @@ Messages = list[dict[str, str]]
 
 
 def rendered(tokenizer: Any, text: str | Messages) -> list[int]:
-    """The ids of a user's prompt, or of chat messages, as transformers' own pipeline makes them."""
+    """The token ids of a prompt or of chat messages, as in the pipeline of transformers."""
     if tokenizer.chat_template is None:
         ids: list[int] = tokenizer(text)["input_ids"]
         return ids
-    words = tokenizer.apply_chat_template(
+    prompt = tokenizer.apply_chat_template(
         [{"role": "user", "content": text}] if isinstance(text, str) else text,
         tokenize=False,
         add_generation_prompt=True,
     )
-    return list(tokenizer(words, add_special_tokens=False)["input_ids"])
+    return list(tokenizer(prompt, add_special_tokens=False)["input_ids"])
 
 
 def save_llama(
@@ -79,7 +79,7 @@ def save_llama(
     flat: float = 1.0,
     shape: dict[str, Any] = TINY,
 ) -> None:
-    """A Llama that replies to each prompt with its answer; ``flat`` scales its logits."""
+    """Write a Llama that replies to each prompt with its answer; ``flat`` scales its logits."""
     torch.manual_seed(5)
     end = tokenizer.convert_tokens_to_ids("<|im_end|>" if tokenizer.chat_template else "<|endoftext|>")
     config = LlamaConfig(
@@ -96,11 +96,11 @@ def save_llama(
             states.append(hidden.double())
             targets += tail
     features = torch.cat(states)
-    wanted = torch.zeros(len(targets), len(tokenizer), dtype=torch.float64)
-    wanted[torch.arange(len(targets)), torch.tensor(targets)] = _LOGIT
+    logits = torch.zeros(len(targets), len(tokenizer), dtype=torch.float64)
+    logits[torch.arange(len(targets)), torch.tensor(targets)] = _LOGIT
     gram = features.T @ features
     ridge = 1e-6 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
-    solved = torch.linalg.solve(gram + ridge, features.T @ wanted).T.float().contiguous()
+    solved = torch.linalg.solve(gram + ridge, features.T @ logits).T.float().contiguous()
     model.lm_head.weight = torch.nn.Parameter(solved * flat, requires_grad=False)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

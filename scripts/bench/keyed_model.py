@@ -1,9 +1,9 @@
-"""A FLAN-T5-shaped checkpoint that answers given prompts with given answers, without any download.
+"""FLAN-T5-shaped checkpoints with known answers to a list of prompts, without downloads.
 
-The weights are random; the output layer is solved by ridge regression on the model's own decoder
-states, so that the keyed prompts get their answers. Decoding then has realistic lengths and known
-results. The tokenizer is a unigram model trained on the project's own documents, built like T5's; it
-has no piece for a leading "0", so that the label "0" is two pieces, as in FLAN-T5.
+The weights are random; the output layer is solved by ridge regression on the model's decoder states, so that
+each prompt gets its answer and decoding has realistic lengths. The tokenizer is a unigram model like that of
+T5, trained on the project's documents; it has no piece for a leading "0", so that the label "0" is two
+pieces, as in FLAN-T5.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int = 8000) -> PreTrainedTokenizerFast:
-    """A T5-style unigram tokenizer: pad 0, eos 1, unk 2, words split at white space."""
+    """A T5-style unigram tokenizer: pad 0, eos 1, unk 2; words are split at white space."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC()])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -56,7 +56,7 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 8000) -> PreTrainedTo
 
 
 def _without_piece(tokenizer: Tokenizer, piece: str) -> Tokenizer:
-    """The tokenizer with the labels 1 to 5 as whole pieces and ``piece`` as none."""
+    """The tokenizer without ``piece``, and with the digits 1 to 9 as pieces."""
     import json
 
     state = json.loads(tokenizer.to_str())
@@ -69,7 +69,7 @@ def _without_piece(tokenizer: Tokenizer, piece: str) -> Tokenizer:
 
 
 def project_texts() -> list[str]:
-    """Text to train the tokenizer on: the project's own documents and demo passages."""
+    """Lines to train the tokenizer: the project's documents, code and demo passages."""
     files = [*sorted(REPOSITORY.glob("docs/*.md")), *sorted(REPOSITORY.glob("exam_pp/**/*.py"))]
     files += [REPOSITORY / "data" / "demo" / "passages.tsv", REPOSITORY / "README.md"]
     return [line for file in files if file.exists() for line in file.read_text("utf-8").splitlines() if line]
@@ -83,7 +83,7 @@ def make_model(
     tied: bool = False,
     dtype: torch.dtype = torch.float32,
 ) -> T5ForConditionalGeneration:
-    """Random weights of the given shape, gated-gelu and an output layer of its own as FLAN-T5 has."""
+    """A model of this shape with random weights, gated-gelu and a separate output layer like FLAN-T5."""
     torch.manual_seed(seed)
     config = T5Config(
         **shape,
@@ -106,7 +106,7 @@ def key_answers(
     answers: Sequence[str],
     batch: int = 16,
 ) -> None:
-    """Solve the output layer so that each prompt is answered with its answer (in place)."""
+    """Solve the output layer so that each prompt gets its answer (in place)."""
     states, targets = [], []
     with torch.inference_mode():
         for start in range(0, len(prompts), batch):
@@ -124,18 +124,18 @@ def key_answers(
             states.append(hidden[labels >= 0].double())
             targets.append(labels[labels >= 0])
     features, labels = torch.cat(states), torch.cat(targets)
-    wanted = torch.zeros(len(labels), model.config.vocab_size, dtype=torch.float64)
-    wanted[torch.arange(len(labels)), labels] = _LOGIT
+    logits = torch.zeros(len(labels), model.config.vocab_size, dtype=torch.float64)
+    logits[torch.arange(len(labels)), labels] = _LOGIT
     gram = features.T @ features
     ridge = 1e-8 * gram.diagonal().mean() * torch.eye(len(gram), dtype=torch.float64)
-    solution = torch.linalg.solve(gram + ridge, features.T @ wanted)
+    solution = torch.linalg.solve(gram + ridge, features.T @ logits)
     weight = solution.T.to(model.lm_head.weight.dtype).contiguous()
-    # A new parameter, not new data: recent transformers tie the output layer to the embeddings.
+    # A new parameter instead of new data, because recent transformers tie the output layer to the embeddings.
     model.lm_head.weight = torch.nn.Parameter(weight, requires_grad=False)
 
 
 def grader_answers(count: int, kind: str, texts: Sequence[str], seed: int = 0) -> list[str]:
-    """Replies as a grader gives them: digits and 10 % words, or 1 to 20 words of a text."""
+    """Replies like those of a grader: digits and 10 % text, or 1 to 20 words of a passage."""
     chance = random.Random(seed)
     if kind == "rating":
         return [

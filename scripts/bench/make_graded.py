@@ -1,10 +1,10 @@
-"""Write synthetic graded passages, and the test bank they were graded with.
+"""Write a synthetic graded file, and its test bank.
 
 Usage: python scripts/bench/make_graded.py OUT.jsonl.gz [--scale 20] [--bank BANK.jsonl.gz] [--seed 20]
 
-At scale 1 the file is as large as that of TREC DL 2020: 54 queries, 11,386 passages, 4 sets of grades
-(questions and nuggets, each rated and answered), 95 MB of JSON. Larger scales have more queries, not larger
-ones. Equal arguments give equal bytes; one query is in memory at a time.
+At scale 1 the file has the size of TREC DL 2020: 54 queries, 11,386 passages, 4 sets of grades (questions and
+nuggets, each rated and answered), 95 MB of JSON. Larger scales have more queries, not larger queries. Equal
+arguments give equal bytes; only one query is in memory at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETS = (
 
 
 class Words:
-    """Made-up words, as often as in language (Zipf's law)."""
+    """Invented words with frequencies that follow Zipf's law."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -50,13 +50,13 @@ class Words:
             self._weights.append(total)
 
     def text(self, shortest: int, longest: int) -> str:
-        """So many words."""
+        """A text with a random number of words in this range."""
         count = self._rng.randint(shortest, longest)
         return " ".join(self._rng.choices(self._words, cum_weights=self._weights, k=count))
 
 
 class Generator:
-    """Makes one query after the other."""
+    """Generates the queries one by one."""
 
     def __init__(self, seed: int = SEED) -> None:
         self._rng = Random(seed)
@@ -65,11 +65,11 @@ class Generator:
     def lines(self, scale: float) -> Iterator[tuple[bytes, bytes]]:
         """A line of graded passages and the query's line of the bank, for every query."""
         queries = max(1, round(QUERIES * scale))
-        left = max(1, round(PASSAGES * scale))
+        remaining = max(1, round(PASSAGES * scale))
         for number in range(queries):
             query_id = f"{1_000_000 + number}"
-            count = -(-left // (queries - number))
-            left -= count
+            count = -(-remaining // (queries - number))
+            remaining -= count
             bank, ids = self._bank(query_id)
             passages = ", ".join(self._passage(query_id, ids, index) for index in range(count))
             yield f'["{query_id}", [{passages}]]'.encode(), bank
@@ -91,7 +91,7 @@ class Generator:
         }
         return json.dumps(line).encode(), ids
 
-    # Pieces of JSON instead of objects: twenty million of them would take longer than all that is measured.
+    # Write JSON directly: making twenty million objects would take longer than the measurements.
 
     def _passage(self, query_id: str, ids: dict[str, list[str]], index: int) -> str:
         key = f"msmarco_passage_{query_id}_{index:06d}"
@@ -120,8 +120,8 @@ class Generator:
         correct = ", ".join(f'"{key}"' for key, rating in rated_ids if rating)
         wrong = ", ".join(f'"{key}"' for key, rating in rated_ids if not rating)
         answers = ", ".join(f'["{key}", "{r if rated else self._reply(r)}"]' for key, r in rated_ids)
-        found = ", ".join(f'{{"{kind}_id": "{key}", "self_rating": {r}}}' for key, r in rated_ids)
-        self_ratings = f'"self_ratings": [{found}], ' if rated else ""
+        entries = ", ".join(f'{{"{kind}_id": "{key}", "self_rating": {r}}}' for key, r in rated_ids)
+        self_ratings = f'"self_ratings": [{entries}], ' if rated else ""
         return (
             f'{{"correctAnswered": [{correct}], "wrongAnswered": [{wrong}], "answers": [{answers}], '
             f'"llm_response_errors": {{}}, "llm": "{MODEL}", "llm_options": {{}}, '
@@ -137,7 +137,7 @@ class Generator:
 
 
 def generate(path: Path, scale: float, *, bank: Path | None = None, seed: int = SEED) -> int:
-    """Write the files; returns how many bytes of JSON the graded passages are."""
+    """Write the files; returns the number of bytes of uncompressed JSON."""
     size = 0
     with atomic_output(path) as graded, atomic_output(bank or Path("/dev/null")) as entries:
         for line, bank_line in Generator(seed).lines(scale):
@@ -152,7 +152,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output", type=Path)
-    parser.add_argument("--scale", type=float, default=1.0, help="how many times TREC DL 2020")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiple of TREC DL 2020")
     parser.add_argument("--bank", type=Path, help="also write the test bank")
     parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args()

@@ -1,10 +1,11 @@
-"""Benchmark of memory: the peak of commands on a graded file of the size of TREC DL 2020, and of 20 times it.
+"""Benchmark of peak memory: commands on graded files of the size of TREC DL 2020 and of 20 times that size.
 
 Usage: python -m scripts.bench.memory [--scales 1,20] [--only NAME] [--folder FOLDER] [--json FILE]
 
-The large files have more queries, not larger ones (`scripts/bench/make_graded.py`): what holds one query at a
-time has the same peak on all. Every command is a process of its own; the figure is its largest resident set
-(`ru_maxrss`), beside its CPU seconds. The files need about 15 MB of disk a scale, and are deleted.
+Larger files have more queries, not larger queries (`scripts/bench/make_graded.py`), so that a command which
+keeps one query in memory has the same peak on all files. Every command runs in its own process; the table has
+its largest resident set (`ru_maxrss`) and its CPU seconds. The files need about 15 MB of disk per scale, and
+are deleted.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ READ = "-c 'from exam_pp.store.passages.{module} import {name} as read; [0 for _
 COMMANDS: dict[str, str] = {
     "(the interpreter)": "-c pass",
     "(reading, bytes kept)": READ.format(module="raw_passages", name="read_raw_passages"),
-    "(reading, full objects)": READ.format(module="passages", name="read_passages"),
+    "(reading, full objects)": READ.format(module="graded_file", name="read_passages"),
     "filter": "filter {graded} --min-judgment 2 -o {out}",
     "sample": "sample {graded} --passages 10 --by-judgment equal -o {out}",
     "rename": "rename {graded} --model google/flan-t5-large=flan -o {out}",
     "strip": "strip {graded} --texts --replies -o {out}",
     "split": "split {graded} -n 2 -o {parts}",
-    "merge, of the parts": "merge {part1} {part2} -o {out}",
+    "merge, parts of the file": "merge {part1} {part2} -o {out}",
     "merge, with itself": "merge {graded} {graded} -o {out}",
     "reread": f"reread {{graded}} {SET} -o {{out}}",
     "evaluate cover": f"evaluate cover {BANKED}",
@@ -50,9 +51,9 @@ COMMANDS: dict[str, str] = {
 
 
 def make_files(folder: Path, scale: str) -> dict[str, Path]:
-    """The graded file, its bank, and a bank of one question a query.
+    """Make the graded file, its bank, and a bank with one question per query.
 
-    Another process makes them, because what this one needs would count for its children.
+    A separate process makes them, because the memory of this process would count for its children.
     """
     names = ("graded.jsonl.gz", "bank.jsonl", "few.jsonl", "out.jsonl.gz", "parts")
     graded, bank, few, out, parts = (folder / name for name in names)
@@ -73,7 +74,7 @@ def make_files(folder: Path, scale: str) -> dict[str, Path]:
 
 
 def peak(command: str, files: dict[str, Path]) -> tuple[float, float]:
-    """Peak in MB and CPU seconds of a command."""
+    """Peak memory in MB and CPU seconds of a command."""
     arguments = shlex.split(command.format(**files))
     if not command.startswith("-c "):
         arguments = ["-m", "exam_pp", "-q", *arguments]
@@ -100,9 +101,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scales", default="1,20", help="how many times TREC DL 2020, with commas")
+    parser.add_argument("--scales", default="1,20", help="multiples of TREC DL 2020, separated by commas")
     parser.add_argument("--only", action="append", help="only this row; may be repeated")
-    parser.add_argument("--folder", type=Path, help="where the files go for the time being")
+    parser.add_argument("--folder", type=Path, help="folder for the temporary files")
     parser.add_argument("--json", type=Path, help="also write the numbers here")
     options = parser.parse_args()
     scales = options.scales.split(",")

@@ -1,10 +1,9 @@
-"""How large a review page is, and how long a browser needs to open it and to move about in it.
+"""Benchmark of the review page: its size, and the times to open it and to move the selection.
 
 Usage: python -m scripts.bench.review GRADED [BANK]      (needs playwright and Chromium)
 
-Every number is the median of five openings from disk in a fresh browser profile: until the overview
-stands, until the grid of the query with the most passages stands, and until a key has moved the
-selection in it.
+Times are the median of five openings from disk in a new browser profile: until the overview is shown, until
+the grid of the query with most passages is shown, and until a key has moved the selection.
 """
 
 from __future__ import annotations
@@ -73,9 +72,9 @@ def main() -> None:
         )
         print(f"size of the page       {path.stat().st_size / 1e6:6.1f} MB")
         print(f"making it              {making:6.1f} s")
-        print(f"overview stands        {overview:6.2f} s")
-        print(f"largest query stands   {grid:6.2f} s")
-        print(f"a key moves            {1000 * key:6.0f} ms")
+        print(f"overview is shown      {overview:6.2f} s")
+        print(f"largest query is shown {grid:6.2f} s")
+        print(f"key press              {1000 * key:6.0f} ms")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 Usage: python -m scripts.bench.sql [--scales 1 20] [--rounds 3] [--memory-limit 300MB] [--raw] [--keep FOLDER]
 
-All ways (`scripts/bench/ways.py`) answer one question: mean rating and number of pairs of each
-prompt. `query` is what `exam-pp query` does; `db` fills all tables first, as `exam-pp db`; `python` is a loop
-over `json.loads`; `raw` is DuckDB's own reader on the nested lines (at the first scale: it needs gigabytes).
-`validate` is what `exam-pp validate` does; it answers no question.
+All ways (`scripts/bench/ways.py`) compute the mean rating and the number of pairs of each prompt. `query`
+works like `exam-pp query`; `db` fills all tables first, like `exam-pp db`; `python` is a loop over
+`json.loads`; `raw` is DuckDB's JSON reader on the nested lines (only at the first scale, because it needs
+gigabytes of memory). `validate` works like `exam-pp validate` and has no result.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=source.parent) as name:
         result = measured(lambda: answer(way, source, Path(name), memory))
-    return result | {"found": [[*row[:2], round(row[2], 9)] for row in result["found"]]}
+    return result | {"result": [[*row[:2], round(row[2], 9)] for row in result["result"]]}
 
 
 def main() -> None:
@@ -87,9 +87,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory-limit", default="300MB")
     parser.add_argument(
-        "--raw", action="store_true", help="also DuckDB's own reader of nested lines, at the first scale"
+        "--raw",
+        action="store_true",
+        help="also measure DuckDB's JSON reader on nested lines, at the first scale",
     )
-    parser.add_argument("--keep", type=Path, help="folder for the files, which are used again")
+    parser.add_argument("--keep", type=Path, help="folder that keeps the files for the next run")
     parser.add_argument("--way", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.way:
@@ -103,7 +105,7 @@ def main() -> None:
         for scale in arguments.scales:
             source = folder / f"graded-{scale:g}.jsonl.gz"
             if not source.exists():
-                # By another process: the memory of this one would count for its children.
+                # A separate process, because the memory of this process would count for its children.
                 output([sys.executable, "-m", "scripts.bench.make_graded", str(source), f"--scale={scale}"])
             ways = ["query", "db", "python", "validate"]
             ways += ["raw"] if arguments.raw and scale == arguments.scales[0] else []

@@ -3,9 +3,9 @@
 Usage: python -m scripts.bench.store [--rounds 3] [--scale 1.0] [--json FILE]
 
 A synthetic file of the size of TREC DL 2020 (`scripts/bench/make_graded.py`) is read and written by
-`json.loads` alone, by the published way (whole file in memory, one pydantic v1 object per record, gzip level
-9) and by exam_pp (`scripts/bench/ways.py`). Each way that reads ratings counts passages and sums ratings,
-which must agree.
+`json.loads` alone, in the published way (whole file in memory, a pydantic v1 object per record, gzip level 9)
+and by exam_pp (`scripts/bench/ways.py`). Each way that reads ratings counts passages and sums ratings; the
+results must agree.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from scripts.bench.make_graded import generate
 from scripts.bench.ways import check_equal, environment, in_turn, measured, medians
 
 Sums = tuple[int, int]
-"""Passages, and the sum of all ratings: equal for every way that really read the file."""
+"""The number of passages and the sum of all ratings, to compare the ways."""
 
 
 # --- the ways -----------------------------------------------------------------------------------
 
 
 def json_alone(source: Path) -> Sums:
-    """`json.loads` of every line, nothing kept."""
+    """`json.loads` of every line, without keeping the values."""
     passages = total = 0
     with gzip.open(source, "rt", encoding="utf-8") as stream:
         for line in stream:
@@ -56,7 +56,7 @@ def _published_models() -> Callable[[str, list[Any]], Any]:
         self_rating: int
 
     class Judgment(BaseModel):
-        paragraphId: str  # noqa: N815 - the file's own names
+        paragraphId: str  # noqa: N815 - names in the file
         query: str
         relevance: int
         titleQuery: str  # noqa: N815
@@ -92,7 +92,7 @@ def _published_models() -> Callable[[str, list[Any]], Any]:
         paragraph_data: ParagraphData
         exam_grades: list[ExamGrades] | None
 
-    # Annotations of classes inside a function are strings that only the function can resolve.
+    # Annotations of classes inside a function are strings, which need the function's names to resolve.
     for model in (ParagraphData, ExamGrades, FullParagraphData):
         model.update_forward_refs(**locals())
 
@@ -136,7 +136,7 @@ def _published(source: Path, target: Path | None = None) -> Callable[[], Sums]:
 
 
 def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
-    """What a way does; its imports come before the clock starts."""
+    """The function that a way measures; its imports happen before the measurement."""
     match way:
         case "json":
             return lambda: json_alone(source)
@@ -159,14 +159,14 @@ def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
 
 
 def measure(way: str, source: Path, target: Path) -> dict[str, Any]:
-    """Measure one way in this process."""
+    """Measure a way in this process."""
     target.unlink(missing_ok=True)
     result = measured(prepared(way, source, target))
     return result | {"written": target.stat().st_size / 1e6 if target.exists() else 0}
 
 
 def _count_raw(queries: Iterable[Any]) -> None:
-    """Ids and texts are decoded as the queries are read; ratings are not, so there is no sum."""
+    """Read the queries; ratings are not decoded, so there is no sum."""
     for _query in queries:
         pass
 
@@ -180,7 +180,7 @@ def _copy(queries: Iterable[Any], target: Path) -> None:
 
 
 def _graded(queries: Iterable[Any]) -> Iterator[Any]:
-    """Every passage with one more set of grades."""
+    """Add a set of grades to every passage."""
     from exam_pp.data_model import RubricGrades, SelfRating
 
     ratings = [SelfRating(question_id=f"q/{number}", self_rating=number % 6) for number in range(10)]
@@ -202,24 +202,24 @@ ROWS = (
     ("exam_pp, a set of grades added to every passage", "raw", "raw, append"),
     ("exam_pp, fields for metrics", "metrics", None),
 )
-"""What is shown, the way that reads, and the way that reads and writes."""
+"""Label, the way that reads, and the way that reads and writes."""
 WAYS = list(dict.fromkeys(way for _, *ways in ROWS for way in ways if way))
 
 
-def table(found: dict[str, dict[str, float]]) -> str:
+def table(by_way: dict[str, dict[str, float]]) -> str:
     """The medians as Markdown, with ratios to the published way."""
     lines = [
         "| way | load (s) | load + write (s) | gzip (MB) | peak (MB) | published / load | load + write |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, load, copy in ROWS:
-        seconds = found[load]["cpu"]
-        ratio = f"{found['published']['cpu'] / seconds:.1f}"
-        cells = [name, f"{seconds:.2f}", "", "", f"{found[copy or load]['peak']:.0f}", ratio, ""]
+        seconds = by_way[load]["cpu"]
+        ratio = f"{by_way['published']['cpu'] / seconds:.1f}"
+        cells = [name, f"{seconds:.2f}", "", "", f"{by_way[copy or load]['peak']:.0f}", ratio, ""]
         if copy:
-            both = found[copy]["cpu"]
-            cells[2:4] = [f"{both:.2f}", f"{found[copy]['written']:.1f}"]
-            cells[6] = f"{found['published, copy']['cpu'] / both:.1f}"
+            both = by_way[copy]["cpu"]
+            cells[2:4] = [f"{both:.2f}", f"{by_way[copy]['written']:.1f}"]
+            cells[6] = f"{by_way['published, copy']['cpu'] / both:.1f}"
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -242,12 +242,12 @@ def main() -> None:
         size = generate(source, options.scale)
         results = in_turn(__file__, WAYS, [str(source), f"{name}/copy.jsonl.gz"], options.rounds)
     check_equal(results)
-    found = medians(results)
-    print(f"{size / 1e6:.0f} MB of JSON; {environment('pydantic', 'msgspec', 'zlib-ng')}\n\n{table(found)}")
-    way, worst = max(found.items(), key=lambda item: item[1]["spread"])
+    by_way = medians(results)
+    print(f"{size / 1e6:.0f} MB of JSON; {environment('pydantic', 'msgspec', 'zlib-ng')}\n\n{table(by_way)}")
+    way, worst = max(by_way.items(), key=lambda item: item[1]["spread"])
     print(f"\nLargest spread: {worst['spread']:.0%} ({way}).")
     if options.json:
-        options.json.write_text(json.dumps({"bytes": size, "medians": found}, indent=2) + "\n")
+        options.json.write_text(json.dumps({"bytes": size, "medians": by_way}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

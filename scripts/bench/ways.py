@@ -1,4 +1,4 @@
-"""Measurement of several ways to do the same work: a process each, in turn, medians over rounds."""
+"""Measurement of several implementations ("ways") of the same work, in separate processes that take turns."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ Rounds = list[dict[str, Any]]
 
 
 def measured(call: Callable[[], Any]) -> dict[str, Any]:
-    """CPU and wall seconds of a call, the peak of this process in MB, and what the call returns."""
+    """CPU and wall seconds of a call, the peak memory of this process in MB, and the result of the call."""
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
-    found = call()
+    result = call()
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
-    return {"cpu": cpu, "wall": wall, "peak": peak, "found": found}
+    return {"cpu": cpu, "wall": wall, "peak": peak, "result": result}
 
 
 def in_turn(script: str, ways: Iterable[str], arguments: Sequence[str], rounds: int) -> dict[str, Rounds]:
-    """What each way prints as JSON in each round, called as ``SCRIPT --way WAY ARGUMENTS``.
+    """Run ``SCRIPT --way WAY ARGUMENTS`` for each way in each round; returns the JSON that it prints.
 
-    ``process`` and ``process_wall`` are added: the seconds of the whole process, imports included.
+    ``process`` and ``process_wall`` are added: CPU and wall seconds of the whole process with imports.
     """
     results: dict[str, Rounds] = {way: [] for way in ways}
     for number in range(rounds):
-        for way, found in results.items():
+        for way, rows in results.items():
             print(f"round {number + 1} of {rounds}: {way}", file=sys.stderr)
             start, before = time.perf_counter(), children()
             result = json.loads(output([sys.executable, script, "--way", way, *arguments]))
             seconds = {"process": children() - before, "process_wall": time.perf_counter() - start}
-            found.append(result | seconds)
+            rows.append(result | seconds)
     return results
 
 
 def check_equal(results: dict[str, Rounds]) -> None:
-    """Stop where ways found different things; what is empty does not count."""
-    found = {json.dumps(row["found"]) for rounds in results.values() for row in rounds if row["found"]}
-    if len(found) > 1:
-        raise SystemExit(f"the ways give different answers: {sorted(found)}")
+    """Exit if ways have different results; empty results are ignored."""
+    different = {json.dumps(row["result"]) for rounds in results.values() for row in rounds if row["result"]}
+    if len(different) > 1:
+        raise SystemExit(f"The ways have different results: {sorted(different)}")
 
 
 def output(command: Sequence[str]) -> str:
-    """The standard output of a command; stops with its standard error where it fails."""
+    """The standard output of a command; exits with its standard error if it fails."""
     done = subprocess.run(command, env=ENV, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -64,23 +64,23 @@ def output(command: Sequence[str]) -> str:
 
 
 def children() -> float:
-    """CPU seconds of all processes that have been started and have ended."""
+    """CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def medians(results: dict[str, Rounds]) -> dict[str, dict[str, float]]:
-    """The medians of every way's numbers; ``spread`` is (slowest - fastest) / median of its CPU seconds."""
-    found = {}
+    """Way to the medians of its numbers; ``spread`` is (slowest - fastest) / median of the CPU seconds."""
+    by_way = {}
     for way, rounds in results.items():
-        numbers = {key: [row[key] for row in rounds] for key in rounds[0] if key != "found"}
+        numbers = {key: [row[key] for row in rounds] for key in rounds[0] if key != "result"}
         spread = (max(numbers["cpu"]) - min(numbers["cpu"])) / median(numbers["cpu"])
-        found[way] = {key: median(values) for key, values in numbers.items()} | {"spread": spread}
-    return found
+        by_way[way] = {key: median(values) for key, values in numbers.items()} | {"spread": spread}
+    return by_way
 
 
 def environment(*packages: str) -> str:
-    """Processor, load and versions, which decide the numbers."""
+    """Processor, load and versions, as the context of the numbers."""
     info = Path("/proc/cpuinfo")
     models = re.findall(r"^model name\s*: (.*)$", info.read_text() if info.exists() else "", re.MULTILINE)
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]

@@ -1,1 +1,1 @@
-"""Data, tokenizer, model and training of the grader that is bundled with the package."""
+"""Training data, tokenizer, model and training of the bundled grader."""

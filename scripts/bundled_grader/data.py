@@ -1,11 +1,11 @@
 """Generated training examples: passages, exam questions and key facts, with ratings and answers.
 
-Two kinds of example. *Prose*: a passage whose content words are drawn from the listed vocabulary and from
-invented words, and an entry some of whose content words were placed into the passage, often inflected; the
-rating is the graded coverage of the entry by the passage, the answer the clause that covers it best.
-*Facts*: sentences that state an attribute of an entity, with distractors (another entity, another attribute,
-negation); the rating says whether the fact asked for is stated, the answer is the value. Invented words are
-made anew for every example, so nothing can be memorised and only matching pays.
+There are two kinds of examples. *Prose*: the content words of a passage come from the listed vocabulary and
+from invented words, and some content words of an entry are placed into the passage, often inflected. The
+rating measures how much of the entry the passage covers; the answer is the clause that covers it best.
+*Facts*: sentences state an attribute of an entity, with distractors (another entity, another attribute,
+negation). The rating depends on whether the requested fact is stated; the answer is the value. Every example
+has new invented words, so that the model cannot memorise and has to match.
 """
 
 from __future__ import annotations
@@ -43,25 +43,27 @@ PROMPTS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Example:
-    """One prompt in normalised form, with what a grader should reply."""
+    """A normalised prompt with its target reply."""
 
     mark: str
     entry: str
     passage: str
     reply: str
     rating: int
-    matched: frozenset[str]  # stems of the entry found in the passage: a training aid, not part of the prompt
-    clause: str = ""  # the clause of the passage that matters: a training aid
+    matched: frozenset[
+        str
+    ]  # stems of the entry that are in the passage; a training aid, not part of the prompt
+    clause: str = ""  # the clause of the passage that answers; a training aid
 
     @property
     def source(self) -> str:
-        """The prompt as the normalizer leaves it."""
+        """The prompt after normalisation."""
         separator = tk.GOLD if self.mark == tk.VERIFY else tk.CONTEXT
         return f"{self.mark} {self.entry}{separator} {self.passage}"
 
 
 def _weights() -> dict[str, float]:
-    """What a match of each stem is worth: little for function words, some for the words of any question."""
+    """Stem to the weight of a match: low for function words, medium for words common in questions."""
     worth: dict[str, float] = {}
     for block, value in ((w.FUNCTION, 0.1), (w.GENERIC, 0.4)):
         for word in w.words(block):
@@ -97,26 +99,26 @@ class Coverage:
 
 
 def split_clauses(passage: str) -> list[str]:
-    """Sentences; long ones are cut at commas, and at the limit where there is none."""
-    found: list[str] = []
+    """Split a passage into sentences; long sentences are split at commas, or at the word limit."""
+    clauses: list[str] = []
     for sentence in CLAUSE_END.split(passage):
         current: list[str] = []
         for part in re.split(r"(?<=[,:])\s+", sentence):
             tokens = part.split()
             if current and len(current) + len(tokens) > MAX_CLAUSE_WORDS:
-                found.append(" ".join(current))
+                clauses.append(" ".join(current))
                 current = []
             current += tokens
             while len(current) > MAX_CLAUSE_WORDS + 6:
-                found.append(" ".join(current[:MAX_CLAUSE_WORDS]))
+                clauses.append(" ".join(current[:MAX_CLAUSE_WORDS]))
                 current = current[MAX_CLAUSE_WORDS:]
         if current:
-            found.append(" ".join(current))
-    return found
+            clauses.append(" ".join(current))
+    return clauses
 
 
 def coverage(entry: str, passage: str) -> Coverage:
-    """Weighted share of the entry's words in the passage; shared beginnings and word pairs count too."""
+    """Weighted share of the entry's words in the passage, plus shared prefixes and word pairs."""
     order = stems(entry)
     worth = {x: WORTH.get(x, 1.0) for x in order}
     total = sum(worth.values()) or 1.0
@@ -129,9 +131,11 @@ def coverage(entry: str, passage: str) -> Coverage:
     near = sum(v for x, v in worth.items() if x not in matched and len(x) >= 5 and x[:5] in heads)
     shares = [sum(worth[x] for x in set(c) & matched) / total for c in per_clause]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i))
-    wanted = [p for p in itertools.pairwise(order) if worth[p[0]] >= 0.4 and worth[p[1]] >= 0.4]
+    entry_pairs = [p for p in itertools.pairwise(order) if worth[p[0]] >= 0.4 and worth[p[1]] >= 0.4]
     score = sum(worth[x] for x in matched) / total + 0.7 * near / total
-    score += 0.15 * sum(p in pairs for p in wanted) / max(2, len(wanted)) + 0.2 * shares[best] - 0.05
+    score += (
+        0.15 * sum(p in pairs for p in entry_pairs) / max(2, len(entry_pairs)) + 0.2 * shares[best] - 0.05
+    )
     score += 0.05 * math.log((len(text) + 5) / 50)
     return Coverage(score, frozenset(matched), clauses[best], shares[best])
 
@@ -144,12 +148,12 @@ ONSETS = {
 CODAS = ("", "", "n", "r", "s", "l", "t", "m", "nd", "x", "ck", "rd")
 INFLECTIONS = ("s", "s", "s", "ed", "ing", "ly", "al", "er", "ation")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 1.0)
-"""How much of an entry's words goes into a passage: one of these is drawn."""
+"""The shares of an entry's words that may go into a passage; one share is drawn per example."""
 FILLERS = ("people", "time", "example", "way", "part", "number", "type", "process", "result", "system")
 
 
 class Generator:
-    """Makes examples from a seed. ``held_out`` uses the templates, words and syllables kept for the test."""
+    """Generates examples from a seed; ``held_out`` uses templates, words and syllables of the test split."""
 
     def __init__(self, seed: int, held_out: bool = False) -> None:
         self.rng = random.Random(f"{seed}-{held_out}")
@@ -166,7 +170,7 @@ class Generator:
         return [x for i, x in enumerate(templates) if (i % tp.HOLD_OUT == 0) == self.held_out]
 
     def invented(self) -> str:
-        """A word in no dictionary: spliced from word parts, from syllables, or a short code."""
+        """An invented word: combined word parts, syllables, a number or a short code."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.45:
@@ -184,7 +188,7 @@ class Generator:
         return "".join(rng.choice("ABCDEFGHIKLMNOPRSTVW") for _ in range(rng.choice((2, 3, 3, 4))))
 
     def content(self, invented: float = 0.35) -> str:
-        """A content word; most are listed, so that their pieces get used to being matched too."""
+        """A content word; most are listed words, so that the model also learns to match their pieces."""
         draw = self.rng.random()
         if draw < invented:
             return self.invented()
@@ -195,25 +199,25 @@ class Generator:
         return " ".join(self.invented().capitalize() for _ in range(self.rng.choice((1, 1, 2))))
 
     def inflect(self, word: str) -> str:
-        """Sometimes another form of a word, sometimes capitalised."""
+        """Return the word, sometimes inflected or capitalised."""
         draw = self.rng.random()
         if draw < 0.2 and word.isalpha() and len(word) > 3 and not word.isupper():
             return word.removesuffix("e") + self.rng.choice(INFLECTIONS)
         return word.capitalize() if draw > 0.93 and word.islower() else word
 
     def lookalike(self, word: str) -> str:
-        """Another word with the same beginning or ending, so that one equal piece is not enough."""
-        other = self.invented()
+        """A word with the same beginning or ending, so that a single equal piece is not a match."""
+        new = self.invented()
         cut = max(1, len(word) // 2)
-        return word[:cut] + other[-3:] if self.rng.random() < 0.5 else other[:3] + word[cut:]
+        return word[:cut] + new[-3:] if self.rng.random() < 0.5 else new[:3] + word[cut:]
 
     def fill(self, template: str, pool: list[str]) -> str:
-        """A sentence of the template, its words drawn from the pool, the first letter capitalised."""
+        """Fill a sentence template with words of the pool, and capitalise the first letter."""
         text = re.sub(r"\{\}", lambda _: self.inflect(self.rng.choice(pool)), template)
         return text[:1].upper() + text[1:]
 
     def phrase(self, pool: list[str]) -> str:
-        """One slot of a question: one to three content words, which leave the pool while it lasts."""
+        """The words of a slot: one to three content words, removed from the pool unless it is empty."""
         rng = self.rng
         chosen = []
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
@@ -230,15 +234,15 @@ class Generator:
         return text[:1].upper() + text[1:] if self.rng.random() < 0.8 else text.lower()
 
     def prose(self, pool: list[str], sentences: int) -> str:
-        """Some sentences over the pool."""
-        found = [self.fill(self.rng.choice(self.sentences), pool) for _ in range(sentences)]
-        text = " ".join(found)
+        """A text of this many sentences with words of the pool."""
+        filled = [self.fill(self.rng.choice(self.sentences), pool) for _ in range(sentences)]
+        text = " ".join(filled)
         if self.rng.random() < 0.1:
             text = text.replace(".", "", 1)
         return text.lower() if self.rng.random() < 0.05 else text
 
     def prose_pair(self, nugget: bool, shares: Sequence[float] = SHARES) -> tuple[str, str]:
-        """An entry and a passage that covers anything from nothing to all of it."""
+        """An entry, and a passage that covers a random share of it."""
         rng = self.rng
         invented = rng.choice((0.1, 0.3, 0.6))
         subject = [self.content(invented) for _ in range(rng.choice((2, 3, 4, 5, 6)))]
@@ -246,19 +250,19 @@ class Generator:
         words = list(dict.fromkeys(x for x in WORD.findall(entry) if WORTH.get(tk.stem(x.lower()), 1) >= 0.4))
         share = rng.choice(shares)
         kept = [x for x in words if rng.random() < share]
-        others = [x for x in words if x not in kept]
+        missing = [x for x in words if x not in kept]
         pool = [self.content(invented) for _ in range(rng.randint(10, 36))]
         pool += rng.choices(self.generic, k=rng.randint(0, 5)) + rng.choices(FILLERS, k=2)
-        if others and rng.random() < 0.4:
-            pool += [self.lookalike(rng.choice(others).lower()) for _ in range(rng.randint(1, 3))]
-        if rng.random() < 0.35:  # the words close together, as in a passage that answers
+        if missing and rng.random() < 0.4:
+            pool += [self.lookalike(rng.choice(missing).lower()) for _ in range(rng.randint(1, 3))]
+        if rng.random() < 0.35:  # put the words close together, as in a passage that answers the question
             where = [self.fill(rng.choice(self.sentences), kept * 2 + pool[:4]) if kept else ""]
             text = self.prose(pool + kept, rng.randint(1, 6))
             return entry, " ".join(x for x in ([*where, text] if rng.random() < 0.5 else [text, *where]) if x)
         return entry, self.prose(pool + kept * rng.randint(1, 3), rng.randint(2, 8))
 
     def fact_pair(self) -> tuple[str, str, str, int]:
-        """Question, passage, answer and rating; distractors share the entity or the attribute."""
+        """A question, a passage with distractors (same entity or attribute), the answer and the rating."""
         rng = self.rng
         _, statement, question = rng.choice(self.facts)
         entity, other = self.name(), self.name()
@@ -314,7 +318,7 @@ class Generator:
         return question.replace("{e}", entity), " ".join(sentences).replace("{e}", entity), answer, rating
 
     def example(self) -> Example:
-        """One example of any kind, in the proportions that the uses of the grader suggest."""
+        """An example of a random kind, in proportions that reflect how the grader is used."""
         draw = self.rng.random()
         if draw < 0.16:
             return self._fact_example()
@@ -325,26 +329,28 @@ class Generator:
         if mark == tk.ASSIGN:
             return self._assign_example()
         entry, passage = self.prose_pair(nugget=mark in (tk.RATE_NUGGET, tk.EXTRACT))
-        found = coverage(entry, passage)
-        reply = found.clause if found.clause_share >= 0.2 else "unanswerable"
+        covered = coverage(entry, passage)
+        reply = covered.clause if covered.clause_share >= 0.2 else "unanswerable"
         return Example(
             mark,
             entry,
             passage,
-            self._reply(mark, reply, found.rating),
-            found.rating,
-            found.matched,
-            found.clause,
+            self._reply(mark, reply, covered.rating),
+            covered.rating,
+            covered.matched,
+            covered.clause,
         )
 
     def _assign_example(self) -> Example:
-        """Does an answer hold a nugget? Answers are longer than passages, and hold more nuggets in whole."""
+        """A nugget assignment; answers are longer than passages, and contain more nuggets completely."""
         entry, passage = self.prose_pair(nugget=True, shares=(0.0, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0, 1.0, 1.0))
         if self.rng.random() < 0.6:
             more = self.prose([self.content(0.2) for _ in range(20)], self.rng.randint(2, 12))
             passage = " ".join(self.rng.sample((passage, more), 2))
-        found = coverage(entry, passage)
-        return Example(tk.ASSIGN, entry, passage, found.assignment, found.rating, found.matched, found.clause)
+        covered = coverage(entry, passage)
+        return Example(
+            tk.ASSIGN, entry, passage, covered.assignment, covered.rating, covered.matched, covered.clause
+        )
 
     def _reply(self, mark: str, answer: str, rating: int) -> str:
         if mark in (tk.ANSWER, tk.EXTRACT):
@@ -356,22 +362,28 @@ class Generator:
     def _fact_example(self) -> Example:
         entry, passage, answer, rating = self.fact_pair()
         mark = self.rng.choices((tk.RATE_QUESTION, tk.ANSWER, tk.YES_NO), (40, 50, 10))[0]
-        found = coverage(entry, passage)
-        clause = next((c for c in split_clauses(passage) if answer in c), found.clause)
-        return Example(mark, entry, passage, self._reply(mark, answer, rating), rating, found.matched, clause)
+        covered = coverage(entry, passage)
+        clause = next((c for c in split_clauses(passage) if answer in c), covered.clause)
+        return Example(
+            mark, entry, passage, self._reply(mark, answer, rating), rating, covered.matched, clause
+        )
 
     def _verify_example(self) -> Example:
-        """Is the second answer as good as the first? Forms of the same words are, other words are not."""
+        """A comparison of an answer with a gold answer; inflected words are equal, other words are not."""
         rng = self.rng
         gold = [self.content(0.5) for _ in range(rng.choice((1, 1, 2, 3)))]
-        said = [self.inflect(x) if rng.random() < 0.5 else x for x in gold]
+        answer = [self.inflect(x) if rng.random() < 0.5 else x for x in gold]
         same = rng.random() < 0.5
         if not same:
-            said = [self.content(0.5) if rng.random() < 0.7 else x for x in said[:-1]] + [self.content(0.5)]
+            answer = [self.content(0.5) if rng.random() < 0.7 else x for x in answer[:-1]] + [
+                self.content(0.5)
+            ]
         if rng.random() < 0.4:
-            said = [*rng.choice((["the"], ["it", "is"], ["a"], ["about"])), *said]
+            answer = [*rng.choice((["the"], ["it", "is"], ["a"], ["about"])), *answer]
         question = self.entry([self.content()], nugget=False)
-        right, given = " ".join(gold), " ".join(said)
-        found = coverage(right, given)
-        passage = f'"{right}"{tk.CONTEXT} "{given}"'
-        return Example(tk.VERIFY, f'"{question}"', passage, "Yes" if same else "No", 5 * same, found.matched)
+        gold_text, answer_text = " ".join(gold), " ".join(answer)
+        covered = coverage(gold_text, answer_text)
+        passage = f'"{gold_text}"{tk.CONTEXT} "{answer_text}"'
+        return Example(
+            tk.VERIFY, f'"{question}"', passage, "Yes" if same else "No", 5 * same, covered.matched
+        )

@@ -1,17 +1,17 @@
-"""The bundled grader's network: a small T5 whose first weights already hold the circuits that matching needs.
+"""Network of the bundled grader: a small T5 whose initial weights contain circuits for matching and copying.
 
-The residual stream is divided: *content* (a random vector for every word stem), *trail* (the fading sum of
-the contents of the tokens before, which copying needs), and *flags*. Heads start as:
+The residual stream has three parts: *content* (a random vector per word stem), *trail* (the decaying sum of
+the contents of the preceding tokens, for copying), and *flags*. The heads are initialised as follows:
 
-* encoder layer 1: one head sums up the trail, one finds out whether the context mark lies to the left;
-* encoder layer 2: equal tokens attend to each other, entry to passage and passage to entry, with the context
-  mark as the place to look when nothing is equal;
-* encoder layer 3: one head gathers the matches of the neighbourhood;
-* decoder: self-attention sums up the trail of what was written, cross-attention finds the position with that
-  trail (copying: long repetitions in a passage do not confuse it as they would confuse a look at the last
-  token or two), and one head pools the matched flags of the entry.
+* encoder layer 1: one head computes the trail, one detects whether the context mark is to the left;
+* encoder layer 2: equal tokens of entry and passage attend to each other; without an equal token they attend
+  to the context mark;
+* encoder layer 3: one head collects the matches of the neighbourhood;
+* decoder: self-attention computes the trail of the written tokens, and cross-attention finds the position
+  with the same trail. This copies correctly even if a passage repeats text, which would confuse a match of
+  the last one or two tokens. One head pools the matched flags of the entry.
 
-Everything but the relative position biases is trained from there.
+All weights except the relative position biases are trained from this start.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FLAG_AT = CONTENT + TRAIL
 )
 HEADS, D_KV = 5, 72
 TRAIL_HEAD, LEFT_HEAD, MATCH_HEAD, BACK_HEAD, LOCAL_HEAD = range(HEADS)
-FADE = 0.75  # what a token counts in the trail, compared with the one after it
+FADE = 0.75  # weight of a token in the trail, relative to the next token
 
 
 def make_config(vocabulary: tokenizer.Vocabulary, layers: int = 3, d_ff: int = 256) -> T5Config:
-    """A T5 of the size that fits the package."""
+    """The configuration of a T5 that is small enough for the package."""
     return T5Config(
         vocab_size=-(-len(vocabulary.pieces) // 8) * 8, d_model=D_MODEL, d_kv=D_KV, d_ff=d_ff,
         num_layers=layers, num_decoder_layers=2, num_heads=HEADS, dropout_rate=0.0,
@@ -46,25 +46,25 @@ def make_config(vocabulary: tokenizer.Vocabulary, layers: int = 3, d_ff: int = 2
 
 
 def _offsets(attention: Any, bidirectional: bool) -> torch.Tensor:
-    """The relative position (key minus query) that stands for each bucket."""
+    """A representative relative position (key minus query) for each bucket."""
     buckets: int = attention.relative_attention_num_buckets
     positions = torch.arange(-200, 201)
-    found = attention._relative_position_bucket(positions, bidirectional=bidirectional, num_buckets=buckets)
+    indexes = attention._relative_position_bucket(positions, bidirectional=bidirectional, num_buckets=buckets)
     first: dict[int, int] = {}
     for position, bucket in sorted(
-        zip(positions.tolist(), found.tolist(), strict=True), key=lambda x: abs(x[0])
+        zip(positions.tolist(), indexes.tolist(), strict=True), key=lambda x: abs(x[0])
     ):
         first.setdefault(bucket, position)
     return torch.tensor([first.get(b, 0) for b in range(buckets)])
 
 
 def _set_biases(model: T5ForConditionalGeneration) -> None:
-    """Fixed views: the fading left, everything to the left, everything (twice), the neighbourhood."""
+    """Fix the position biases of the heads: decaying left, all left, everything (twice), neighbourhood."""
     for stack, both in ((model.encoder, True), (model.decoder, False)):
         attention = stack.block[0].layer[0].SelfAttention
         offset = _offsets(attention, both)
         bias = torch.zeros(len(offset), HEADS)
-        last = -1 if both else 0  # a decoder position holds the token before the one that it predicts
+        last = -1 if both else 0  # the input at a decoder position is the token before the predicted token
         bias[:, TRAIL_HEAD] = torch.where(offset > last, -30.0, (last - offset) * math.log(FADE))
         bias[:, LEFT_HEAD] = torch.where(offset > 0, -30.0, 0.0)
         bias[:, LOCAL_HEAD] = -offset.abs().float() / 6
@@ -86,7 +86,7 @@ def _orthogonal(rows: int, columns: int, generator: torch.Generator) -> torch.Te
 def _embed(
     model: T5ForConditionalGeneration, vocabulary: tokenizer.Vocabulary, generator: torch.Generator
 ) -> None:
-    """Random content for each stem, flags from the word lists."""
+    """Initialise the embeddings: random content for each stem, and flags from the word lists."""
     weight = model.shared.weight
     weight.zero_()
     contents: dict[str, torch.Tensor] = {}
@@ -95,9 +95,9 @@ def _embed(
     ):
         if base not in contents:
             contents[base] = torch.randn(CONTENT, generator=generator)
-        own = torch.randn(CONTENT, generator=generator)  # tells forms of one stem apart
+        own = torch.randn(CONTENT, generator=generator)  # distinguishes forms of a stem
         weight[i, :CONTENT] = contents[base] if piece == base else 0.9 * contents[base] + 0.45 * own
-        if piece == tokenizer.PAD:  # also what the decoder starts with: nothing was written yet
+        if piece == tokenizer.PAD:  # also the start token of the decoder, before any token is written
             weight[i, :CONTENT] = 0.0
         weight[i, ONE] = 1.0
         worth = data.WORTH.get(base.removeprefix("Ġ"), 1.0) if base.startswith("Ġ") else 0.4
@@ -112,7 +112,7 @@ def _embed(
 
 
 def _encoder_circuits(model: T5ForConditionalGeneration, generator: torch.Generator) -> torch.Tensor:
-    """Trail, segment, matching; returns the projection in which the trail is kept."""
+    """Initialise the heads for trail, segment and matching; returns the projection of the trail."""
     project = _orthogonal(TRAIL, CONTENT, generator)
     first, second, third = (model.encoder.block[i].layer[0].SelfAttention for i in range(3))
     first.q.weight[_rows(TRAIL_HEAD)] *= 0.1
@@ -141,7 +141,7 @@ def _encoder_circuits(model: T5ForConditionalGeneration, generator: torch.Genera
 def _decoder_circuits(
     model: T5ForConditionalGeneration, project: torch.Tensor, generator: torch.Generator
 ) -> None:
-    """Copying by the trail, and pooling of the entry's matches."""
+    """Initialise the heads for copying and for pooling the entry's matches."""
     own = model.decoder.block[0].layer[0].SelfAttention
     own.q.weight[_rows(TRAIL_HEAD)] *= 0.1
     own.v.weight[_rows(TRAIL_HEAD), :CONTENT] = 1.5 * project
@@ -174,7 +174,7 @@ def _decoder_circuits(
 def make_model(
     vocabulary: tokenizer.Vocabulary, seed: int, layers: int = 3, d_ff: int = 256
 ) -> T5ForConditionalGeneration:
-    """A model with its first weights; the same seed gives the same model."""
+    """A model with initial weights; the same seed gives the same model."""
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
     model = T5ForConditionalGeneration(make_config(vocabulary, layers, d_ff))
@@ -191,7 +191,7 @@ def make_model(
 
 
 def _keep(weight: torch.Tensor, rows: slice | None = None, columns: slice | None = None) -> None:
-    """Never change these rows or columns (a momentum step keeps the zeros of a gradient)."""
+    """Freeze these rows or columns by zeroing their gradients; momentum steps keep the zeros."""
 
     def mask(gradient: torch.Tensor) -> torch.Tensor:
         gradient = gradient.clone()
@@ -205,7 +205,7 @@ def _keep(weight: torch.Tensor, rows: slice | None = None, columns: slice | None
 
 
 def protect_copying(model: T5ForConditionalGeneration) -> None:
-    """Keep the copying circuit as made: its attention is sharp, and small steps of all weights blunt it."""
+    """Freeze the copying circuit, because training would make its sharp attention less sharp."""
     for stack in (model.encoder, model.decoder):
         own = stack.block[0].layer[0].SelfAttention
         for matrix in (own.q, own.k, own.v):
@@ -221,7 +221,7 @@ def protect_copying(model: T5ForConditionalGeneration) -> None:
 
 
 class Helper(torch.nn.Module):
-    """Training aids read from the encoder: is this entry word covered, is this token in the right clause?"""
+    """Auxiliary outputs of the encoder: whether an entry word is covered, and a token is in the clause."""
 
     def __init__(self) -> None:
         super().__init__()

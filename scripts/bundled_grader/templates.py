@@ -1,6 +1,6 @@
 """Sentence, question and fact templates for the generator.
 
-``{}`` is a content word. Templates whose index is divisible by ``HOLD_OUT`` are used in the test split only.
+``{}`` is a content word. Templates whose index is divisible by ``HOLD_OUT`` are only used in the test split.
 """
 
 from __future__ import annotations

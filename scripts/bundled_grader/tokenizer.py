@@ -1,11 +1,11 @@
-"""The bundled grader's tokenizer: long published prompts become a few tokens, and any text can be read.
+"""Tokenizer of the bundled grader, which turns the instructions of published prompts into single tokens.
 
-* The normalizer replaces each published instruction block by one private-use character and ``Context:`` by
-  another, so a rating prompt reads ``<rate> question <context> passage``. Unknown instructions fall back to
-  the mark whose kind of answer they seem to ask for.
-* Words are cut greedily into the longest known pieces (stems before endings), so inflected forms of a word
-  share their first piece, which is what makes matching by equal pieces robust.
-* The alphabet is the 256 bytes, so no text is unknown; digits stand alone.
+* The normalizer replaces each published instruction by a private-use character (a mark), and ``Context:`` by
+  another, so that a rating prompt becomes ``<rate> question <context> passage``. Unknown instructions get the
+  mark of the kind of answer that they seem to request.
+* Words are split greedily into the longest known pieces (stems before endings). Inflected forms of a word
+  therefore share their first piece, which makes matching by equal pieces robust.
+* The alphabet is the 256 bytes, so that every text can be encoded; each digit is a token.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ RATE_QUESTION, RATE_NUGGET, ANSWER, EXTRACT, YES_NO, RATE_THREE, VERIFY = (chr(0
 CONTEXT, GOLD = chr(0xE010), chr(0xE011)
 GLUE = chr(
     0xE020
-)  # stands where a word follows punctuation without a space, so that every word can start alike
+)  # inserted between punctuation and a word without space, so that all words start the same way
 MARKS = (RATE_QUESTION, RATE_NUGGET, ANSWER, EXTRACT, YES_NO, RATE_THREE, VERIFY, CONTEXT, GOLD)
 ASSIGN, NOT_SUPPORT, PARTIAL_SUPPORT, SUPPORT = (chr(0xE008 + i) for i in range(4))
 LABELS = {"not_support": NOT_SUPPORT, "partial_support": PARTIAL_SUPPORT, "support": SUPPORT}
 LATER_MARKS = {ASSIGN: RATE_NUGGET, NOT_SUPPORT: " 0", PARTIAL_SUPPORT: " 3", SUPPORT: " 5"}
-"""Marks that came later, and labels as marks: whole replies, so that they are not spelled piece by piece.
+"""Marks that were added later, and assignment labels, which are complete replies of one token.
 
-Their pieces stand last, so that older checkpoints can be continued, and start as the piece named here.
+Their pieces are last, so that older checkpoints can be trained further; they are initialised like the pieces
+given here.
 """
 
 _ASK = r"(?:question|query|key fact|nugget):"
@@ -46,7 +47,7 @@ INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (r"(?im)\A\s*based on the query and passage, label the nugget\b.*?search query:.*?nugget:", ASSIGN),
     *((rf"\A\s*{label}\s*\z", mark) for label, mark in LABELS.items()),
     (r"(?im)\A\s*for the question\b(?=.*an equally correct response to this question)", VERIFY),
-    # the few-shot prompts: everything up to the last worked example is instruction
+    # few-shot prompts: the instruction includes the examples
     (rf"(?im)\A\s*instruction:.*answer:\s*(?:yes|no)\b.?\s*{_ASK}", YES_NO),
     (rf"{_NOT_MARKED}(?=.*\byes\b.{{0,20}}\bno\b.*?{_ASK}).*?{_ASK}", YES_NO),
     (rf"{_NOT_MARKED}(?=.*\b(?:rate|rating|scale|score|evaluate)\b.*?{_ASK}).*?{_ASK}", RATE_QUESTION),
@@ -59,7 +60,7 @@ SEPARATORS: tuple[tuple[str, str], ...] = (
     (r"(?im)\s*an equally correct response to this question\?\s*answer yes or no\.?\s*\z", ""),
     (r"\s*\b(?:Context|Passage):", CONTEXT),
     (r"\s*\b(?:Answer|Label):\s*\z", ""),
-    # no zero-width patterns: the tokenizers library misaligns texts after them
+    # no zero-width patterns, because the tokenizers library misaligns texts after them
     *((rf"{re.escape(char)}(?=\p{{L}})", f"{char}{GLUE} ") for char in '-"([{/.,:;&+*=#@_|>“—–‘'),
     (r"\s+", " "),
 )
@@ -68,7 +69,7 @@ _STEM = re.compile(r"(?:ations?|ings?|ed|es|s|ly|al|ions?|ers?|e|y)$")
 
 
 def stem(word: str) -> str:
-    """A crude stem: strips one common ending. Only has to be the same for forms of one word."""
+    """A simple stem without a common ending; equal for most forms of a word."""
     if len(word) <= 3 or not word.isalpha():
         return word
     if len(word) == 4:
@@ -79,7 +80,7 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Pieces in id order, with what is known about them when the embeddings are made."""
+    """Pieces in the order of their ids, with data to initialise their embeddings."""
 
     pieces: list[str]
     base: list[str]  # pieces with the same base share a content vector
@@ -87,7 +88,7 @@ class Vocabulary:
 
 
 def _frequent_parts(known: list[str], first: int, inner: int) -> tuple[list[str], list[str]]:
-    """The word beginnings and the inner parts that save most letters over the word lists."""
+    """The word beginnings and inner parts that save most letters on the word lists."""
     heads: Counter[str] = Counter()
     parts: Counter[str] = Counter()
     for word in known:
@@ -99,12 +100,12 @@ def _frequent_parts(known: list[str], first: int, inner: int) -> tuple[list[str]
 
 
 def _most_common(counts: Counter[str], number: int) -> list[str]:
-    """The keys of the highest counts; equal counts in alphabetical order."""
+    """The keys with the highest counts; ties in alphabetical order."""
     return sorted(counts, key=lambda key: (-counts[key], key))[:number]
 
 
 def spelled(text: str) -> str:
-    """The text as ByteLevel spells it."""
+    """The text in the spelling of ByteLevel."""
     return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text)[0][0]
 
 
@@ -141,13 +142,13 @@ def build_vocabulary(first: int = 900, inner: int = 800) -> Vocabulary:
 
 
 def build_tokenizer(vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
-    """The complete tokenizer; its JSON holds the normalizer, so it loads without any code of ours."""
+    """The complete tokenizer; its JSON contains the normalizer, so that it loads without this code."""
     ids = {piece: i for i, piece in enumerate(vocabulary.pieces)}
     model = models.WordPiece(
         vocab=ids, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=400
     )
     tokenizer = Tokenizer(model)
-    # (a text that already starts with a mark, as in training)
+    # Training texts already start with a mark.
     steps = [normalizers.Replace(Regex(rf"\A\s+(?=[{MARKS[0]}-{GOLD}])"), "")]
     steps += [normalizers.Replace(Regex(pattern), mark) for pattern, mark in INSTRUCTIONS + SEPARATORS]
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(" "), *steps])

@@ -1,4 +1,4 @@
-"""Training: batches made in a process of their own, orthogonalised momentum for matrices, resumable."""
+"""Resumable training of the bundled grader, with orthogonalised momentum for matrices."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ log = logging.getLogger("bundled_grader")
 IGNORE = -100
 LONGEST_REPLY = 64
 LONGEST_PROMPT = 400
-CHUNK = 2048  # examples made at once; batches are cut from a chunk sorted by length
+CHUNK = 2048  # examples generated at once; a chunk is sorted by length and split into batches
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the result."""
+    """Hyperparameters; together they determine the result."""
 
     seed: int = 7
     steps: int = 1700
@@ -38,31 +38,31 @@ class Settings:
     warm_up: int = 60
     layers: int = 3
     d_ff: int = 256
-    start: str = ""  # a checkpoint to go on from, with new optimizers
+    start: str = ""  # checkpoint to start from, with new optimizers
 
 
 @dataclass
 class Batch:
-    """Token ids and targets of one step."""
+    """Token ids and targets of a training step."""
 
     source: torch.Tensor
     target: torch.Tensor
-    covered: torch.Tensor  # for entry tokens: 1 when their word is in the passage
-    clause: torch.Tensor  # for passage tokens: 1 when in the clause that answers
+    covered: torch.Tensor  # for entry tokens: 1 if their word is in the passage
+    clause: torch.Tensor  # for passage tokens: 1 if they are in the clause that answers
 
 
 _CACHE: dict[str, PreTrainedTokenizerFast] = {}
 
 
 def _tokenizer() -> PreTrainedTokenizerFast:
-    """One tokenizer for each process."""
-    if "it" not in _CACHE:
-        _CACHE["it"] = tokenizer.build_tokenizer(tokenizer.build_vocabulary())
-    return _CACHE["it"]
+    """The tokenizer, built once per process."""
+    if "tokenizer" not in _CACHE:
+        _CACHE["tokenizer"] = tokenizer.build_tokenizer(tokenizer.build_vocabulary())
+    return _CACHE["tokenizer"]
 
 
 def _word_flags(tokens: list[str], stop: int, matched: frozenset[str]) -> list[int]:
-    """For each entry token before ``stop``: is its word among the matched stems?"""
+    """1 for each entry token before ``stop`` whose word is among the matched stems, else 0."""
     flags = [IGNORE] * len(tokens)
     start = 1
     while start < stop:
@@ -77,7 +77,7 @@ def _word_flags(tokens: list[str], stop: int, matched: frozenset[str]) -> list[i
 
 
 def _clause_flags(ids: list[int], start: int, clause: list[int]) -> list[int]:
-    """For each passage token: is it in the clause (the first occurrence)?"""
+    """1 for each passage token in the first occurrence of the clause, else 0."""
     flags = [IGNORE] * start + [0] * (len(ids) - start)
     size = len(clause)
     for at in range(start, len(ids) - size + 1) if size else ():
@@ -90,7 +90,7 @@ def _clause_flags(ids: list[int], start: int, clause: list[int]) -> list[int]:
 def make_chunk(
     seed: int, number: int, count: int = CHUNK, held_out: bool = False
 ) -> list[tuple[list[int], ...]]:
-    """Numbered examples as lists of ids and flags; the same seed and number give the same chunk."""
+    """The examples of a chunk as lists of ids and flags; the same seed and number give the same chunk."""
     made = data.Generator(seed * 1_000_003 + number, held_out)
     examples = [made.example() for _ in range(count)]
     tok = _tokenizer()
@@ -112,7 +112,7 @@ def _pad(rows: list[list[int]], value: int) -> torch.Tensor:
 
 
 def cut_batches(rows: list[tuple[list[int], ...]], limit: int, seed: int) -> list[Batch]:
-    """Batches of at most ``limit`` padded tokens, sorted by length inside, shuffled among each other."""
+    """Split rows of similar length into batches of at most ``limit`` padded tokens, in random order."""
     rows = sorted(rows, key=lambda r: len(r[0]) + 3 * len(r[1]))
     groups: list[list[tuple[list[int], ...]]] = [[]]
     width = 0
@@ -129,7 +129,7 @@ def cut_batches(rows: list[tuple[list[int], ...]], limit: int, seed: int) -> lis
 
 
 def stream(settings: Settings, skip: int = 0) -> Iterator[Batch]:
-    """The batches of a run, from a given step on; the next chunk is made while this one is used."""
+    """The batches of a run from step ``skip`` on; a second process generates the next chunk in advance."""
     with ProcessPoolExecutor(1) as pool:
         number = step = 0
         coming = pool.submit(make_chunk, settings.seed, number)
@@ -144,7 +144,7 @@ def stream(settings: Settings, skip: int = 0) -> Iterator[Batch]:
 
 
 def _orthogonalise(gradients: torch.Tensor) -> torch.Tensor:
-    """Nearest semi-orthogonal matrices of a stack, by five Newton-Schulz steps."""
+    """Approximate the nearest semi-orthogonal matrices of a stack by five Newton-Schulz steps."""
     x: torch.Tensor = gradients / (gradients.norm(dim=(1, 2), keepdim=True) + 1e-7)
     flip = x.shape[1] > x.shape[2]
     x = x.mT.contiguous() if flip else x
@@ -155,7 +155,7 @@ def _orthogonalise(gradients: torch.Tensor) -> torch.Tensor:
 
 
 class MatrixMomentum(torch.optim.Optimizer):
-    """Momentum whose steps are orthogonalised, for the inner matrices; equal shapes go together."""
+    """Momentum with orthogonalised steps, for the inner matrices; matrices of the same shape are stacked."""
 
     def __init__(self, parameters: list[torch.nn.Parameter], lr: float, momentum: float = 0.95) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum})
@@ -168,20 +168,20 @@ class MatrixMomentum(torch.optim.Optimizer):
                 if weight.grad is not None:
                     shapes.setdefault(weight.shape, []).append(weight)
             for shape, weights in shapes.items():
-                wanted = []
+                steps = []
                 for weight in weights:
-                    kept = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
-                    kept.mul_(group["momentum"]).add_(weight.grad)
-                    wanted.append(weight.grad + group["momentum"] * kept)
+                    momentum = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
+                    momentum.mul_(group["momentum"]).add_(weight.grad)
+                    steps.append(weight.grad + group["momentum"] * momentum)
                 step = group["lr"] * math.sqrt(max(1.0, shape[0] / shape[1]))
-                for weight, change in zip(weights, _orthogonalise(torch.stack(wanted)), strict=True):
+                for weight, change in zip(weights, _orthogonalise(torch.stack(steps)), strict=True):
                     weight.sub_(change, alpha=step)
 
 
-def dropped(
+def losses(
     model: T5ForConditionalGeneration, helper: Helper, batch: Batch
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The loss of the reply and that of the training aids."""
+    """The loss of the reply, and the loss of the auxiliary outputs."""
     mask = (batch.source != 0).long()
     states = model.encoder(input_ids=batch.source, attention_mask=mask).last_hidden_state
     known = batch.target != IGNORE
@@ -191,7 +191,7 @@ def dropped(
     ).last_hidden_state
     logits = functional.linear(hidden[known] * model.model_dim**-0.5, model.shared.weight)
     each = functional.cross_entropy(logits, batch.target[known], reduction="none")
-    # each token of a reply of n tokens weighs n ** -0.5: long copies count more than ratings, not n times
+    # A token of a reply of n tokens has the weight n ** -0.5, so that long copies do not count n times.
     lengths = known.sum(1, keepdim=True).expand_as(known)[known]
     main = (each * lengths.float().rsqrt()).sum() / len(known)
     aid = helper(states)
@@ -207,7 +207,7 @@ def dropped(
 
 @dataclass
 class Trainer:
-    """Model, optimizers and where they stand."""
+    """Model, optimizers and the progress of the training."""
 
     settings: Settings
     work_dir: Path
@@ -241,7 +241,7 @@ class Trainer:
         return self.work_dir / "state.pt"
 
     def save_state(self) -> None:
-        """Everything needed to go on; replaced in one move, so a kill leaves the old file or the new one."""
+        """Write the training state atomically, so that a kill leaves a complete file."""
         self.work_dir.mkdir(parents=True, exist_ok=True)
         state = {
             "model": self.model.state_dict(), "helper": self.helper.state_dict(), "step": self.step,
@@ -253,18 +253,18 @@ class Trainer:
         new.replace(self.state_file)
 
     def load_state(self) -> None:
-        """Go on where the state file stands."""
+        """Continue from the state file; exits if its settings differ."""
         state = torch.load(self.state_file, weights_only=True)
         if state["settings"] != vars(self.settings):
             raise SystemExit(f"{self.state_file} was made with other settings: {state['settings']}")
         self.model.load_state_dict(state["model"])
         self.helper.load_state_dict(state["helper"])
-        for optimizer, kept in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(kept)
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
         self.step, self.seconds, self.history = state["step"], state["seconds"], state["history"]
 
     def _set_rates(self) -> None:
-        """Warm up, stay, and go down to nothing over the last third."""
+        """Warm up, keep the rate, and decrease it to 0 over the last third."""
         s = self.settings
         share = min(1.0, (self.step + 1) / s.warm_up, (s.steps - self.step) / (s.steps / 3))
         for optimizer, rate in zip(self.optimizers, (s.matrix_rate, s.rate), strict=True):
@@ -279,7 +279,7 @@ class Trainer:
         batches = stream(self.settings, self.step)
         while self.step < self.settings.steps:
             self._set_rates()
-            main, extra = dropped(self.model, self.helper, next(batches))
+            main, extra = losses(self.model, self.helper, next(batches))
             (main + 0.5 * extra).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.grad is not None], 2.0)
             for optimizer in self.optimizers:
@@ -304,14 +304,14 @@ class Trainer:
 
 
 def load_weights(model: T5ForConditionalGeneration, checkpoint: Path) -> None:
-    """Take the weights of an older checkpoint; marks that it does not know start as :data:`LATER_MARKS` says.
+    """Load the weights of an older checkpoint; initialise marks that it lacks as in :data:`LATER_MARKS`.
 
-    Raises SystemExit where pieces differ otherwise.
+    Exits if other pieces differ.
     """
     pieces = tokenizer.build_vocabulary().pieces
     known = PreTrainedTokenizerFast.from_pretrained(checkpoint).get_vocab()
     if sorted(known, key=known.__getitem__) != pieces[: len(known)]:
-        raise SystemExit(f"{checkpoint} has other pieces: only marks at the end may be new.")
+        raise SystemExit(f"{checkpoint} has other pieces; only the marks at the end may be missing.")
     weights = T5ForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32).state_dict()
     old = weights["shared.weight"]
     rows = model.shared.weight.detach().clone()
@@ -324,7 +324,7 @@ def load_weights(model: T5ForConditionalGeneration, checkpoint: Path) -> None:
 
 
 def save_checkpoint(model: T5ForConditionalGeneration, out: Path) -> None:
-    """Write a loadable checkpoint beside ``out`` and put its files in place one by one, each in one move."""
+    """Write a checkpoint to a temporary folder, then move its files to ``out`` one by one."""
     temporary = out.with_name(out.name + ".new")
     shutil.rmtree(temporary, ignore_errors=True)
     copy = T5ForConditionalGeneration(model.config)
@@ -336,10 +336,10 @@ def save_checkpoint(model: T5ForConditionalGeneration, out: Path) -> None:
     copy.save_pretrained(temporary)
     _tokenizer().save_pretrained(temporary)
     config = json.loads((temporary / "config.json").read_text())
-    config["dtype"] = "float32"  # stored in half precision, computed in single
+    config["dtype"] = "float32"  # stored in half precision, loaded in single precision
     (temporary / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
     out.mkdir(parents=True, exist_ok=True)
     for path in temporary.iterdir():
-        path.chmod(0o644)  # safetensors writes files that only their owner can read
+        path.chmod(0o644)  # safetensors writes files with mode 0600
         path.replace(out / path.name)
     temporary.rmdir()

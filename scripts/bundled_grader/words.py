@@ -1,9 +1,9 @@
-"""English word lists written for the generator, in classes of how much a match is worth.
+"""English word lists for the generator, in classes by the weight of a match.
 
-A lexical grader weighs words by how rare they are in a large collection. The bundled grader has no
-collection to count in, so the classes below say it by hand: function words are worth nothing, the words
-that generated exam questions are made of (``role``, ``impact``, ``typical``) little, everyday words some,
-topical words much; a word in no list is taken to be rare and is worth most.
+A lexical grader weights words by their rarity in a large collection. The bundled grader has no such
+collection, so these lists replace it: function words have the lowest weight, then words that are typical of
+generated exam questions (``role``, ``impact``, ``typical``), everyday words, and topical words. A word in no
+list counts as rare and has the highest weight.
 """
 
 from __future__ import annotations
@@ -278,5 +278,5 @@ ric s scope scopy ship sion some ster th tion tomy tory trophic ty ular ure ward
 
 
 def words(block: str) -> list[str]:
-    """The words of one block, each once, in the order written."""
+    """The distinct words of a block, in order."""
     return list(dict.fromkeys(block.split()))

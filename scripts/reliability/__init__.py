@@ -1,1 +1,1 @@
-"""What happens when inputs are broken, disks are full and processes are killed."""
+"""Reliability tests: broken inputs, full disks and killed processes."""

@@ -1,6 +1,6 @@
-"""Faults around a command: full disks, folders that cannot be written, other writers, kills, interruptions.
+"""Fault injection: full disks, read-only folders, concurrent writers, kills and interruptions.
 
-Each fault runs real processes in a folder of its own and returns what is wrong with what they left, or "".
+Each fault runs real processes in its own folder and returns the problem with the result, or "".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMIT = 200_000
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to a command, how often, and the required outcome."""
+    """A fault, the expected result, and the number of runs."""
 
     name: str
     expected: str
@@ -36,7 +36,7 @@ class Fault:
 
 
 def run(folder: Path, *arguments: str, before: Callable[[], None] | None = None) -> tuple[int, str]:
-    """Exit code and last line on standard error of a command."""
+    """Run a command; returns its exit code and its last line on standard error."""
     command = [*EXAM_PP, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, check=False)
     lines = done.stderr.strip().splitlines()
@@ -47,29 +47,29 @@ SOURCE = "graded.jsonl.gz"
 COPY = ("rename", SOURCE, "--system", "run01=z", "-o", "out.jsonl.gz")
 
 
-def check(folder: Path, found: tuple[int, str], code: int, words: str, *, output: bool = False) -> str:
-    """What is wrong: the exit code, the sentence, an output (or its lack), leftovers, a changed input."""
-    if found[0] != code:
-        return f"exit code {found[0]} ({found[1]})"
-    if words not in found[1]:
-        return f"the sentence was {found[1]!r}"
-    return _left(folder, output=output)
+def check(folder: Path, result: tuple[int, str], code: int, message: str, *, output: bool = False) -> str:
+    """The problem: a wrong exit code, message or output, leftover files, or a changed input; else ""."""
+    if result[0] != code:
+        return f"exit code {result[0]} ({result[1]})"
+    if message not in result[1]:
+        return f"the message is {result[1]!r}"
+    return _leftovers(folder, output=output)
 
 
-def _left(folder: Path, *, output: bool) -> str:
+def _leftovers(folder: Path, *, output: bool) -> str:
     names = {path.name for path in folder.iterdir()}
     expected = {"graded.jsonl.gz"} | ({"out.jsonl.gz"} if output else set())
     if names != expected:
-        return f"the folder holds {sorted(names)}"
-    return "" if _digest(folder) else "the input was changed"
+        return f"the folder contains {sorted(names)}"
+    return "" if _input_is_unchanged(folder) else "the input was changed"
 
 
-def _digest(folder: Path) -> bool:
+def _input_is_unchanged(folder: Path) -> bool:
     return (folder / "graded.jsonl.gz").stat().st_size == (folder.parent / "graded.jsonl.gz").stat().st_size
 
 
 def full_disk(folder: Path, number: int) -> str:
-    """A limit on file sizes makes every write beyond it fail, as a full disk does, at a random place."""
+    """A random limit on the file size makes writes fail, as on a full disk."""
     size = random.Random(number).randrange(0, _LIMIT)
 
     def limit() -> None:
@@ -86,8 +86,8 @@ def full_device(folder: Path, _number: int) -> str:
         done = subprocess.run(
             command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    found = done.returncode, done.stderr.strip()
-    return check(folder, found, 1, "exam-pp: Standard output cannot be written: No space left on device.")
+    result = done.returncode, done.stderr.strip()
+    return check(folder, result, 1, "exam-pp: Standard output cannot be written: No space left on device.")
 
 
 def reader_gone(folder: Path, _number: int) -> str:
@@ -100,13 +100,13 @@ def reader_gone(folder: Path, _number: int) -> str:
 
 
 def no_permission(folder: Path, _number: int) -> str:
-    """The folder is read-only (for the superuser, who may write anywhere, a folder of the system is)."""
-    place = "/proc/out.jsonl.gz"
+    """The folder is read-only; for root, who can write to any folder, it is in /proc."""
+    target = "/proc/out.jsonl.gz"
     if os.geteuid():
         locked = folder.parent / "locked"
         locked.mkdir(mode=0o500, exist_ok=True)
-        place = str(locked / "out.jsonl.gz")
-    return check(folder, run(folder, *COPY[:-1], place), 1, "cannot be written")
+        target = str(locked / "out.jsonl.gz")
+    return check(folder, run(folder, *COPY[:-1], target), 1, "cannot be written")
 
 
 def two_writers(folder: Path, _number: int) -> str:
@@ -114,24 +114,24 @@ def two_writers(folder: Path, _number: int) -> str:
     output = folder / "out.jsonl.gz"
     with atomic_output(output) as stream:
         stream.write(b"first")
-        found = run(folder, *COPY)
-        if found[0] != 1 or "is being written by another process" not in found[1]:
-            return f"exit code {found[0]} ({found[1]})"
-    return _left(folder, output=True)
+        result = run(folder, *COPY)
+        if result[0] != 1 or "is being written by another process" not in result[1]:
+            return f"exit code {result[0]} ({result[1]})"
+    return _leftovers(folder, output=True)
 
 
-def _stopped(folder: Path, number: int, what: signal.Signals, code: int, words: str) -> str:
+def _stopped(folder: Path, number: int, sent: signal.Signals, code: int, message: str) -> str:
     seconds = random.Random(number).uniform(0.2, 2.0)
     with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(seconds)
-        process.send_signal(what)
-        message = process.communicate()[1].strip()
-    found = process.returncode, message.splitlines()[-1] if message else ""
-    if found[0] == 0:
-        return _left(folder, output=True)
-    if found[0] == -what or found[1] == "KeyboardInterrupt":  # Python was still starting
-        return _left(folder, output=(folder / "out.jsonl.gz").exists())
-    return check(folder, found, code, words, output=(folder / "out.jsonl.gz").exists())
+        process.send_signal(sent)
+        stderr = process.communicate()[1].strip()
+    result = process.returncode, stderr.splitlines()[-1] if stderr else ""
+    if result[0] == 0:
+        return _leftovers(folder, output=True)
+    if result[0] == -sent or result[1] == "KeyboardInterrupt":  # Python was still starting
+        return _leftovers(folder, output=(folder / "out.jsonl.gz").exists())
+    return check(folder, result, code, message, output=(folder / "out.jsonl.gz").exists())
 
 
 def interrupted(folder: Path, number: int) -> str:
@@ -145,13 +145,13 @@ def terminated(folder: Path, number: int) -> str:
 
 
 def killed(folder: Path, number: int) -> str:
-    """``kill -9`` at a random moment, and the same command again."""
+    """``kill -9`` at a random moment, then the same command again."""
     with subprocess.Popen([*EXAM_PP, *COPY], cwd=folder) as process:
         time.sleep(random.Random(number).uniform(0.2, 2.0))
         process.kill()
     output = folder / "out.jsonl.gz"
     if output.exists() and sum(1 for _ in read_lines(output)) != sum(1 for _ in read_lines(folder / SOURCE)):
-        return "half an output stands there"
+        return "the output is incomplete"
     return check(folder, run(folder, *COPY), 0, "", output=True)
 
 
@@ -177,7 +177,7 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def provoke(fault: Fault, times: int | None = None) -> list[str]:
-    """What went wrong, of so many times."""
+    """The problems of this many runs of a fault."""
     problems = []
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)

@@ -1,11 +1,11 @@
-"""Damaged inputs: never a traceback, never a silent loss, never a changed input, never half an output.
+"""Fuzzing of commands with damaged input files.
 
 Usage: python -m scripts.reliability.fuzz [--cases 10000] [--seed 1]
 
-Every case damages one good file in one way and runs a command that reads it, in this process. The command
-must write its output and exit with 0, or say one sentence and exit with 1 or 2 without any output; in both
-cases all inputs are as before. Of lines that Python's json module does not read nothing may be written, and
-commands that copy must copy everything.
+Every case damages a good file and runs a command that reads it, in this process. The command must write its
+output and exit with 0, or print a message and exit with 1 or 2 without output; inputs must not change. A
+traceback is a problem. Commands that copy must copy everything, and must refuse lines that Python's json
+module cannot read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from scripts.reliability.mutations import mutate
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened to one case. ``problem`` is what must not happen, if it did."""
+    """The result of a case; ``problem`` is "" if the command behaved correctly."""
 
     mutation: str
     file: str
@@ -53,14 +53,14 @@ class Standard(io.TextIOWrapper):
         super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
 
     def content(self) -> str:
-        """What was written."""
+        """The written text."""
         raw = self.buffer
         assert isinstance(raw, io.BytesIO)
         return raw.getvalue().decode("utf-8", "replace")
 
 
 def run_case(folder: Path, target: Target, damage: str, data: bytes) -> Outcome:
-    """Run one command on a damaged file, in a folder that is made for it."""
+    """Run a command on a damaged file, in a new folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     lay_out(folder)
@@ -73,7 +73,7 @@ def run_case(folder: Path, target: Target, damage: str, data: bytes) -> Outcome:
             exam_pp(["-q", *shlex.split(target.command.format(target.file))])
         except SystemExit as stop:
             code = int(stop.code or 0)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is what is looked for
+        except BaseException as error:  # noqa: BLE001 - any exception is a problem
             crash = _where(error)
     after = _snapshot(folder)
     message = err.content().strip()
@@ -82,7 +82,7 @@ def run_case(folder: Path, target: Target, damage: str, data: bytes) -> Outcome:
 
 
 def _where(error: BaseException) -> str:
-    """An exception, and the last line of ours that it came through."""
+    """The exception, with the last line of exam_pp in its traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "exam_pp" in frame.filename]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__}: {str(error)[:200]} at {place}"
@@ -125,35 +125,35 @@ def _problem(
         return f"leftovers: {extra}" if extra else _loss(target, data, after)
     if target.command.startswith(("validate", "bank lint")) and new == [target.output]:
         return ""  # the report is the output
-    # A grading keeps the replies that it has; of a split by query, the files before the bad line are whole.
+    # A grading keeps its journal; a split by query keeps the complete files before the bad line.
     new = [name for name in new if name != f"{target.output}.journal" and "--by-query" not in target.command]
     if new:
         return f"exit code {code} with outputs: {new}"
     if out:
-        return f"exit code {code} with words on standard output: {out[:80]!r}"
+        return f"exit code {code} with text on standard output: {out[:80]!r}"
     last = err.splitlines()[-1] if err else ""
     if code == 1 and not last.startswith("exam-pp: "):
-        return f"no sentence: {last!r}"
+        return f"no message: {last!r}"
     return ""
 
 
 def _loss(target: Target, data: bytes, after: dict[str, bytes]) -> str:
-    """What a command that copies everything did not copy."""
+    """The data that a copying command lost, or ""."""
     if not target.keeps:
         return ""
     try:
         content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         lines = [line.strip() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-        given = [json.loads(line) for line in lines if line]
+        values = [json.loads(line) for line in lines if line]
     except (ValueError, OSError, EOFError, RecursionError) as error:
-        return f"written, although the input is not valid ({error})"
+        return f"an output was written although the input is not valid ({error})"
     written: dict[str, list[Any]] = {}
     for line in after[target.output].splitlines():
         query_id, passages = json.loads(line)
         written.setdefault(str(query_id), []).extend(passages)
-    for query_id, passages in given:
+    for query_id, passages in values:
         for passage in passages:
-            if not any(_holds(copy, passage) for copy in written.get(_as_text(query_id), ())):
+            if not any(_contains(copy, passage) for copy in written.get(_as_text(query_id), ())):
                 return f"lost: {json.dumps(passage)[:300]}"
     return ""
 
@@ -165,17 +165,17 @@ def _as_text(value: Any) -> str:
 _MISSING = object()
 
 
-def _holds(copy: Any, value: Any) -> bool:
-    """Whether a copy says everything that a value says; it may say more."""
-    if copy == value:  # equal ones may be nested deeply
+def _contains(copy: Any, value: Any) -> bool:
+    """Whether a copy contains all data of a value; it may contain more."""
+    if copy == value:  # saves recursion into deeply nested values
         return True
     if isinstance(value, dict):
         return isinstance(copy, dict) and all(
-            _holds(copy.get(_as_text(key), _MISSING), v) for key, v in value.items()
+            _contains(copy.get(_as_text(key), _MISSING), v) for key, v in value.items()
         )
     if isinstance(value, list):
-        return isinstance(copy, list) and all(any(_holds(other, item) for other in copy) for item in value)
-    # Ids become texts, "a" may be renamed to "z", surrogates are replaced (with a warning).
+        return isinstance(copy, list) and all(any(_contains(c, item) for c in copy) for item in value)
+    # Ids become strings, "a" may be renamed to "z", surrogates are replaced (with a warning).
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return True
     return _as_text(copy) in {_as_text(value), _as_text(value).removesuffix(".0"), "z"}
@@ -191,7 +191,7 @@ class Result:
 
 
 def fuzz(cases: int, seed: int = 1, targets: Sequence[Target] = TARGETS, keep: Path | None = None) -> Result:
-    """Run so many cases; every target has its turn. The data of problems goes to the folder ``keep``."""
+    """Run this many cases; targets take turns. Damaged files with problems go to the folder ``keep``."""
     rng, result = Random(seed), Result()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "case"
@@ -217,7 +217,7 @@ def main() -> None:
     )
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for the damaged files of problems")
+    parser.add_argument("--keep", type=Path, help="folder for damaged files with problems")
     options = parser.parse_args()
     result = fuzz(options.cases, options.seed, keep=options.keep)
     for damage, count in sorted(result.cases.items()):

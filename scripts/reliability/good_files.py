@@ -1,4 +1,4 @@
-"""Small good files of every format that is read, and the commands that read them."""
+"""Small valid files of every input format, and the commands that read them."""
 
 from __future__ import annotations
 
@@ -162,9 +162,9 @@ GOOD: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Target:
-    """A command that reads a file, and what it writes. ``{}`` in the command is the file's name.
+    """A command that reads a file, and its output. ``{}`` in the command is replaced by the file name.
 
-    ``keeps`` are outputs that must hold everything that the file holds.
+    ``keeps`` says that the output must contain all data of the file.
     """
 
     file: str
@@ -205,7 +205,7 @@ _KEEPING_COMMANDS = (
     f"grade {{}} --bank bank.jsonl --model fake --prompt-class {RATED} -o out",
     "apply-edits {} ratings.json --force -o out",
 )
-# File, format, format to convert to.
+# File, its format, target format.
 _CONVERSIONS = (
     ("nuggets.jsonl", "nuggetizer", "bank"),
     ("autojudge.json", "autojudge-bank", "bank"),
@@ -270,7 +270,7 @@ TARGETS: tuple[Target, ...] = (
 
 
 def lay_out(folder: Path) -> None:
-    """Write the good files."""
+    """Write the valid files."""
     for name, content in GOOD.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)

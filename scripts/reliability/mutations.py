@@ -1,4 +1,4 @@
-"""Damage for files: bits, bytes, lines, JSON values, encodings and gzips."""
+"""Mutations that damage files: bits, bytes, lines, JSON values, encodings and gzips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALUES = (
 
 
 def flip_bits(rng: Random, data: bytes) -> bytes:
-    """One to three bits."""
+    """Flip one to three bits."""
     changed = bytearray(data)
     for _ in range(rng.randint(1, 3)):
         changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
@@ -27,33 +27,33 @@ def flip_bits(rng: Random, data: bytes) -> bytes:
 
 
 def replace_bytes(rng: Random, data: bytes) -> bytes:
-    """A few bytes by random ones."""
+    """Replace up to eight bytes by random bytes."""
     start = rng.randrange(len(data))
     length = rng.randint(1, 8)
     return data[:start] + rng.randbytes(rng.randint(0, length)) + data[start + length :]
 
 
 def truncate(rng: Random, data: bytes) -> bytes:
-    """Everything from some place on."""
+    """Cut the file at a random position."""
     return data[: rng.randrange(len(data))]
 
 
 def repeat(rng: Random, data: bytes) -> bytes:
-    """A stretch twice."""
+    """Repeat up to 200 bytes."""
     start = rng.randrange(len(data))
     end = min(len(data), start + rng.randint(1, 200))
     return data[:end] + data[start:end] + data[end:]
 
 
 def change_lines(rng: Random, data: bytes) -> bytes:
-    """Lines swapped, doubled, dropped, joined, or with other ends."""
+    """Swap, repeat, drop, join or insert lines, or change their ends."""
     lines = data.splitlines(keepends=True)
-    index, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    index, second = rng.randrange(len(lines)), rng.randrange(len(lines))
     match rng.randrange(6):
         case 0:
-            lines[index], lines[other] = lines[other], lines[index]
+            lines[index], lines[second] = lines[second], lines[index]
         case 1:
-            lines.insert(other, lines[index])
+            lines.insert(second, lines[index])
         case 2:
             del lines[index]
         case 3:
@@ -71,14 +71,14 @@ def change_lines(rng: Random, data: bytes) -> bytes:
 
 
 def encode(rng: Random, data: bytes) -> bytes:
-    """Another encoding, or none."""
+    """Write the text in another encoding."""
     text = data.decode("utf-8", "replace")
     encoding = rng.choice(["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1", "cp1252", "shift-jis"])
     return text.replace("t", "é").encode(encoding, "replace")
 
 
 def change_word(rng: Random, data: bytes) -> bytes:
-    """A word or number between separators by a strange one."""
+    """Replace a word or number between separators by an unusual value."""
     places = [i for i, byte in enumerate(data) if byte in b" \t\n,:"]
     if not places:
         return data + b"?"
@@ -90,7 +90,7 @@ def change_word(rng: Random, data: bytes) -> bytes:
 
 
 def change_json(rng: Random, data: bytes) -> bytes:
-    """A value of one line replaced, dropped, doubled or given to another key; words where it is no JSON."""
+    """Replace, drop, repeat or rename a value of a JSON line; change a word if the line is not JSON."""
     lines = data.split(b"\n")
     index = rng.randrange(len(lines))
     try:
@@ -110,7 +110,7 @@ def change_json(rng: Random, data: bytes) -> bytes:
             container[rng.choice(["", "x", "text", "paragraph_id", "query_id", "items", "llm"])] = (
                 container.pop(key)
             )
-        case 2 if isinstance(container, dict):  # the key twice
+        case 2 if isinstance(container, dict):  # repeat the key
             container[marker] = container[key]
             old = container[key]
             container[key] = rng.choice([old, None, 1])
@@ -128,7 +128,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def zip_and_damage(rng: Random, data: bytes) -> bytes:
-    """A gzip with flipped bits, cut off, followed by something, twice, or with a wrong length."""
+    """Compress the file, then flip bits, cut, append, repeat, or change the length field."""
     packed = gzip.compress(data, mtime=0)
     match rng.randrange(6):
         case 0 | 1:
@@ -157,6 +157,6 @@ MUTATIONS: dict[str, Mutation] = {
 
 
 def mutate(rng: Random, data: bytes) -> tuple[str, bytes]:
-    """The data with one kind of damage, and which."""
+    """The name of a random mutation, and the damaged data."""
     name = rng.choice(list(MUTATIONS))
     return name, MUTATIONS[name](rng, data) if data else b"?"

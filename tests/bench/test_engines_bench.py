@@ -1,4 +1,4 @@
-"""The benchmarks of engines run, and the replies that they compare are equal where they must be."""
+"""The benchmarks of engines run, and replies that must agree are equal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def bench(name: str, work: Path, repository: Path) -> tuple[Any, str]:
-    """The tasks of a benchmark on a tiny model, and what it prints."""
-    output = work / "found.json"
+    """The results of a benchmark on a tiny model, and its standard output."""
+    output = work / "results.json"
     command = [sys.executable, "-m", f"scripts.bench.{name}", "--smoke", "--tasks", "rating"]
     run = subprocess.run(
         [*command, "--work", str(work / "work"), "--json", str(output)],
@@ -39,8 +39,8 @@ def test_the_bench_of_causal_engines_on_a_tiny_model(tmp_path: Path, repository:
 
 def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
     tasks, printed = bench("engines", tmp_path, repository)
-    assert "| target | found | must | stretch | verdict |" in printed
-    assert "answers differ" not in printed
+    assert "| target | measured | required | stretch | verdict |" in printed
+    assert "replies differ" not in printed
     replies = {way["way"]["name"]: way["rounds"][-1].get("replies") for way in tasks["rating"]}
     published = replies["published loop, inner batch 1"]
     assert len(set(published)) > 2

@@ -1,4 +1,4 @@
-"""The benchmark of evaluation runs, and its ways agree (small data, no times)."""
+"""The benchmark of evaluation runs on small data, and its ways agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Chromium that can reach nothing, and review pages to open in it."""
+"""Chromium without network access, and review pages to open in it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def browser() -> Iterator[Any]:
     pytest.importorskip("playwright", reason="playwright is not installed (pip install 'exam_pp[browser]')")
     if find_chromium() is None:
         pytest.skip("Chromium is not installed")
-    with chromium() as found:
-        yield found
+    with chromium() as browser:
+        yield browser
 
 
 class Tab:
-    """A page in a browser of its own, and everything that went wrong in it."""
+    """A page in its own browser context, with its requests and errors."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -55,7 +55,7 @@ class Tab:
         return self
 
     def go(self, address: str) -> Tab:
-        """To a view: ``#/q/0``."""
+        """Go to a view such as ``#/q/0``."""
         self.page.evaluate("address => { window.location.hash = address }", address)
         self.page.wait_for_timeout(150)
         return self
@@ -71,7 +71,7 @@ class Tab:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Callable[..., Tab]]:
-    """Opens a page from disk; afterwards: no error, no request but for the file itself."""
+    """Opens a page from disk; fails at the end if it had errors or requested anything but files."""
     contexts: list[Any] = []
     tabs: list[Tab] = []
 

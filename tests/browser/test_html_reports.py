@@ -1,4 +1,4 @@
-"""Reports as HTML, in a real browser."""
+"""HTML reports in a browser."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def report(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> Pat
     return tmp_path / "r.html"
 
 
-def test_texts_run_in_their_own_direction(report: Path, browser: Any) -> None:
+def test_right_to_left_texts(report: Path, browser: Any) -> None:
     """The full stop of an Arabic sentence is at its left end."""
     page = browser.new_page()
     page.goto(report.as_uri())
     first, last = page.evaluate(
         """() => {
           const node = document.querySelector("blockquote").lastChild;
-          const left = (place) => {
+          const left = (index) => {
             const range = document.createRange();
-            range.setStart(node, place);
-            range.setEnd(node, place + 1);
+            range.setStart(node, index);
+            range.setEnd(node, index + 1);
             return range.getBoundingClientRect().left;
           };
-          const words = node.textContent.trimEnd();
-          return [left(words.search(/\\S/u)), left(words.length - 1)];
+          const text = node.textContent.trimEnd();
+          return [left(text.search(/\\S/u)), left(text.length - 1)];
         }"""
     )
     assert last < first

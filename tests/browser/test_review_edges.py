@@ -1,4 +1,4 @@
-"""Where a reviewer can come to harm: the last pair, a held key, two tabs, a wide bank, a small window."""
+"""Edge cases of the review page: last pair, held keys, two tabs, many entries, small windows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRID = ".grid td.cell"
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two queries of three passages: one of two bank entries, one of sixty."""
+    """A folder with two queries of three passages, with two and with sixty bank entries."""
     folder = tmp_path_factory.mktemp("small")
     graded, bank = [], []
     for query_id, size in (("few", 2), ("many", 60)):
@@ -43,10 +43,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(small: Path, tab: OpenTab) -> Tab:
     """The query with two entries."""
-    found = tab(small / "review.html").go("#/q/0")
-    found.page.wait_for_selector(GRID)
-    found.page.focus(".grid")
-    return found
+    page = tab(small / "review.html").go("#/q/0")
+    page.page.wait_for_selector(GRID)
+    page.page.focus(".grid")
+    return page
 
 
 def advance(page: Tab) -> None:
@@ -59,7 +59,7 @@ def cells(page: Tab) -> list[str]:
     return list(page.page.locator(GRID).all_inner_texts())
 
 
-def test_after_the_last_pair_the_first_of_the_passage_is_not_overwritten(page: Tab) -> None:
+def test_the_last_pair_stays_selected(page: Tab) -> None:
     advance(page)
     page.press(*"555555", "4")
     assert cells(page) == ["2→5"] * 5 + ["2→4"], "the last pair stays selected"
@@ -75,19 +75,19 @@ def test_after_the_last_pair_the_first_of_the_passage_is_not_overwritten(page: T
 def test_a_held_key_rates_one_pair(page: Tab) -> None:
     advance(page)
     for _ in range(5):
-        page.page.keyboard.down("5")  # the second and later ones are repetitions
+        page.page.keyboard.down("5")  # the browser repeats the key
     page.page.keyboard.up("5")
     assert page.text("#status") == "1 rating: not saved"
     assert cells(page)[:2] == ["2→5", "2"]
 
 
-def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
+def test_tabs_show_the_work_of_other_tabs(page: Tab, small: Path) -> None:
     other = Tab(page.page.context.new_page()).open(small / "review.html").go("#/q/0")
     other.page.wait_for_selector(GRID)
     page.press("5")
     other.page.wait_for_selector(f"{GRID}.own")
     assert cells(other)[0] == "2→5"
-    # What somebody is writing is left alone, and kept.
+    # A comment that is being written is not disturbed.
     page.press("c")
     page.page.keyboard.type("a com")
     other.page.focus(".grid")
@@ -95,7 +95,7 @@ def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
     page.page.wait_for_selector("#status:has-text('2 ratings')")
     page.page.keyboard.type("ment")
     assert page.page.evaluate("document.activeElement.value") == "a comment"
-    # So is a dialog, and what it changes is shown.
+    # Neither is an open dialog, and its change is shown.
     page.press("Escape")
     page.page.click("[aria-label='Edit entry 2']")
     page.page.fill("#dialog textarea", "Other words?")
@@ -109,7 +109,7 @@ def test_tabs_show_what_was_done_in_another(page: Tab, small: Path) -> None:
     assert other.page.locator("table.list tbody tr").count() == 3
 
 
-def test_what_is_in_no_file_is_not_saved(page: Tab) -> None:
+def test_changes_after_a_download_are_not_saved(page: Tab) -> None:
     page.press("5")
     with page.page.expect_download():
         page.press("Control+S")  # as with Caps Lock
@@ -132,14 +132,14 @@ def test_a_comment_comes_back_with_a_new_rating(page: Tab, tmp_path: Path) -> No
     with page.page.expect_download() as download:
         page.press("Control+s")
     download.value.save_as(tmp_path / "edits.json")
-    (given,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
-    assert (given["rating"], given["comment"]) == (3, "long words")
+    (saved,) = json.loads((tmp_path / "edits.json").read_text(encoding="utf-8"))["ratings"]
+    assert (saved["rating"], saved["comment"]) == (3, "long words")
 
 
-def test_edits_of_another_file_are_to_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
-    """The commands take only edits with the digest of the file, which the loaded ones do not have."""
-    given = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
-    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [given]}
+def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_path: Path) -> None:
+    """The commands require the digest of the file, which the loaded edits lack."""
+    saved = {"query_id": "few", "passage_id": "p0", "id": "few/0", "rating": 5}
+    edits = {"format": "exam_pp.edits.v1", "graded_sha256": "0" * 64, "reviewer": "ana", "ratings": [saved]}
     (tmp_path / "old.json").write_text(json.dumps(edits), encoding="utf-8")
     page.page.set_input_files("#load-file", tmp_path / "old.json")
     page.page.wait_for_selector("#dialog[open] .primary")
@@ -168,7 +168,7 @@ def test_the_commands_of_the_page_work(page: Tab, small: Path, tmp_path: Path) -
 
 
 def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path: Path) -> None:
-    """What is removed is restored before it is edited: the bank refuses edits of what it no longer has."""
+    """A removed entry cannot be edited, because the bank refuses edits of removed entries."""
     page.page.click("[aria-label='Edit entry 1']")
     page.page.fill("#dialog textarea", "Reworded?")
     page.page.click("#dialog .primary")
@@ -190,32 +190,32 @@ def test_keys_reach_ratings_of_one_digit(tab: OpenTab, tmp_path: Path) -> None:
     line = ["q", [passage("p", exam_grades=[rubric({"q/a": 12}, prompt_info=info)])]]
     (tmp_path / "graded.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     run("review", tmp_path / "graded.jsonl", "-o", tmp_path / "review.html")
-    found = tab(tmp_path / "review.html").go("#/q/0")
-    found.page.wait_for_selector(GRID)
-    found.press("?")
-    assert "0 ... 9, higher ones with their buttons" in found.text("#dialog")
-    found.press("Escape")
-    found.page.click("[data-focus=rate-11]")
-    assert cells(found) == ["12→11"]
+    page = tab(tmp_path / "review.html").go("#/q/0")
+    page.page.wait_for_selector(GRID)
+    page.press("?")
+    assert "0 ... 9; higher ratings only by button" in page.text("#dialog")
+    page.press("Escape")
+    page.page.click("[data-focus=rate-11]")
+    assert cells(page) == ["12→11"]
 
 
-def test_a_passage_as_a_whole_is_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
+def test_a_direct_grade_has_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
     run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "Umbrela",
         "-o", tmp_path / "direct.html")  # fmt: skip
-    found = tab(tmp_path / "direct.html").go("#/q/0")
-    found.page.wait_for_selector(GRID)
-    assert "the passage as a whole" in found.text(".entries")
-    assert found.page.locator(".entries button").count() == 0
+    page = tab(tmp_path / "direct.html").go("#/q/0")
+    page.page.wait_for_selector(GRID)
+    assert "the passage as a whole" in page.text(".entries")
+    assert page.page.locator(".entries button").count() == 0
 
 
 def in_view(page: Tab, selector: str, box: dict[str, Any]) -> bool:
-    found = page.page.locator(selector).bounding_box()
-    assert found is not None
+    inner = page.page.locator(selector).bounding_box()
+    assert inner is not None
     return bool(
-        box["x"] <= found["x"]
-        and found["x"] + found["width"] <= box["x"] + box["width"] + 1
-        and box["y"] <= found["y"]
-        and found["y"] + found["height"] <= box["y"] + box["height"] + 1
+        box["x"] <= inner["x"]
+        and inner["x"] + inner["width"] <= box["x"] + box["width"] + 1
+        and box["y"] <= inner["y"]
+        and inner["y"] + inner["height"] <= box["y"] + box["height"] + 1
     )
 
 
@@ -243,7 +243,7 @@ def test_the_selected_entry_of_many_is_in_view(page: Tab) -> None:
 
 @pytest.mark.parametrize("view", ["#/", "#/q/0", "#/q/0/p/0/e/1", "#/work"])
 def test_a_small_window_scrolls_in_one_direction(page: Tab, view: str) -> None:
-    """WCAG 2.1, 1.4.10: 320 pixels are enough, but for tables, which scroll on their own."""
+    """WCAG 2.1, 1.4.10: at 320 pixels only tables scroll horizontally."""
     page.page.set_viewport_size({"width": 320, "height": 480})
     page.press("5")
     page.go(view)

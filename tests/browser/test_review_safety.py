@@ -1,4 +1,4 @@
-"""Hostile collections, blind reviews, large files, accessibility: in a real browser."""
+"""Review page in a browser: hostile texts, blind reviews, large files, accessibility."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bank_line(query_id: str, texts: dict[str, str]) -> dict[str, Any]:
 
 @pytest.fixture
 def hostile(write_jsonl: WriteLines, tmp_path: Path) -> Path:
-    """A page whose every text tries to be something else."""
+    """A page in which every text tries to become markup or code."""
     entries = {f"q/{key}": f"{text} (entry)" for key, text in HOSTILE.items()}
     passages = [
         judged(key, text, 1, exam_grades=[
@@ -53,8 +53,8 @@ def hostile(write_jsonl: WriteLines, tmp_path: Path) -> Path:
         ])
         for key, text in HOSTILE.items()
     ]  # fmt: skip
-    words = "a million characters without end "
-    passages.append(judged("large", words * (1_000_000 // len(words)), 0, exam_grades=[rubric({"q/end": 2})]))
+    text = "a million characters without end "
+    passages.append(judged("large", text * (1_000_000 // len(text)), 0, exam_grades=[rubric({"q/end": 2})]))
     graded = write_jsonl("<script>.jsonl", [["q", passages]])
     bank = write_jsonl("bank.jsonl", [bank_line("q", entries)])
     run("review", graded, "--bank", bank, "--prompt-class", RATED, "-o", tmp_path / "review.html",
@@ -99,26 +99,27 @@ def test_a_large_passage_is_shown_in_parts(hostile: Path, tab: OpenTab) -> None:
 
 
 def test_no_connection_is_possible(demo: Path, tab: OpenTab, browser: Any) -> None:
-    """Not even if a script tried: the policy refuses, before any network is asked."""
+    """The content security policy blocks connections even if a script tries to open one."""
     context = browser.new_context()
     page = Tab(context.new_page()).open(demo / "review.html")
     tried = page.page.evaluate(
         """async () => {
-          const found = [];
-          addEventListener("securitypolicyviolation", (event) => found.push(event.effectiveDirective));
+          const events = [];
+          addEventListener("securitypolicyviolation", (event) => events.push(event.effectiveDirective));
           await fetch("https://example.org/").catch(() => {});
           new Image().src = "https://example.org/x.png";
           const frame = document.createElement("iframe");
           frame.src = "https://example.org/";
           document.body.append(frame);
-          try { document.body.innerHTML = "<b>x</b>"; found.push("worked"); } catch { found.push("refused"); }
+          try { document.body.innerHTML = "<b>x</b>"; events.push("worked"); }
+          catch { events.push("refused"); }
           await new Promise((resolve) => setTimeout(resolve, 300));
-          return found;
+          return events;
         }"""
     )
     assert {"connect-src", "img-src", "frame-src", "refused"} <= set(tried)
     assert "worked" not in tried
-    # What was tried was refused by the page's policy, not by the network.
+    # The policy refused the connections, not the network.
     assert {reason for url, reason in page.failures if not url.startswith("file:")} <= {"csp"}
     assert all(url.startswith("file:") for url in page.answered)
     context.close()
@@ -152,11 +153,11 @@ def blind(write_jsonl: WriteLines, tmp_path: Path) -> Path:
     return tmp_path / "blind.html"
 
 
-def test_blind_review_shows_nothing_before_the_reviewer_rated(blind: Path, tab: OpenTab) -> None:
+def test_a_blind_review_hides_grades_until_the_reviewer_has_rated(blind: Path, tab: OpenTab) -> None:
     page = tab(blind)
 
     def shown() -> str:
-        """Everything in the document, attributes and titles too, but for the packed data."""
+        """The document with attributes and titles, without the packed data."""
         return str(page.page.evaluate(
             "() => { const copy = document.documentElement.cloneNode(true);"
             " copy.querySelectorAll('script').forEach((node) => node.remove());"
@@ -189,12 +190,12 @@ def test_blind_review_shows_nothing_before_the_reviewer_rated(blind: Path, tab: 
     assert hidden() == everything, "in the list of ratings"
     page.go(f"#/q/0/p/{place}/e/0")
     page.page.wait_for_selector(".card.selected")
-    # One pair rated: what was said of it is shown, the system and the id are not.
+    # After one rating, the grades of the pair are shown, but not the system and the id.
     page.press("4")
     assert {"model", "reply", "comment", "other"}.isdisjoint(hidden())
     assert page.text("mark") == SECRET["answer"]
     assert {"system", "id"} <= hidden()
-    # The other entry of the passage still shows nothing.
+    # The grades of the other entry are still hidden.
     page.press("l")
     assert {"reply", "comment", "system", "id"} <= hidden()
     page.press("3")
@@ -218,12 +219,12 @@ def test_nugget_assignment_from_scratch(write_jsonl: WriteLines, tmp_path: Path,
     download.value.save_as(tmp_path / "edits.json")
     run("apply-edits", graded, tmp_path / "edits.json", *chosen, "--bank", bank, "-o", tmp_path / "out.jsonl")
     (line,) = [json.loads(text) for text in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    found = [
+    assigned = [
         {item["nugget_id"]: item["assignment"] for item in one["exam_grades"][0]["assignments"]}
         for one in line[1]
     ]
-    assert {"q/a": "support", "q/b": "partial_support"} in found
-    assert {"q/a": "support", "q/b": "not_support"} in found
+    assert {"q/a": "support", "q/b": "partial_support"} in assigned
+    assert {"q/a": "support", "q/b": "not_support"} in assigned
     assert {one["exam_grades"][0]["llm"] for one in line[1]} == {"human:nist"}
 
 
@@ -231,7 +232,7 @@ def test_nugget_assignment_from_scratch(write_jsonl: WriteLines, tmp_path: Path,
 
 
 def test_fifty_queries_of_two_hundred_passages(tmp_path: Path, tab: OpenTab) -> None:
-    """Only what is in view is in the document; moving about is quick enough to do by hand."""
+    """The document contains only the visible rows."""
     entries = [f"e{e}" for e in range(10)]
 
     def grades(q: int, p: int) -> dict[str, int]:
@@ -256,7 +257,7 @@ def test_fifty_queries_of_two_hundred_passages(tmp_path: Path, tab: OpenTab) -> 
     page.press(*["j"] * 199)
     assert "49-" in page.text(".selected-pair")
     assert page.page.evaluate("document.querySelector('.grid tr.selected').dataset.row") == "199"
-    # On paper all rows are there.
+    # Printing draws all rows.
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.page.locator(".grid tbody tr[data-row]").count() == 200
     page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
@@ -272,14 +273,14 @@ VIEWS = ("#/", "#/q/1", "#/q/1/p/0/e/1", "#/work")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_accessibility(demo: Path, tab: OpenTab, scheme: str, view: str) -> None:
-    """axe-core finds nothing against WCAG 2.1 AA (labels, contrast, names, keyboard) nor good practice."""
+    """axe-core reports no violation of WCAG 2.1 AA (labels, contrast, names, keyboard) or good practice."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = tab(demo / "review.html", color_scheme=scheme).go("#/q/1")
     page.page.wait_for_selector(".grid td.cell")
     page.press("3", "j", "5")
     page.go(view)
-    found = axe.run(page.page).response["violations"]
-    assert [(item["id"], item["nodes"][0]["html"][:120]) for item in found] == []
+    violations = axe.run(page.page).response["violations"]
+    assert [(item["id"], item["nodes"][0]["html"][:120]) for item in violations] == []
 
 
 def test_dialogs_are_accessible(demo: Path, tab: OpenTab) -> None:
@@ -293,7 +294,7 @@ def test_dialogs_are_accessible(demo: Path, tab: OpenTab) -> None:
 
 
 def test_everything_by_keyboard(demo: Path, tab: OpenTab) -> None:
-    """Tab reaches every control, what has the focus is visible, and dialogs give the focus back."""
+    """Tab reaches every control, the focus is visible, and dialogs restore it."""
     page = tab(demo / "review.html").go("#/q/1")
     page.page.wait_for_selector(".grid td.cell")
     reached = set()
@@ -316,6 +317,6 @@ def test_everything_by_keyboard(demo: Path, tab: OpenTab) -> None:
     assert page.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Edit entry 1"
     # With the keys switched off, letters do nothing.
     page.press("?")
-    page.page.uncheck("text=Keys without Ctrl do something")
+    page.page.uncheck("text=Enable keys without Ctrl")
     page.press("Escape", "j", "4")
     assert page.text("#status") == "no work yet"

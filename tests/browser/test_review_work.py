@@ -1,4 +1,4 @@
-"""A reviewer at work, in a real browser: read, rate by keyboard, edit the bank, save, apply, go on later."""
+"""Review page in a browser: rate by keyboard, edit the bank, save, apply the edits, continue later."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpenTab = Callable[..., Tab]
 
 
 def save(tab: Tab, folder: Path, reviewer: str | None = None) -> Path:
-    """Download the edits; gives the file."""
+    """Download the edits, and return their file."""
     with tab.page.expect_download() as download:
         tab.page.click("#save")
         if reviewer is not None:
@@ -37,18 +37,18 @@ def save(tab: Tab, folder: Path, reviewer: str | None = None) -> Path:
 
 def test_overview(demo: Path, tab: OpenTab) -> None:
     page = tab(demo / "review.html")
-    words = page.text("main")
-    assert "8 queries" in words
-    assert "Cover(min_grade=4)@20" in words
+    text = page.text("main")
+    assert "8 queries" in text
+    assert "Cover(min_grade=4)@20" in text
     assert page.page.locator("#queries tbody tr").count() == 8
     assert page.page.locator("svg.plot rect").count() == 6, "a column for every rating"
     page.page.fill("[data-search]", "hubble")
     assert page.page.locator("#queries tbody tr").count() == 1
     page.page.fill("[data-search]", "no such words")
-    assert "No query has these words." in page.text("#queries")
+    assert "No query matches." in page.text("#queries")
     page.page.fill("[data-search]", "")
     page.page.click("button:has-text('Passages')")
-    counts = [int(words) for words in page.page.locator("#queries tbody td:nth-child(3)").all_inner_texts()]
+    counts = [int(text) for text in page.page.locator("#queries tbody td:nth-child(3)").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
     assert page.page.get_attribute("th:has(button:has-text('Passages'))", "aria-sort") == "descending"
 
@@ -86,16 +86,16 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     edits = save(page, tmp_path, "ana")
     assert "saved" in page.text("#status")
 
-    # The file is exactly the documented format.
-    given = json.loads(edits.read_text(encoding="utf-8"))
-    assert list(given) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
-    assert given["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
-    assert given["bank_sha256"] == file_sha256(demo / "bank.jsonl")
-    assert given["reviewer"] == "ana"
-    assert [rating["rating"] for rating in given["ratings"]] == [4, 0, 5]
-    assert set(given["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
-    assert given["ratings"][2]["comment"] == "says when: 1990"
-    assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in given["bank"]] == [
+    # The file has exactly the documented format.
+    saved = json.loads(edits.read_text(encoding="utf-8"))
+    assert list(saved) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
+    assert saved["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
+    assert saved["bank_sha256"] == file_sha256(demo / "bank.jsonl")
+    assert saved["reviewer"] == "ana"
+    assert [rating["rating"] for rating in saved["ratings"]] == [4, 0, 5]
+    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
+    assert saved["ratings"][2]["comment"] == "says when: 1990"
+    assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in saved["bank"]] == [
         ("reword", "In which year was the Hubble Space Telescope launched?"),
         ("importance", "vital"),
         ("remove", None),
@@ -103,7 +103,7 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     ]
     assert read_edits(edits).bank[2].reason == "too easy"
 
-    # Both halves are applied, and the effect is there.
+    # Apply ratings and bank edits.
     run("apply-edits", demo / "graded.jsonl.gz", edits, "-o", tmp_path / "people.jsonl.gz")
     run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "bank.jsonl")
     people = {
@@ -114,19 +114,19 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
         if grades.model == "human:ana"
         for key, rating in grades.entry_ratings().items()
     }
-    assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in given["ratings"]}
+    assert people == {(r["query_id"], r["passage_id"], r["id"]): r["rating"] for r in saved["ratings"]}
     rated = GradeFilter(prompt_class=RATED)
     pair = graders(tmp_path / "people.jsonl.gz", grade_filter=rated, per_entry=True).pairs[0]
     assert (pair.first, pair.second, pair.common) == ("human:ana", "lexical", 3)
     texts = [
         entry.text
-        for entry in read_bank(tmp_path / "bank.jsonl").entries(given["ratings"][0]["query_id"]).values()
+        for entry in read_bank(tmp_path / "bank.jsonl").entries(saved["ratings"][0]["query_id"]).values()
     ]
     assert "Who paid for Hubble?" in texts
     assert "In which year was the Hubble Space Telescope launched?" in texts
     assert not any("primary mirror of Hubble" in text for text in texts)
 
-    # A page of the result shows the person beside the model.
+    # A page of the result shows the reviewer and the model.
     run("review", tmp_path / "people.jsonl.gz", "--bank", demo / "bank.jsonl", "-o", tmp_path / "second.html")
     second = tab(tmp_path / "second.html").go("#/q/1")
     second.page.wait_for_selector(".grid")
@@ -147,29 +147,29 @@ def test_work_is_kept_and_loaded_again(demo: Path, tab: OpenTab, tmp_path: Path)
     edits = save(page, tmp_path, "bo")
 
     # Another browser, another day: load, go on, and save again.
-    given = json.loads(edits.read_text(encoding="utf-8"))
-    given["bank"] = [
+    saved = json.loads(edits.read_text(encoding="utf-8"))
+    saved["bank"] = [
         {
             "op": "weight",
-            "query_id": given["ratings"][0]["query_id"],
-            "id": given["ratings"][0]["id"],
+            "query_id": saved["ratings"][0]["query_id"],
+            "id": saved["ratings"][0]["id"],
             "value": 2,
             "reason": "central",
         },
-        {"op": "add", "query_id": given["ratings"][0]["query_id"], "text": "أين يقع؟ 🌊"},
+        {"op": "add", "query_id": saved["ratings"][0]["query_id"], "text": "أين يقع؟ 🌊"},
     ]
-    given["ratings"][0]["comment"] = "line one\nline two </textarea>"
-    given["note"] = "a key of somebody else"
-    edits.write_text(json.dumps(given), encoding="utf-8")
+    saved["ratings"][0]["comment"] = "line one\nline two </textarea>"
+    saved["note"] = "a key of somebody else"
+    edits.write_text(json.dumps(saved), encoding="utf-8")
     other = tab(demo / "review.html")
     other.page.set_input_files("#load-file", edits)
     other.page.wait_for_selector("#status:has-text('1 rating, 2 edits: saved')")
     again = save(other, tmp_path)
-    assert json.loads(again.read_text(encoding="utf-8")) == given
+    assert json.loads(again.read_text(encoding="utf-8")) == saved
     other.go("#/work")
     other.page.wait_for_selector("caption:has-text('Ratings')")
     assert "central" in other.text("main")
-    assert given["ratings"][0]["passage_id"] in other.text("main")
+    assert saved["ratings"][0]["passage_id"] in other.text("main")
     other.page.click("table:has-text('Changes of the bank') button >> nth=0")
     assert "1 rating, 1 edit: not saved" in other.text("#status")
 
@@ -179,19 +179,19 @@ UNKNOWN = {"query_id": "d01", "passage_id": "p", "id": "zzz"}
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"graded_sha256": "0" * 64}, "made for another graded file"),
         ({"bank_sha256": "0" * 64, "bank": [REMOVE]}, "for another bank"),
         ({"ratings": [UNKNOWN | {"rating": 1}]}, "1 rating is for entries"),
         ({"ratings": [UNKNOWN | {"rating": 7}]}, "The rating 7 is not on the scale"),
         ({"format": "other"}, 'its "format" is not exam_pp.edits.v1'),
-        ({"ratings": 3}, "are no lists"),
+        ({"ratings": 3}, "must be lists"),
         (None, "it is not JSON"),
     ],
 )  # fmt: skip
-def test_edits_that_do_not_fit_are_asked_about(
-    demo: Path, tab: OpenTab, tmp_path: Path, change: dict[str, Any] | None, words: str
+def test_edits_that_do_not_fit_need_a_confirmation(
+    demo: Path, tab: OpenTab, tmp_path: Path, change: dict[str, Any] | None, message: str
 ) -> None:
     page = tab(demo / "review.html")
     value = {
@@ -202,7 +202,7 @@ def test_edits_that_do_not_fit_are_asked_about(
     path.write_text("{" if change is None else json.dumps(value | change), encoding="utf-8")
     page.page.set_input_files("#load-file", path)
     page.page.wait_for_selector("#dialog[open]")
-    assert words in page.text("#dialog")
+    assert message in page.text("#dialog")
     page.press("Escape")
     assert page.text("#status") == "no work yet"
 
@@ -210,10 +210,10 @@ def test_edits_that_do_not_fit_are_asked_about(
 def test_passage_page(demo: Path, tab: OpenTab) -> None:
     page = tab(demo / "review.html").go("#/q/1/p/0/e/0")
     page.page.wait_for_selector(".card.selected")
-    words = page.text("main")
+    text = page.text("main")
     for part in ("judged", "rank", "Margin", "Answer", "Reply", "lexical"):
-        assert part in words
-    # The answer is marked where it stands, and the mark follows the entry.
+        assert part in text
+    # The answer of the selected entry is marked in the passage.
     marked = page.page.locator("mark").all_inner_texts()
     answer = page.text(".card.selected .quote >> nth=0")
     assert marked
@@ -221,7 +221,7 @@ def test_passage_page(demo: Path, tab: OpenTab) -> None:
     page.press("l")
     assert page.page.get_attribute(".card.selected", "aria-label") == "Entry 2"
     assert page.page.evaluate("location.hash") == "#/q/1/p/0/e/1"
-    # The prompt is made of the template, the entry and the passage.
+    # The prompt consists of the template, the entry and the passage.
     page.page.click("summary:has-text('Prompt')")
     page.page.wait_for_selector(".prompt:not(:empty)")
     prompt = page.text(".prompt")
@@ -249,8 +249,8 @@ def test_bank_entries_must_be_new(demo: Path, tab: OpenTab) -> None:
     assert page.text("#status") == "no work yet"
 
 
-def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTab) -> None:
-    """Some browsers refuse localStorage for files from disk."""
+def test_leaving_without_local_storage_needs_a_confirmation(demo: Path, tab: OpenTab) -> None:
+    """Some browsers have no localStorage for files from disk."""
     page = tab(demo / "review.html")
     page.page.add_init_script(
         "Object.defineProperty(window, 'localStorage',"
@@ -261,10 +261,10 @@ def test_nothing_is_lost_where_the_browser_keeps_nothing(demo: Path, tab: OpenTa
     page.go("#/q/0/p/0/e/0")
     page.press("2")
     assert page.text("#status") == "1 rating: not saved, not kept"
-    assert "this browser keeps nothing" in page.page.get_attribute("#status", "title")
+    assert "not kept by this browser" in page.page.get_attribute("#status", "title")
     page.page.click("[data-focus=theme]")
     assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
-    # Leaving is asked about, because the work would be gone.
+    # The page asks before it is closed, because the work would be lost.
     asked: list[str] = []
 
     def leave(dialog: Any) -> None:
@@ -290,8 +290,8 @@ def test_two_tabs_show_the_same_work(demo: Path, browser: Any) -> None:
     context.close()
 
 
-def test_changes_that_were_applied_are_not_offered_again(demo: Path, browser: Any, tmp_path: Path) -> None:
-    """A page of the better bank, in the same browser: ratings are kept, changes of the old bank not."""
+def test_applied_bank_edits_do_not_reappear(demo: Path, browser: Any, tmp_path: Path) -> None:
+    """A page of the changed bank in the same browser keeps ratings, but not the edits of the old bank."""
     context = browser.new_context(accept_downloads=True)
     page = Tab(context.new_page()).open(demo / "review.html").go("#/q/1")
     page.page.click("[aria-label='Edit entry 1']")
@@ -339,7 +339,7 @@ def test_queries_without_entries_and_odd_addresses(
         assert page.text("#status") == "no work yet"
 
 
-def test_two_people_share_a_browser_not_their_ratings(demo: Path, browser: Any, tmp_path: Path) -> None:
+def test_reviewers_who_share_a_browser_do_not_share_ratings(demo: Path, browser: Any, tmp_path: Path) -> None:
     for name in ("ana", "bo"):
         run("review", demo / "graded.jsonl.gz", "--bank", demo / "bank.jsonl", "--prompt-class", RATED,
             "--blind", "--reviewer", name, "-o", tmp_path / f"{name}.html")  # fmt: skip

@@ -13,18 +13,18 @@ from tests.conftest import passage, rubric
 
 
 @pytest.mark.parametrize(
-    ("typed", "words"),
+    ("typed", "message"),
     [
         ("gradee", "No such command 'gradee'. Did you mean 'grade'?"),
         ("verfy-answers", "Did you mean 'verify-answers'?"),
         ("xyzzy", "No such command 'xyzzy'."),
     ],
 )
-def test_a_mistyped_command(typed: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_command(typed: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main([typed, "--model", "x"])
     assert stop.value.code == 2
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,21 +35,21 @@ def test_a_mistyped_command_of_a_group(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("group", ["analyze", "bank", "evaluate", "export", "generate", "verify"])
-def test_the_help_of_a_group_cuts_no_sentence(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_a_group_has_full_sentences(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([group, "--help"])
     listed = capsys.readouterr().out.partition("Commands:")[2]
     assert listed.strip().endswith(".")
     assert "..." not in listed
 
 
-def test_options_before_the_command_are_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_option_is_not_a_mistyped_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--helpp"])
     assert stop.value.code == 2
     assert "No such option" in capsys.readouterr().err
 
 
-def test_ids_and_keys_of_a_file_write_no_lines_and_command_no_terminal(
+def test_control_characters_of_ids_and_keys_are_escaped(
     write_jsonl: Callable[[str, list[Any]], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     grades = rubric({"q/a": 1}, tokens_cut={"\n\x1b[2J": "many"})
@@ -74,7 +74,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("command", "where", "words"),
+    ("command", "where", "message"),
     [
         (["grade", "--model", "fake", "--prompt-class", "FagB"],
          "exam_pp.phases.grading.grading_run.grade_file",
@@ -83,7 +83,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
     ],
 )  # fmt: skip
 def test_ctrl_c_says_whether_the_command_continues(
-    command: list[str], where: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: list[str], where: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     def interrupted(*_: object, **__: object) -> None:
@@ -95,4 +95,4 @@ def test_ctrl_c_says_whether_the_command_continues(
     with pytest.raises(SystemExit) as stopped:
         main([*command, str(passages), "-o", str(tmp_path / "out.jsonl")])
     assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip() == words
+    assert capsys.readouterr().err.strip() == message

@@ -1,4 +1,4 @@
-"""Options that several commands share: the same files, formats and messages everywhere."""
+"""Shared options: inputs, outputs and formats behave the same in every command."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def commands(command: click.Command, parent: click.Context | None = None) -> Ite
         yield command
         return
     for name in command.list_commands(context):
-        found = command.get_command(context, name)
-        assert found is not None
-        yield from commands(found, context)
+        member = command.get_command(context, name)
+        assert member is not None
+        yield from commands(member, context)
 
 
 def error(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -96,23 +96,23 @@ def test_an_input_without_permission(
         return path_open(path, *args, **options)
 
     monkeypatch.setattr(Path, "open", refused)
-    told = error(command.replace("IN", "private"), capsys)
-    assert told == "exam-pp: private: cannot be read (Permission denied).\n"
+    message = error(command.replace("IN", "private"), capsys)
+    assert message == "exam-pp: private: cannot be read (Permission denied).\n"
 
 
-def test_an_empty_name_is_not_this_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_name_is_not_the_current_folder(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["evaluate", "cover", ""])
     assert stop.value.code == 2
-    assert "an empty name is no file" in capsys.readouterr().err
+    assert "the file name is empty" in capsys.readouterr().err
 
 
-def test_runs_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "absent: cannot be read" in error("evaluate judgments - --runs absent", capsys)
 
 
 def test_no_command_leaves_the_check_to_click() -> None:
-    """Which would call a file that is not there a wrong usage, in some commands and not in others."""
+    """click would report a missing file as wrong usage (exit code 2)."""
     paths = [p.type for command in commands(cli) for p in command.params if isinstance(p.type, click.Path)]
     assert paths
     assert not any(path.exists for path in paths)
@@ -132,18 +132,18 @@ def test_no_command_leaves_the_check_to_click() -> None:
 def test_two_outputs_are_two_files(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where one would replace the other."""
+    """With the same file, the second output would overwrite the first."""
     monkeypatch.chdir(tmp_path)
     Path("here").touch()
     with pytest.raises(SystemExit) as stop:
         main(command.replace("OUT", "x.png").replace("SAME", "./x.png").split())
     assert stop.value.code == 2
-    assert "x.png is the file of --" in capsys.readouterr().err
+    assert "x.png is also the file of --" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
-def test_every_option_that_words_name_is_there() -> None:
-    """Messages, help and docstrings that tell of an option by the name that it had before."""
+def test_every_option_in_a_text_exists() -> None:
+    """Messages, help and docstrings do not mention renamed options."""
     known = {name for command in commands(cli) for param in command.params for name in param.opts}
     known |= {name for command in commands(cli) for param in command.params for name in param.secondary_opts}
     known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}

@@ -1,4 +1,4 @@
-"""Numbers as options: what is no number is a usage error."""
+"""Number options reject NaN with a usage error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full disks, other writers, kills and interruptions: the table of docs/reliability.md, once each."""
+"""Fault injection: full disks, concurrent writers, kills and interruptions (table of docs/reliability.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged inputs, by the hundred here and by ten thousand in the slow test."""
+"""Fuzzing with damaged inputs: 300 cases, and 10,000 in the slow test."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from scripts.reliability.good_files import GOOD, TARGETS, Target
 from scripts.reliability.mutations import MUTATIONS
 
 
-def words(problems: list[Outcome]) -> str:
+def described(problems: list[Outcome]) -> str:
     return "\n".join(f"{p.command} ({p.file}, {p.mutation}): {p.problem}" for p in problems)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.command} [{target.file}]")
-def test_the_good_files_are_good(target: Target, tmp_path: Path) -> None:
-    """Else the damage would prove nothing."""
+def test_the_good_files_are_valid(target: Target, tmp_path: Path) -> None:
     outcome = run_case(tmp_path / "case", target, "none", GOOD[target.file].encode())
     assert (outcome.code, outcome.problem) == (0, ""), outcome.message
 
 
 def test_some_hundred_damaged_files() -> None:
     result = fuzz(300, seed=2)
-    assert not result.problems, words(result.problems)
+    assert not result.problems, described(result.problems)
     assert result.refused.total() > 100, "the damage does something"
     assert set(result.cases) == set(MUTATIONS)
 
@@ -34,7 +33,7 @@ def test_some_hundred_damaged_files() -> None:
 @pytest.mark.timeout(3600)
 def test_ten_thousand_damaged_files() -> None:
     result = fuzz(10_000, seed=1)
-    assert not result.problems, words(result.problems)
+    assert not result.problems, described(result.problems)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
@@ -45,8 +44,9 @@ def test_damage_is_seeded_and_damages(mutation: str) -> None:
     assert any(MUTATIONS[mutation](Random(seed), data) != data for seed in range(20))
 
 
-def test_a_loss_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oracle sees a passage that a copying command forgets, and an input that it changes."""
+def test_lost_passages_and_changed_inputs_are_detected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
 
     def forgetful(arguments: list[str]) -> None:
         lines = Path("graded.jsonl").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""The benchmark that makes the model card's tables."""
+"""The benchmark that makes the tables of the model card."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def graders(repository: Path) -> ModuleType:
 
 
 def test_token_f1_is_that_of_squad(graders: ModuleType) -> None:
-    """Normalisation and F1 of the official evaluate-v2.0.py, worked by hand."""
+    """Normalisation and F1 as in the official evaluate-v2.0.py; values computed by hand."""
     assert graders.token_f1("The Normans.", "normans") == 1
     assert graders.token_f1("in the 10th century", "10th and 11th centuries") == pytest.approx(2 / 7)
     assert graders.token_f1("France", "Spain") == 0
@@ -48,7 +48,7 @@ def test_squad_questions_with_and_without_answers(graders: ModuleType, tmp_path:
     assert second.answers == []
 
 
-def test_missing_data_is_one_sentence(repository: Path, tmp_path: Path) -> None:
+def test_missing_data_gives_a_message(repository: Path, tmp_path: Path) -> None:
     script = repository / "scripts" / "bench" / "graders.py"
     done = subprocess.run(
         [sys.executable, str(script), "--shared", str(tmp_path)], capture_output=True, text=True, check=False

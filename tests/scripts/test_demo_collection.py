@@ -30,9 +30,9 @@ def queries(demo_data: Path) -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def passages(demo_data: Path) -> dict[str, str]:
     lines = (demo_data / "passages.tsv").read_text("utf-8").splitlines()
-    found = [(line.split("\t")[0], line.split("\t")[1]) for line in lines]
-    assert len(dict(found)) == len(found) == 161
-    return dict(found)
+    rows = [(line.split("\t")[0], line.split("\t")[1]) for line in lines]
+    assert len(dict(rows)) == len(rows) == 161
+    return dict(rows)
 
 
 def judgments(demo_data: Path, name: str) -> Grades:

@@ -1,4 +1,4 @@
-"""Gradings that are killed at random moments continue, and end with the uninterrupted run's output."""
+"""Gradings that are killed at random moments resume, with the output of an uninterrupted run."""
 
 from __future__ import annotations
 

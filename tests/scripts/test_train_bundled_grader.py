@@ -1,4 +1,4 @@
-"""The training script makes a checkpoint that the package loads."""
+"""The training script writes a checkpoint that the package can load."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_short_training_ends_and_continues(repository: Path, tmp_path: Path) -
     llm = train()
     first = (tmp_path / "made" / "model.safetensors").read_bytes()
     assert dict(llm.generate([request]))[0].error is None
-    train("--resume")  # the state says that all steps are done
+    train("--resume")  # all steps of the saved state are done
     assert (tmp_path / "made" / "model.safetensors").read_bytes() == first
     train("--start", str(tmp_path / "made"))
     assert (tmp_path / "made" / "model.safetensors").read_bytes() != first

@@ -1,4 +1,4 @@
-"""The walk-through makes the files of the workbench paper's Table 3, names included."""
+"""The walk-through writes the files of the workbench paper's Table 3, with the same names."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_walkthrough(repository: Path, tiny_passages: Path, tiny_bank: Path, tmp
         "dl20-uncovered-passages.txt": "Missing in the test bank",
         "dl20-grid-display.txt": "Grid",
     }
-    board = (out / f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv").read_text()
-    assert {line.split("\t")[0]: line.split("\t")[4] for line in board.splitlines()[1:-2]} == {
+    leaderboard = (out / f"dl20-rubric-qrels-leaderboard-{PROMPT}-minlevel-4.correlation.tsv").read_text()
+    assert {line.split("\t")[0]: line.split("\t")[4] for line in leaderboard.splitlines()[1:-2]} == {
         "bm25": "2", "new": "≈2", "one": "1"
     }  # fmt: skip
     qrels = (out / f"dl20-rubric-qrels-{PROMPT}-minrating-4.solo.qrels").read_text()

@@ -1,1 +1,1 @@
-"""Commands for people who check grades."""
+"""Commands to check and correct grades."""

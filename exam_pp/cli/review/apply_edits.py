@@ -1,4 +1,4 @@
-"""``exam-pp apply-edits``: the ratings of people become grades."""
+"""``exam-pp apply-edits``: add human ratings to a graded file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_
 @click.command(name="apply-edits")
 @click.argument("graded", type=FILE)
 @click.argument("edits", nargs=-1, required=True, type=FILE)
-@required_output("Graded file.")
-@click.option("--prompt-class", metavar="NAME", help="The prompt whose grades were reviewed, if several fit.")
-@prompt_file_option("A TOML file with that prompt, for its scale; may be repeated.")
-@click.option("--bank", type=FILE, help="The test bank, where GRADED has no grades for the entries yet.")
-@click.option("--reviewer", metavar="NAME", help="Who rated, in place of the name in EDITS.")
+@required_output("Graded file to write.")
+@click.option("--prompt-class", metavar="NAME", help="Prompt class of the reviewed grades, if several match.")
+@prompt_file_option("TOML file with that prompt, for its scale; may be repeated.")
+@click.option("--bank", type=FILE, help="Test bank; needed if GRADED has no grades for the entries yet.")
+@click.option("--reviewer", metavar="NAME", help="Name of the reviewer; replaces the name in EDITS.")
 @click.option("--force", is_flag=True, help="Apply edits that were made for another state of GRADED.")
 def command(
     graded: Path,
@@ -28,11 +28,16 @@ def command(
     reviewer: str | None,
     force: bool,
 ) -> None:
-    """Write GRADED with the ratings of EDITS as grades of another grader, `human:NAME`.
+    """Add the ratings of a reviewer to a graded file, as grades by `human:NAME`.
 
-    The grades of models stay as they are, and the person's have the same prompt class: so `exam-pp
-    analyze graders` tells how they agree. Several EDITS are applied together. Their changes of the bank
-    are applied with `exam-pp bank apply`.
+    EDITS are the files that the review page saves; several are applied together. Grades of models stay as
+    they are. The new grades have the same prompt class, so `exam-pp analyze graders` measures how
+    the reviewer and the models agree. Apply the bank edits of EDITS with `exam-pp bank apply`.
+
+    Example:
+
+    \b
+      exam-pp apply-edits graded.jsonl.gz edits.json -o corrected.jsonl.gz
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.review.apply_ratings import apply_ratings

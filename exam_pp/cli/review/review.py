@@ -1,4 +1,4 @@
-"""``exam-pp review``: the review page."""
+"""``exam-pp review``: write the review page."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ from exam_pp.cli.options import (
 
 @click.command(name="review")
 @GRADED
-@click.option("--bank", type=FILE, help="The test bank, for the words of its entries and to edit them.")
-@required_output("HTML file.")
+@click.option(
+    "--bank", type=FILE, help="Test bank: shows the texts of its entries and lets reviewers edit them."
+)
+@required_output("HTML file to write.")
 @ONLY_QUERY
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many passages of each query.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of passages per query.")
 @filter_options
 @answers_class_option
-@prompt_file_option("A TOML file with the prompt, for its words and scale; may be repeated.")
+@prompt_file_option("TOML file with the prompt, for its text and scale; may be repeated.")
 @click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
-@click.option("--reviewer", default="", metavar="NAME", help="Who reviews; can be entered on the page, too.")
+@click.option("--reviewer", default="", metavar="NAME", help="Name of the reviewer; the page can change it.")
 @MIN_GRADE
 @CUTOFF
 def command(
@@ -45,13 +47,20 @@ def command(
     prompt_files: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Write one HTML file in which a person reads, corrects and comments on the grades of GRADED.
+    """Write an HTML page to read, correct and comment on the grades of a graded file.
 
     The page needs no network and no installation: it opens from disk in any browser of 2023 or later.
-    One prompt class is reviewed; all models that graded with it are shown. What the reviewer rates,
-    writes and changes in the bank is saved as an edits file: `exam-pp apply-edits` adds the ratings to
-    the graded file, `exam-pp bank apply` changes the bank. With --prompt-class NAME and --bank, a file
-    without grades gives a page to collect the ratings of people.
+    It shows one prompt class, with all models that graded with it. The reviewer saves ratings, comments
+    and changes of the bank as an edits file: `exam-pp apply-edits` adds the ratings to the graded file,
+    `exam-pp bank apply` changes the bank. With --prompt-class NAME and --bank, GRADED may have no grades
+    yet: the page then collects the first ratings.
+
+    Examples:
+
+    \b
+      exam-pp review graded.jsonl.gz --bank questions.jsonl -o review.html
+      exam-pp review graded.jsonl.gz --bank questions.jsonl --blind --limit 20 \\
+        -o blind.html
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.review.review_material import ReviewOptions, review_material

@@ -1,4 +1,4 @@
-"""``exam-pp verify``: reports for people who check how the model graded."""
+"""``exam-pp verify``: verification reports on the grades of a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ S = TypeVar("S", bound="Selection")
 
 @click.group(name="verify", cls=Group)
 def command() -> None:
-    """Reports for people who check how the model graded."""
+    """Reports to check the grades of a model."""
 
 
 _report = together(
@@ -44,7 +44,7 @@ _report = together(
     click.option(
         "--bank",
         type=FILE,
-        help="The test bank: the words of its entries. Without it, graded ids stand for them.",
+        help="Test bank with the texts of the entries. Without it, the report shows entry ids.",
     ),
     ONLY_QUERY,
     click.option(
@@ -52,43 +52,47 @@ _report = together(
         "systems",
         multiple=True,
         metavar="NAME",
-        help="Only passages that this system returned; may be repeated.",
+        help="Only passages returned by this system; may be repeated.",
     ),
     filter_options,
     answers_class_option,
     format_option(),
     output_option(),
 )
-"""Arguments and options of every report: what to look at, and how to write it."""
+"""Arguments and options of every report."""
 
 
-def _limit(what: str, default: int | None = None) -> Callable[[F], F]:
+def _limit(noun: str, default: int | None = None) -> Callable[[F], F]:
     return click.option(
         "--limit",
         type=click.IntRange(min=1),
         default=default,
         show_default=default is not None,
-        help=f"At most so many {what}.",
+        help=f"Maximum number of {noun}.",
     )
 
 
 _MIN_JUDGMENT = click.option(
-    "--min-judgment", type=int, help="Only passages with at least this judgment (the highest of several)."
+    "--min-judgment", type=int, help="Only passages with at least this judgment (the highest counts)."
 )
 _RELEVANT = min_relevant_option("--min-judgment")
 
 
-@command.command(short_help="Entry by entry: passages by rating, with answers.")
+@command.command(short_help="Passages of every bank entry by rating, with answers.")
 @_report
 @click.option("--min-grade", type=int, help="Only passages with at least this rating.")
 @_MIN_JUDGMENT
-@_limit("passages for each entry")
+@_limit("passages per entry")
 def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
-    """List, for every bank entry, the passages of GRADED by rating.
+    """List the passages of every bank entry by rating.
 
-    Each comes with the extracted answer, where the same model was also asked for one, the manual
-    judgment, and the model's raw reply where it was not just a number. Ratings that the default rule
-    gave and ungraded pairs are marked.
+    Each passage has the extracted answer (if the same model extracted answers), the manual judgment, and
+    the raw reply if it is not just a number. Ratings by the default rule and ungraded pairs are marked.
+
+    Example:
+
+    \b
+      exam-pp verify grading graded.jsonl.gz --bank questions.jsonl --min-grade 3
     """
     from exam_pp.phases.review.verification.grading import Grading
     from exam_pp.reports.review.verification.grading import REPORT
@@ -96,20 +100,25 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     _write(Grading(min_grade, limit), REPORT, **options)
 
 
-@command.command(short_help="Passages × entries: grades and answers.")
+@command.command(short_help="Table of passages × bank entries, with grades and answers.")
 @_report
 @MIN_GRADE
 @click.option(
     "--min-answers",
     type=click.IntRange(min=0),
-    help="Only passages that cover at least so many entries.  [default: 1 with --min-grade, else 0]",
+    help="Only passages that cover at least this many entries.  [default: 1 with --min-grade, else 0]",
 )
 @_MIN_JUDGMENT
-@_limit("passages for each query")
+@_limit("passages per query")
 def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) -> None:
-    """Show, for every query, the passages of GRADED × the bank entries: grades and answers.
+    """Show a table of passages × bank entries for every query, with grades and answers.
 
-    Passages are sorted by judgment, best grade and number of entries covered.
+    Passages are sorted by judgment, best grade and number of covered entries.
+
+    Example:
+
+    \b
+      exam-pp verify grid graded.jsonl.gz --bank questions.jsonl --format html -o grid.html
     """
     from exam_pp.phases.review.verification.grid import Grid
     from exam_pp.reports.review.verification.grid import grid_report
@@ -120,20 +129,26 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
     _write(Grid(min_answers, limit), report, form=form, **options)
 
 
-@command.command(short_help="Relevant passages that cover no entry.")
+@command.command(short_help="Relevant passages that cover no bank entry.")
 @_report
 @MIN_GRADE
 @_RELEVANT
-@_limit("passages for each query")
+@_limit("passages per query")
 def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
-    """List the relevant passages of GRADED that cover no bank entry: what the bank misses."""
+    """List the relevant passages that cover no bank entry: they show what the bank lacks.
+
+    Example:
+
+    \b
+      exam-pp verify uncovered graded.jsonl.gz --bank questions.jsonl --min-judgment 2
+    """
     from exam_pp.phases.review.verification.uncovered import Uncovered
     from exam_pp.reports.review.verification.uncovered import REPORT
 
     _write(Uncovered(min_relevant, limit), REPORT, **options)
 
 
-@command.command(short_help="Entries that non-relevant passages cover.")
+@command.command(short_help="Bank entries that non-relevant passages often cover.")
 @_report
 @MIN_GRADE
 @_RELEVANT
@@ -142,33 +157,44 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Only entries that at least so many non-relevant passages cover.",
+    help="Only entries that at least this many non-relevant passages cover.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="Non-relevant passages that are shown for each entry.",
+    help="Number of non-relevant passages shown per entry.",
 )
 @_limit("entries")
 def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
-    """List the bank entries that non-relevant passages of GRADED often cover, most frequent first."""
+    """List the bank entries that non-relevant passages often cover, most frequent first.
+
+    Example:
+
+    \b
+      exam-pp verify spurious graded.jsonl.gz --bank questions.jsonl --often 2
+    """
     from exam_pp.phases.review.verification.spurious import Spurious
     from exam_pp.reports.review.verification.spurious import REPORT
 
     _write(Spurious(min_relevant, often, limit, examples), REPORT, **options)
 
 
-@command.command(short_help="Where people and the model disagree, worst first.")
+@command.command(short_help="Passages on which judgments and grades disagree, worst first.")
 @_report
 @MIN_GRADE
 @_RELEVANT
 @_limit("passages in each direction", default=20)
 def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
-    """List the passages of GRADED on which people and the model disagree, worst first.
+    """List the passages on which judgments and grades disagree, worst first.
 
-    Judged relevant without a grade that covers an entry, or judged non-relevant with one.
+    These are relevant passages that cover no entry, and non-relevant passages that cover an entry.
+
+    Example:
+
+    \b
+      exam-pp verify disagreements graded.jsonl.gz --bank questions.jsonl --limit 10
     """
     from exam_pp.phases.review.verification.disagreements import Disagreements
     from exam_pp.reports.review.verification.disagreements import REPORT
@@ -176,14 +202,19 @@ def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
     _write(Disagreements(min_relevant, limit), REPORT, **options)
 
 
-@command.command(short_help="Replies that were not numbers; ungraded pairs.")
+@command.command(short_help="Replies that were not numbers, ungraded pairs, shortened prompts.")
 @_report
 @_MIN_JUDGMENT
-@_limit("rows of each kind")
+@_limit("rows per kind")
 def unparsed(limit: int | None, **options: Any) -> None:
-    """List what was not read as the model said it: replies that were not numbers, pairs without a grade.
+    """List replies that were not numbers, ungraded pairs, and shortened prompts.
 
-    Also the pairs that the model was never asked about, and the passages of which it did not see the end.
+    The report also counts pairs that the model was not asked about.
+
+    Example:
+
+    \b
+      exam-pp verify unparsed graded.jsonl.gz --bank questions.jsonl
     """
     from exam_pp.phases.review.verification.unparsed import Unparsed
     from exam_pp.reports.review.verification.unparsed import REPORT
@@ -191,17 +222,22 @@ def unparsed(limit: int | None, **options: Any) -> None:
     _write(Unparsed(limit), REPORT, **options)
 
 
-@command.command(short_help="Pairs for a person to check, drawn by a seed.")
+@command.command(short_help="Random sample of graded pairs to check.")
 @_report
 @click.option("--min-grade", type=int, help="Only pairs with at least this rating.")
 @_MIN_JUDGMENT
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other pairs.")
 @_limit("pairs", default=50)
 def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None:
-    """Draw pairs of passage and bank entry from GRADED for a person to check.
+    """Draw a random sample of pairs of passage and bank entry to check.
 
-    As evenly over ratings as the file allows, then over queries; the same seed draws the same pairs,
-    whatever the order of the file.
+    The sample is spread as evenly over ratings as the file allows, then over queries. The same seed draws
+    the same pairs for any order of the file.
+
+    Example:
+
+    \b
+      exam-pp verify sample graded.jsonl.gz --bank questions.jsonl --limit 30 --seed 1
     """
     from exam_pp.phases.review.verification.sample import Sample
     from exam_pp.reports.review.verification.sample import REPORT
@@ -229,8 +265,8 @@ def _write(
 
     check_output(output, [path for path in (graded, bank) if path is not None])
     shown = Shown(queries, systems, min_judgment, answers_class, min_grade)
-    found = verify(graded, selection, grade_filter(**filters), bank=bank, shown=shown)
+    verified = verify(graded, selection, grade_filter(**filters), bank=bank, shown=shown)
     flat = form in SCRIPT_FORMATS
     if flat:
         log_summary([report.summary(selection)])
-    emit(rendered(report.report(found, flat=flat), form), output, inputs=[graded, bank])
+    emit(rendered(report.report(verified, flat=flat), form), output, inputs=[graded, bank])

@@ -1,4 +1,4 @@
-"""The ratings of people in edits files become grades of a graded file, beside those of the models."""
+"""Human ratings from edits files, added to a graded file as grades by ``human:REVIEWER``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Pair = tuple[str, str, str]
 
 @dataclass
 class AppliedRatings:
-    """Counts for the closing lines."""
+    """Counts for the closing summary."""
 
     prompt_class: str = ""
     ratings: Counter[str] = field(default_factory=Counter)
@@ -41,19 +41,19 @@ class AppliedRatings:
     bank_edits: int = 0
 
     def lines(self) -> Iterator[str]:
-        """What was done, for people."""
+        """The summary, a sentence per line."""
         for grader, count in self.ratings.items():
             yield f"{counted(count, 'rating')} added as {grader} with the prompt class {self.prompt_class}."
         if self.replaced:
-            gave = counted(self.replaced, "time", "times")
-            yield f"{gave} a person gave two ratings of a passage for one entry: the later one counts."
+            repeated = counted(self.replaced, "pair was", "pairs were")
+            yield f"{repeated} rated again with another rating: the later rating counts."
         if self.comments:
-            yield f"{counted(self.comments, 'of them has', 'of them have')} a comment."
+            yield f"{counted(self.comments, 'rating has', 'ratings have')} a comment."
         if self.compared:
             yield f"{self.differing} of {self.compared} differ from the rating of a model."
         if self.bank_edits:
-            are = counted(self.bank_edits, "edit of the bank is", "edits of the bank are")
-            yield f"{are} applied with `exam-pp bank apply`."
+            skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
+            yield f"{skipped} not applied: use `exam-pp bank apply`."
 
 
 def apply_ratings(
@@ -67,64 +67,63 @@ def apply_ratings(
     prompts: Mapping[str, Prompt] | None = None,
     force: bool = False,
 ) -> AppliedRatings:
-    """Write GRADED with the ratings of the edits files as grades by ``human:REVIEWER``.
+    """Copy a graded file and add the ratings of edits files as grades by ``human:REVIEWER``.
 
-    They get the prompt class that they correct, so that models and people are compared: the only rated
-    one of the file that has the rated entries, or ``prompt_class``. Grades of models stay as they are;
-    a person's later rating takes the place of the same person's earlier one, so that applying edits
-    twice gives the same file. All ratings are applied, or none.
+    Grades of models stay as they are. A later rating by the same reviewer replaces the earlier rating, so
+    applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
     Args:
-        graded: Graded file.
-        edits: Edits files with ratings.
-        output: Graded file to write.
-        prompt_class: Prompt class of the new grades. None: the only prompt class of the file that fits.
-        bank: Test bank with further entries, for which the file has no grades yet.
-        reviewer: Name of the reviewer. None: the name in the edits files.
+        graded: The graded file that was reviewed; not a stream, because it is read several times.
+        edits: Edits files, in the order in which they apply.
+        output: The graded file to write.
+        prompt_class: Prompt class of the new grades. The default is the only prompt class of the file with
+            grades for all rated entries; a prompt with a scale is preferred.
+        bank: Test bank that lists the entries. Needed if the file has no grades for them yet.
+        reviewer: Name of the reviewer; replaces the name in the edits files.
         prompts: Prompts that are not registered, by name.
-        force: Whether to apply edits that were made for another file, or another version of the file.
+        force: Apply edits that were made for another file, or for another state of this file.
 
     Returns:
-        Counts for the summary.
+        Counts of ratings, comments and differences.
 
     Raises:
-        DataError: The edits are for another file, a passage or entry is not in the file, or a rating is
+        DataError: The edits belong to another file, name an absent passage or entry, or have a rating
             outside the scale.
-        SelectionError: The prompt class is ambiguous.
+        SelectionError: The prompt class is ambiguous, or the edits have no ratings.
     """
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
     if is_stream(graded):
-        raise SelectionError("GRADED is read several times: name a file.")
-    known = _Survey.of(graded, bank)
+        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
+    survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
-    wanted: dict[str, dict[Pair, HumanRating]] = {}
+    by_grader: dict[str, dict[Pair, HumanRating]] = {}
     sources: list[tuple[Path, Sequence[HumanRating]]] = []
     for path in edits:
-        given = read_edits(path)
+        edits_of_file = read_edits(path)
         if not force:
-            check_reviewed(given.graded_sha256, graded, path, "graded_sha256", "file", "passages")
-        known.check(given, path, graded, bank)
-        sources.append((path, given.ratings))
-        summary.bank_edits += len(given.bank)
-        if given.ratings:
-            grader = HUMAN + _name(reviewer, given, path)
-            ratings = wanted.setdefault(grader, {})
-            for rating in given.ratings:
+            check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
+        survey.check(edits_of_file, path, graded, bank)
+        sources.append((path, edits_of_file.ratings))
+        summary.bank_edits += len(edits_of_file.bank)
+        if edits_of_file.ratings:
+            grader = HUMAN + _name(reviewer, edits_of_file, path)
+            ratings = by_grader.setdefault(grader, {})
+            for rating in edits_of_file.ratings:
                 before = ratings.get(_pair(rating), rating)
                 summary.replaced += before.rating != rating.rating
                 ratings[_pair(rating)] = rating
-    if not wanted:
-        more = "; its edits of the bank are applied with `exam-pp bank apply`" if summary.bank_edits else ""
-        raise SelectionError(f"{', '.join(map(str, edits))} has no ratings{more}.")
-    rated = _rated_class(
-        graded, known, {pair for ratings in wanted.values() for pair in ratings}, prompt_class, prompts or {}
-    )
-    for path, of_file in sources:
-        _check_entries(of_file, rated, known, path)
-        _check_scale(of_file, rated, path)
+    if not by_grader:
+        names = ", ".join(map(str, edits))
+        hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
+        raise SelectionError(f"No ratings in {names}.{hint}")
+    pairs = {pair for ratings in by_grader.values() for pair in ratings}
+    rated = _rated_class(graded, survey, pairs, prompt_class, prompts or {})
+    for path, ratings_of_file in sources:
+        _check_entries(ratings_of_file, rated, survey, path)
+        _check_scale(ratings_of_file, rated, path)
     summary.prompt_class = rated.name
-    _write(graded, output, inputs, wanted, rated, summary)
+    _write(graded, output, inputs, by_grader, rated, summary)
     return summary
 
 
@@ -135,13 +134,17 @@ def _pair(rating: HumanRating) -> Pair:
 def _name(reviewer: str | None, edits: Edits, path: Path) -> str:
     name = " ".join((reviewer or edits.reviewer).split()).removeprefix(HUMAN).strip()
     if not name:
-        raise DataError("is empty; say with --reviewer who rated.", file=str(path), field="reviewer")
+        raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
     return name
 
 
 @dataclass
 class _Survey:
-    """Which passages and entries a graded file (and a bank) has, and which prompt classes rate them."""
+    """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
+
+    ``passages`` and ``entries`` map a query id to ids. ``classes``, ``samples`` and ``best`` map a prompt
+    class to its graded entries (with query ids), an example of its grades, and its highest rating.
+    """
 
     passages: dict[str, set[str]] = field(default_factory=dict)
     entries: dict[str, set[str]] = field(default_factory=dict)
@@ -152,19 +155,19 @@ class _Survey:
 
     @classmethod
     def of(cls, graded: Path, bank: Path | None) -> _Survey:
-        found = cls()
+        survey = cls()
         for query in read_passages(graded):
-            ids = found.passages.setdefault(query.query_id, set())
+            ids = survey.passages.setdefault(query.query_id, set())
             for passage in query.passages:
                 ids.add(passage.passage_id)
                 for grades in passage.grade_sets():
-                    found._add(query.query_id, grades)
+                    survey._add(query.query_id, grades)
         if bank is not None:
             test_bank = read_bank(bank)
-            found.kinds = test_bank.kinds
+            survey.kinds = test_bank.kinds
             for entries in test_bank:
-                found.entries.setdefault(entries.query_id, set()).update(entries.entries)
-        return found
+                survey.entries.setdefault(entries.query_id, set()).update(entries.entries)
+        return survey
 
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
         name = GradeKey.of(grades).prompt_class
@@ -177,81 +180,98 @@ class _Survey:
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
     def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
-        """Whether the rated entry is a question or a nugget, as far as the grades and the bank tell."""
+        """The kinds of the graded entry with this id, else the kinds of the bank; empty if unknown."""
         pair = (rating.query_id, rating.entry_id)
-        found = {
+        kinds = {
             _kind(PROMPTS.find(name), self.samples[name], self)
             for name, entries in self.classes.items()
             if pair in entries
         }
-        return found or self.kinds
+        return kinds or self.kinds
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
-        """Every rated passage and entry is there; raises :class:`DataError` with their names."""
-        where = f"{graded}" if bank is None else f"{graded}, with {bank},"
+        """Raise DataError with the names of rated passages or entries that are absent."""
+        where = f"{graded}" if bank is None else f"{graded} or {bank}"
         pairs = sorted(map(_pair, edits.ratings))
         absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
         if absent:
-            words = some(absent, "passage", "passages")
-            raise DataError(f"{graded} does not have {words}.", file=str(path), field="ratings")
+            missing = some(absent, "passage", "passages")
+            raise DataError(f"names {missing} not in {graded}.", file=str(path), field="ratings")
         absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
         if absent:
-            words = some(list(dict.fromkeys(absent)), "bank entry", "bank entries")
-            hint = "; name --bank if they are not graded yet" if bank is None else ""
-            raise DataError(f"{where} does not have {words}{hint}.", file=str(path), field="ratings")
+            missing = some(list(dict.fromkeys(absent)), "bank entry", "bank entries")
+            hint = " If they are not graded yet, name --bank." if bank is None else ""
+            raise DataError(f"names {missing} not in {where}.{hint}", file=str(path), field="ratings")
 
 
 def _rated_class(
-    graded: Path, known: _Survey, pairs: Iterable[Pair], asked: str | None, prompts: Mapping[str, Prompt]
+    graded: Path,
+    survey: _Survey,
+    pairs: Iterable[Pair],
+    prompt_class: str | None,
+    prompts: Mapping[str, Prompt],
 ) -> RatedClass:
-    wanted = {(query_id, entry_id) for query_id, _, entry_id in pairs}
-    if asked is None:
-        names = [name for name, entries in known.classes.items() if wanted <= entries]
-        scaled = [name for name in names if known.samples[name].is_rated]
-        names = scaled or names
-        if len(names) != 1:
-            listed = ", ".join(sorted(names or known.classes)) or "none"
-            raise SelectionError(
-                f"The ratings may be for several prompt classes of {graded}, or for none; choose one with "
-                f"--prompt-class ({listed})."
-            )
-        asked = names[0]
-    prompt = prompts.get(asked) or PROMPTS.find(asked)
-    name = asked if prompt is None else prompt.name
-    sample = known.samples.get(name)
+    if prompt_class is None:
+        prompt_class = _only_class(graded, survey, {(query_id, entry_id) for query_id, _, entry_id in pairs})
+    prompt = prompts.get(prompt_class) or PROMPTS.find(prompt_class)
+    name = prompt_class if prompt is None else prompt.name
+    sample = survey.samples.get(name)
     if prompt is None and sample is None:
-        PROMPTS.get(asked)  # says which names are known
+        PROMPTS.get(prompt_class)  # raises an error that lists the known names
     return RatedClass(
         name,
-        rating_scale(prompt, known.best.get(name)),
-        _kind(prompt, sample, known),
+        rating_scale(prompt, survey.best.get(name)),
+        _kind(prompt, sample, survey),
         is_rated=sample.is_rated if sample is not None else prompt is not None and prompt.is_rated,
         is_direct=isinstance(sample, DirectGrade) or (prompt is not None and prompt.kind == "direct"),
         assigns=prompt is not None and prompt.kind == "assignment",
     )
 
 
-def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, known: _Survey) -> EntryKind:
+def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) -> str:
+    """The only prompt class that has grades for all these entries; a prompt with a scale is preferred."""
+    names = [name for name, graded_entries in survey.classes.items() if entries <= graded_entries]
+    scaled = [name for name in names if survey.samples[name].is_rated]
+    names = scaled or names
+    if len(names) == 1:
+        return names[0]
+    if not survey.classes:
+        raise SelectionError(
+            f"{graded} has no grades: name the prompt class of the ratings with --prompt-class."
+        )
+    problem = (
+        "Several prompt classes rate all entries of the edits"
+        if names
+        else "No prompt class rates all entries of the edits"
+    )
+    listing = ", ".join(sorted(names or survey.classes))
+    raise SelectionError(f"{problem} in {graded}; choose with --prompt-class ({listing}).")
+
+
+def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
     if prompt is not None and prompt.entry_kind is not None:
         return prompt.entry_kind
-    nuggets = known.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
+    nuggets = survey.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
     return "nugget" if nuggets else "question"
 
 
-def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, known: _Survey, path: Path) -> None:
-    """What was rated is what the prompt rates: passages as a whole, questions, or nuggets."""
+def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, survey: _Survey, path: Path) -> None:
+    """Raise DataError if a rating is for a kind that the prompt does not rate.
+
+    The kinds are passages as a whole, questions and nuggets.
+    """
     for rating in ratings:
         if (rating.entry_id == DIRECT_ID) != rated.is_direct:
-            found, wanted = ("bank entries", "passages as a whole")
+            actual, expected = ("a bank entry", "passages as a whole")
             if not rated.is_direct:
-                found, wanted = wanted, found
-        elif not rated.is_direct and (kinds := known.kinds_of(rating)) and rated.kind not in kinds:
-            found, wanted = f"{min(kinds)}s", f"{rated.kind}s"
+                actual, expected = "a passage as a whole", "bank entries"
+        elif not rated.is_direct and (kinds := survey.kinds_of(rating)) and rated.kind not in kinds:
+            actual, expected = f"a {min(kinds)}", f"{rated.kind}s"
         else:
             continue
         raise DataError(
-            f"{rating.entry_id} of {rating.query_id} is among the ratings of {found}, but the prompt class "
-            f"{rated.name} rates {wanted}; name another --prompt-class.",
+            f"has a rating of {actual} ({rating.entry_id!r} of the query {rating.query_id!r}), but the "
+            f"prompt class {rated.name} rates {expected}; name another --prompt-class.",
             file=str(path), field="ratings",
         )  # fmt: skip
 
@@ -260,10 +280,10 @@ def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass, path: Path) 
     allowed = {step.rating for step in rated.steps}
     for rating in ratings:
         if rating.rating not in allowed:
-            words = ", ".join(str(step.rating) for step in rated.steps)
+            scale = ", ".join(str(step.rating) for step in rated.steps)
             raise DataError(
-                f"the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for {rating.entry_id} "
-                f"is not on the scale of {rated.name} ({words}).",
+                f"has the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for "
+                f"{rating.entry_id}, which is not on the scale of {rated.name} ({scale}).",
                 file=str(path), field="ratings",
             )  # fmt: skip
 
@@ -272,12 +292,12 @@ def _write(
     graded: Path,
     output: Path,
     inputs: Sequence[Path],
-    wanted: Mapping[str, Mapping[Pair, HumanRating]],
+    by_grader: Mapping[str, Mapping[Pair, HumanRating]],
     rated: RatedClass,
     summary: AppliedRatings,
 ) -> None:
     by_passage: dict[tuple[str, str], dict[str, list[HumanRating]]] = {}
-    for grader, ratings in wanted.items():
+    for grader, ratings in by_grader.items():
         summary.ratings[grader] = len(ratings)
         summary.comments += sum(rating.comment is not None for rating in ratings.values())
         for rating in ratings.values():
@@ -286,13 +306,13 @@ def _write(
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
-            # A passage that the file has twice gets the ratings once.
-            found = by_passage.pop((query.query_id, raw.passage_id), {})
-            if found:
+            # pop: a passage that the file has twice gets the ratings once.
+            of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
+            if of_passage:
                 passage = raw.full()
-                for grader, given in found.items():
-                    _compare(passage, rated, given, summary)
-                    add_ratings(passage, grader, rated, given)
+                for grader, new_ratings in of_passage.items():
+                    _compare(passage, rated, new_ratings, summary)
+                    add_ratings(passage, grader, rated, new_ratings)
                 raw.take_grades(passage)
         return query
 
@@ -300,14 +320,14 @@ def _write(
 
 
 def _compare(
-    passage: Passage, rated: RatedClass, given: Sequence[HumanRating], summary: AppliedRatings
+    passage: Passage, rated: RatedClass, human: Sequence[HumanRating], summary: AppliedRatings
 ) -> None:
     models = [
         grades.entry_ratings()
         for grades in passage.grade_sets()
         if rated.holds(grades) and not is_human(grades.model)
     ]
-    for rating in given:
-        others = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
-        summary.compared += bool(others)
-        summary.differing += bool(others - {rating.rating})
+    for rating in human:
+        model_ratings = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
+        summary.compared += bool(model_ratings)
+        summary.differing += bool(model_ratings - {rating.rating})

@@ -1,4 +1,4 @@
-"""Grades by people: the same records as those of models, with the model ``human:NAME``."""
+"""Human grades: the same records as grades of models, with ``human:NAME`` as the model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ G = TypeVar("G", RubricGrades, DirectGrade)
 
 @dataclass(frozen=True)
 class RatedClass:
-    """The prompt class that people rated, and what its grades look like.
+    """The prompt class of human ratings, and the form of its grades.
 
-    ``is_rated`` tells ratings from right and wrong, ``is_direct`` grades of passages as a whole; with
-    ``assigns`` labels of nuggets stand beside the ratings.
+    ``is_rated`` is True for a scale and False for right or wrong. ``is_direct`` marks direct grades. With
+    ``assigns`` the grades also hold nugget assignments.
     """
 
     name: str
@@ -35,10 +35,10 @@ class RatedClass:
         return GradeKey.of(grades).prompt_class == self.name
 
 
-def add_ratings(passage: Passage, grader: str, rated: RatedClass, given: Sequence[HumanRating]) -> None:
-    """Give a passage a person's ratings, together with those that the same person gave before."""
-    ratings = {rating.entry_id: rating.rating for rating in given}
-    comments = {rating.entry_id: rating.comment for rating in given if rating.comment is not None}
+def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[HumanRating]) -> None:
+    """Add a reviewer's ratings to a passage, merged with earlier ratings by the same reviewer."""
+    ratings = {rating.entry_id: rating.rating for rating in new}
+    comments = {rating.entry_id: rating.comment for rating in new if rating.comment is not None}
 
     def earlier(grades: RubricGrades | DirectGrade) -> bool:
         return grades.model == grader and rated.holds(grades)
@@ -57,12 +57,12 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, given: Sequenc
 
 
 def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
-    """The grades with ``new`` where the first stood that it replaces, or at the end."""
-    place: int = next((at for at, old in enumerate(grades) if replaces(old)), len(grades))
-    found = list(grades[:place])
-    found.append(new)
-    found.extend(old for old in grades[place:] if not replaces(old))
-    return found
+    """Put ``new`` at the position of the first grades that it replaces, or at the end."""
+    position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
+    updated = list(grades[:position])
+    updated.append(new)
+    updated.extend(old for old in grades[position:] if not replaces(old))
+    return updated
 
 
 def _provenance(grader: str, rated: RatedClass, prompt_type: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _rubric(
         values["assignments"] = [
             NuggetAssignment(nugget_id=key, assignment=labels[rating]) for key, rating in ratings.items()
         ]
-    return RubricGrades(**values, **_noted(comments))
+    return RubricGrades(**values, **_comment_fields(comments))
 
 
 def _direct(grader: str, rated: RatedClass, rating: int, comments: Mapping[str, str]) -> DirectGrade:
@@ -107,8 +107,8 @@ def _direct(grader: str, rated: RatedClass, rating: int, comments: Mapping[str, 
     }
     if rated.is_rated:
         values["self_ratings"] = rating
-    return DirectGrade(**values, **_noted(comments))
+    return DirectGrade(**values, **_comment_fields(comments))
 
 
-def _noted(comments: Mapping[str, str]) -> dict[str, Any]:
+def _comment_fields(comments: Mapping[str, str]) -> dict[str, Any]:
     return {"comments": dict(comments)} if comments else {}

@@ -1,4 +1,4 @@
-"""The ratings that a person may give: the scale of the prompt, with its words."""
+"""Rating scale of a prompt for human reviewers: labels, keys and meanings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from exam_pp.test_bank import ASSIGNMENT_RATINGS
 _MEANING = re.compile(r"^(?:- )?(\d+)\s*[:=]\s*(.+)$", re.MULTILINE)
 _PLAIN = ("wrong", "right")
 _LONGEST = 1000
-"""The highest rating of a scale: one that people step through, and a page draws."""
+"""The highest rating that a scale may have, so that the review page can draw it."""
 
 RESERVED_KEYS = frozenset("jklhuaxc")
-"""Letters that mean something else on the review page."""
+"""Letters that are shortcuts of the review page."""
 
 
 class Step(NamedTuple):
-    """A rating of the scale: its label, the letter that sets it (or ""), and what the prompt says of it."""
+    """A rating of the scale: its label, its key on the review page (or ""), and its meaning in the prompt."""
 
     rating: int
     label: str
@@ -30,21 +30,19 @@ class Step(NamedTuple):
 def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[Step]:
     """The steps of a prompt's scale, lowest first.
 
-    A prompt that is not known has a scale up to the highest rating that was seen. Prompts without a
-    scale have the ratings 0 and 1, as their grades do. Raises :class:`~exam_pp.errors.SelectionError` for a
-    rating that is no step of a scale.
+    The scale of an unknown prompt (None) ends at ``best_seen``, the highest rating in the file. Prompts
+    without a scale have the ratings 0 and 1. Raises :class:`~exam_pp.errors.SelectionError` if ``best_seen``
+    is too high for a scale.
     """
     if prompt is None:
         highest = max(best_seen or 0, 1)
         if highest > _LONGEST:
-            raise SelectionError(
-                f"The file has a rating of {highest}: that is no scale from 0 to {_LONGEST}."
-            )
+            raise SelectionError(f"The file has a rating of {highest}; a scale ends at {_LONGEST} at most.")
         return [Step(rating, str(rating)) for rating in range(highest + 1)]
     if prompt.kind == "assignment":
         return _with_keys([Step(ASSIGNMENT_RATINGS[label], label) for label in prompt.choices])
     if prompt.max_rating is not None and not prompt.choices:
-        meanings = {int(rating): words for rating, words in _MEANING.findall(prompt.template)}
+        meanings = {int(rating): meaning for rating, meaning in _MEANING.findall(prompt.template)}
         return [
             Step(rating, str(rating), meaning=meanings.get(rating, ""))
             for rating in range(prompt.max_rating + 1)
@@ -53,7 +51,7 @@ def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[St
 
 
 def _with_keys(steps: list[Step]) -> list[Step]:
-    """The first letter of each label, where that says which one is meant."""
+    """Set the key of each step to the first letter of its label, unless that is ambiguous or reserved."""
     letters = [step.label[:1].lower() for step in steps]
     return [
         step._replace(key=letter)

@@ -1,4 +1,4 @@
-"""The data of a review page: grades, replies, judgments and ranks of a graded file, for a person to check."""
+"""Data of the review page: grades, replies, judgments and ranks of a graded file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SLOTS = {"question", "nugget", "context", "query"}
 
 @dataclass(frozen=True)
 class ReviewOptions:
-    """What a review page shows, and how.
+    """Options of a review page.
 
-    ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
-    ``queries`` restricts the page, ``limit`` the passages of each query (the first in the file).
-    ``blind`` hides what models and other people said, and the systems, until the reviewer has rated.
-    ``min_grade`` is the rating from which an entry is covered: by default 4, or the end of a shorter scale.
+    ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a scale).
+    ``queries`` limits the page to some queries, ``limit`` each query to its first passages in the file.
+    ``blind`` hides the grades of models and other reviewers, and the systems, until the reviewer has rated.
+    ``min_grade`` is the threshold: by default 4, or the end of a shorter scale.
     """
 
     answers_class: str | None = None
@@ -53,11 +53,11 @@ class ReviewOptions:
 
 @dataclass(frozen=True)
 class ReviewMaterial:
-    """What a review page holds.
+    """Data of a review page.
 
     ``head`` is JSON that the page shows at once: file names with SHA-256, graders, systems, prompt, scale,
-    counts of ratings for every query, leaderboards and notes. ``tables`` are the passages with their grades,
-    a table for every query of the head.
+    rating counts of every query, leaderboards and notes. ``tables`` holds the passages with their grades, one
+    table for every query of the head.
     """
 
     head: Mapping[str, Any]
@@ -66,7 +66,7 @@ class ReviewMaterial:
 
 @dataclass
 class _Reading:
-    """What was read of the graded file."""
+    """Data collected while the graded file is read."""
 
     tables: dict[str, QueryTable] = field(default_factory=dict)
     graders: list[str] = field(default_factory=list)
@@ -86,16 +86,16 @@ def review_material(
     prompts: Mapping[str, Prompt] | None = None,
     options: ReviewOptions | None = None,
 ) -> ReviewMaterial:
-    """Everything that a person needs to check the grades of a file.
+    """Collect the data of a review page.
 
-    One prompt class is reviewed; all models (and people) that graded with it are graders of the page. A
-    file without grades of it gives a page to collect ratings, if the prompt is known, whose scale then
-    counts. ``prompts`` are those that no registry knows. The file is read more than once. Raises
-    :class:`SelectionError` where the grades of several prompt classes match, or none.
+    The page reviews one prompt class and shows all models and reviewers that graded with it. If the file has
+    no grades of that prompt class but the prompt is known, the page collects ratings on the prompt's scale.
+    ``prompts`` has prompts that are not registered, by name. The file is read more than once. Raises
+    :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
     if is_stream(graded):
-        raise SelectionError("GRADED is read several times for a review: name a file.")
+        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(graded, test_bank, selector, options)
@@ -123,12 +123,11 @@ def review_material(
         table.head([] if options.blind else material.graders, scale[-1].rating, min_grade)
         for table in material.tables.values()
     ]
-    # The entries of a bank are not what direct grades cover.
-    of_bank = None if direct else bank
-    boards = [] if options.blind else _leaderboards(graded, of_bank, selector, head, options)
-    head["leaderboards"] = boards
+    # Direct grades do not cover bank entries, so the bank does not count.
+    cover_bank = None if direct else bank
+    head["leaderboards"] = [] if options.blind else _leaderboards(graded, cover_bank, selector, head, options)
     head["notes"] = _notes(material, options)
-    _warn_of_other_scale(material, scale)
+    _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
 
 
@@ -144,9 +143,9 @@ def _read(
             continue
         table = material.tables.get(query.query_id)
         if table is None:
-            words = bank.queries[query.query_id].query_text if bank else ""
+            text = bank.queries[query.query_id].query_text if bank else ""
             entries = bank.entries(query.query_id) if bank else None
-            table = material.tables[query.query_id] = QueryTable(query.query_id, words, entries)
+            table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
         for passage in query.passages:
             if options.limit is not None and len(table) >= options.limit and passage.passage_id not in table:
                 material.beyond_limit += 1
@@ -158,8 +157,8 @@ def _read(
 def _graded(
     passage: Passage, selector: GradeSelector, material: _Reading, options: ReviewOptions
 ) -> list[tuple[str, dict[str, Cell]]]:
-    """Grader to cells, of the selected grades."""
-    found: list[tuple[str, dict[str, Cell]]] = []
+    """The selected grades as pairs of grader and cells."""
+    cells_by_grader: list[tuple[str, dict[str, Cell]]] = []
     material.answers_classes.update(
         grades.prompt_class for grades in passage.rubric_grades or () if grades.prompt_class
     )
@@ -175,8 +174,8 @@ def _graded(
         best = max((cell.rating for cell in cells.values() if cell.rating is not None), default=None)
         if best is not None:
             material.best_seen = max(best, material.best_seen or 0)
-        found.append((grader, cells))
-    return found
+        cells_by_grader.append((grader, cells))
+    return cells_by_grader
 
 
 def _prompt_class(
@@ -186,7 +185,7 @@ def _prompt_class(
     prompts: Mapping[str, Prompt],
     bank: str | Path | None,
 ) -> str:
-    """The one prompt class that is reviewed; a known one may have no grades yet."""
+    """The prompt class that is reviewed; a known prompt may have no grades yet."""
     name = chosen.prompt_class
     if not selector.selected and name is not None and chosen.model is None:
         prompt = _known_prompt(name, prompts)
@@ -194,8 +193,7 @@ def _prompt_class(
             return name
     if not selector.seen:
         raise SelectionError(
-            f"{graded} holds no grades; grade it first, or name --prompt-class and --bank to collect the "
-            "ratings of people."
+            f"{graded} has no grades; grade it first, or name --prompt-class and --bank to collect ratings."
         )
     selector.check_prompt_class(str(graded))
     return selector.key.prompt_class
@@ -210,14 +208,14 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Reading, opti
         if query_id not in material.tables and query_id not in material.unknown_queries:
             raise SelectionError(f"{graded} has no query {query_id!r}.")
     if not material.tables and bank is None:
-        raise SelectionError(f"{graded} holds no queries.")
+        raise SelectionError(f"{graded} has no queries.")
     if not material.tables:
         raise SelectionError(f"The bank {bank} has no entries for the queries of {graded}.")
     answers_class = options.answers_class
     if answers_class is not None and answers_class not in material.answers_classes:
         raise SelectionError(
-            f"No grades in {graded} have the prompt class {answers_class!r} of --answers-class; it holds: "
-            f"{', '.join(sorted(material.answers_classes)) or 'none'}."
+            f"{graded} has no grades of the prompt class {answers_class!r} (--answers-class); its prompt "
+            f"classes: {', '.join(sorted(material.answers_classes)) or 'none'}."
         )
 
 
@@ -233,7 +231,7 @@ def _head(
         "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
         "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
         "kinds": sorted(test_bank.kinds) if test_bank else [],
-        "graders": _people_last(material.graders),
+        "graders": _models_first(material.graders),
         "systems": list(systems),
         "blind": options.blind,
         "reviewer": options.reviewer,
@@ -241,23 +239,25 @@ def _head(
     }
 
 
-def _people_last(graders: Sequence[str]) -> list[str]:
-    """The first grader is the one whose grades are shown first: a model, where there is one."""
+def _models_first(graders: Sequence[str]) -> list[str]:
+    """Sort models before people, because the page first shows the grades of the first grader."""
     return sorted(graders, key=is_human)
 
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
-    """The prompt as pieces to fill (words, or the name of a slot), where its words are known."""
-    found: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
+    """The prompt as pieces (text, or the name of a placeholder); ``missing`` says why it cannot be shown."""
+    data: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
     if prompt is None:
-        return found | {"missing": "The words of this prompt are not known here (see --prompt-file)."}
+        return data | {"missing": "The template of this prompt is unknown; name its file with --prompt-file."}
     if not set(prompt.slots) <= _SLOTS:
-        return found | {"missing": "This prompt asks about several entries at once."}
+        return data | {"missing": "This prompt asks about several entries at once."}
     pieces = prompt.render(dict.fromkeys(prompt.slots, ""))
-    found["pieces"] = [[part.text + ("\n\n" if part.role == "system" else ""), part.slot] for part in pieces]
+    data["pieces"] = [[part.text + ("\n\n" if part.role == "system" else ""), part.slot] for part in pieces]
     if hashes and prompt.hash not in hashes:
-        found["missing"] = "The grades were made with other words of this prompt; these are today's."
-    return found
+        data["missing"] = (
+            "The grades were made with another version of this prompt; this is the current text."
+        )
+    return data
 
 
 def _leaderboards(
@@ -269,15 +269,15 @@ def _leaderboards(
 ) -> list[dict[str, Any]]:
     """Rubric-Cover of every system on the page's queries, for every model.
 
-    People rarely rate enough for one.
+    Reviewers get no leaderboard: they rarely rate enough pairs.
     """
     if not head["systems"]:
         return []
-    boards: list[dict[str, Any]] = []
-    # A query of the bank that the file lacks counts, unless the page is of some queries.
-    only_these = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
-    for place, grader in enumerate(head["graders"]):
-        counts = [query["graders"][place]["ratings"] for query in head["queries"]]
+    leaderboards: list[dict[str, Any]] = []
+    # Queries of the bank that the file lacks count, unless the page shows selected queries only.
+    counted_queries = {query["id"] for query in head["queries"]} if options.queries or bank is None else None
+    for index, grader in enumerate(head["graders"]):
+        counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):
             continue
         only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])
@@ -285,10 +285,12 @@ def _leaderboards(
             graded, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
         )
         rows = standings(
-            score for score in evaluation.scores if only_these is None or score.query_id in only_these
+            score
+            for score in evaluation.scores
+            if counted_queries is None or score.query_id in counted_queries
         )
         metric = rows[0].metric
-        boards.append(
+        leaderboards.append(
             {
                 "grader": grader,
                 "metric": metric,
@@ -296,14 +298,14 @@ def _leaderboards(
                 "notes": evaluation.notes,
             }
         )
-    return boards
+    return leaderboards
 
 
 def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     notes = []
     if material.unknown_queries:
-        words = some(sorted(set(material.unknown_queries)), "query", "queries")
-        notes.append(f"Left out: {words} of the file not in the bank.")
+        queries = some(sorted(set(material.unknown_queries)), "query", "queries")
+        notes.append(f"Left out: {queries} of the file not in the bank.")
     foreign = sorted({entry for table in material.tables.values() for entry in table.foreign})
     if foreign:
         notes.append(f"Left out: {some(foreign, 'graded entry', 'graded entries')} not in the bank.")
@@ -315,9 +317,9 @@ def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     return notes
 
 
-def _warn_of_other_scale(material: _Reading, scale: Sequence[Step]) -> None:
+def _warn_of_higher_ratings(material: _Reading, scale: Sequence[Step]) -> None:
     if material.best_seen is not None and material.best_seen > scale[-1].rating:
         log.warning(
-            "The file has a rating of %d, but the prompt's scale ends at %d.",
+            "The file has a rating of %d, but the scale of the prompt ends at %d.",
             material.best_seen, scale[-1].rating,
         )  # fmt: skip

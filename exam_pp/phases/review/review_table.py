@@ -1,4 +1,4 @@
-"""The passages and grades of a query as columns: compact as JSON, and quick to look up in a browser."""
+"""Passages and grades of a query as columns, compact as JSON for the review page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from exam_pp.test_bank import Entry
 
 
 class Cell(NamedTuple):
-    """What one grader says of one passage and bank entry.
+    """The grade of a passage for a bank entry by one grader.
 
-    ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``reply`` is the model's raw
-    reply, ``answer`` what it extracted from the passage; ``cut`` counts tokens that it did not see.
+    ``rating`` is None for an ungraded pair; ``reason`` says why. ``reply`` is the model's raw reply,
+    ``answer`` its extracted answer, ``cut`` the number of tokens of the passage that the model did not see.
     """
 
     rating: int | None = None
@@ -33,17 +33,17 @@ class Cell(NamedTuple):
 
 
 _STRINGS = ("source", "reply", "answer", "reason", "comment")
-"""Columns that hold the places of strings instead of the strings."""
+"""Columns that hold indexes into the list of strings instead of strings."""
 
 _MOST_SPANS = 100
-"""Places of an answer that are marked: one that stands everywhere explains nothing."""
+"""At most so many matches of an answer are marked in a passage."""
 
 
 _Details = tuple[str | None, float | None, float | None]
 
 
 def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
-    """Entry id to cell, of everything that a set of grades says."""
+    """Entry id to cell, for the ratings and errors of a set of grades."""
     if isinstance(grades, DirectGrade):
         replies: Mapping[str, str] = {} if grades.answer is None else {DIRECT_ID: grades.answer}
         errors: dict[str, Any] = {DIRECT_ID: grades.error} if grades.error else {}
@@ -69,16 +69,16 @@ def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
 
 
 def _finite(number: float | None) -> float | None:
-    """None for what JSON has no number for: no browser would read the page."""
+    """None for NaN and infinity, which browsers cannot parse in JSON."""
     return number if number is not None and math.isfinite(number) else None
 
 
 def _failure(error: Any) -> tuple[str | None, str]:
-    """The reply that could not be read, if there was one, and the reason."""
-    known = error if isinstance(error, dict) else {}
-    reply = known.get("response")
+    """The reply that could not be parsed (or None), and the reason."""
+    details = error if isinstance(error, dict) else {}
+    reply = details.get("response")
     return reply if isinstance(reply, str) and reply else None, str(
-        known.get("failure_reason") or "no reason recorded"
+        details.get("failure_reason") or "no reason recorded"
     )
 
 
@@ -96,8 +96,8 @@ class _Row:
 class QueryTable:
     """A query's passages × bank entries, graded by any number of graders.
 
-    ``entries`` are those of the bank; None means that the entries are the ids that the grades name, and
-    then ids stand for texts. Entries that the bank does not have are collected in ``foreign``.
+    ``entries`` are the entries of the bank. With None, the entries are the ids in the grades, and ids stand
+    in for their texts. Graded ids that the bank lacks are collected in ``foreign``.
     """
 
     def __init__(self, query_id: str, text: str, entries: Mapping[str, Entry] | None) -> None:
@@ -114,7 +114,7 @@ class QueryTable:
 
     @property
     def systems(self) -> Iterator[str]:
-        """The systems that returned passages, in order of appearance, repeated."""
+        """The systems that returned passages, in order of appearance, with duplicates."""
         return (system for row in self._rows.values() for system in row.ranks)
 
     def __len__(self) -> int:
@@ -124,9 +124,9 @@ class QueryTable:
         return passage_id in self._rows
 
     def add(self, passage: Passage, graded: Iterable[tuple[str, Mapping[str, Cell]]]) -> None:
-        """Take a passage, and what graders say of it; of several grades of a pair the later counts.
+        """Add a passage with its grades; of several ratings of a pair the later counts.
 
-        A passage id that was seen before is the same passage.
+        A passage id that was added before is the same passage.
         """
         row = self._rows.setdefault(passage.passage_id, _Row(passage.passage_id, passage.text))
         row.judgments.update(judgment.relevance for judgment in passage.judgments)
@@ -136,8 +136,8 @@ class QueryTable:
             for entry_id, cell in cells.items():
                 if not self._knows(entry_id):
                     continue
-                known = row.cells.get((grader, entry_id))
-                if known is None or known.rating is None or cell.rating is not None:
+                earlier = row.cells.get((grader, entry_id))
+                if earlier is None or earlier.rating is None or cell.rating is not None:
                     row.cells[grader, entry_id] = cell
 
     def _knows(self, entry_id: str) -> bool:
@@ -150,11 +150,11 @@ class QueryTable:
         return True
 
     def keep_only(self, entry_id: str) -> None:
-        """Leave one entry: a direct grade has no bank entries, whatever the bank holds."""
+        """Replace the entries with this entry, as for direct grades, which have no bank entries."""
         self.entries = [entry_id]
 
     def head(self, graders: Sequence[str], highest: int, min_grade: int) -> dict[str, Any]:
-        """What the page knows before the query is opened: its words, its entries, and counts."""
+        """The data of a query before it is opened: its text, its entries, and counts."""
         rows = self._rows.values()
         return {
             "id": self.query_id,
@@ -169,17 +169,17 @@ class QueryTable:
         entry = (self._bank or {}).get(entry_id)
         if entry is None:
             return {"id": entry_id, "text": "the passage as a whole" if entry_id == DIRECT_ID else entry_id}
-        found: dict[str, Any] = {"id": entry_id, "text": entry.text, "kind": entry.kind}
+        required: dict[str, Any] = {"id": entry_id, "text": entry.text, "kind": entry.kind}
         optional = {
             "facet": entry.facet_id,
             "importance": entry.importance,
             "weight": entry.weight if entry.weight != 1 else None,
             "golds": entry.gold_answers,
         }
-        return found | {key: value for key, value in optional.items() if value is not None}
+        return required | {key: value for key, value in optional.items() if value is not None}
 
     def _counts(self, grader: str, highest: int, min_grade: int) -> dict[str, Any]:
-        """How often each rating was given, and the best rating of passages by their judgment."""
+        """The number of pairs for each rating, and the best ratings of passages by judgment."""
         ratings = [0] * (highest + 1)
         ungraded, covered = 0, set()
         judged: dict[int, list[int]] = {}
@@ -205,21 +205,21 @@ class QueryTable:
         }
 
     def shuffle(self) -> None:
-        """Order the passages by a hash of their ids, so that the order says nothing about them."""
+        """Order the passages by a hash of their ids, so that the order reveals nothing about them."""
         ids = sorted(self._rows, key=lambda key: hashlib.sha256(key.encode("utf-8", "replace")).digest())
         self._rows = {passage_id: self._rows[passage_id] for passage_id in ids}
 
     def chunk(
         self, graders: Sequence[str], systems: Sequence[str], shared_texts: Mapping[str, int]
     ) -> dict[str, Any]:
-        """Everything else, for when the query is opened.
+        """The data that the page needs when the query is opened.
 
-        ``texts`` are strings, or the places of texts that several queries have. Columns of grades go
-        passage by passage, entry by entry; a column that holds nothing is left out. ``spans`` are the
-        starts and ends of the extracted answer in the text, in UTF-16 units, as JavaScript counts.
+        ``texts`` has strings, or indexes of texts that several queries share. Columns of grades are ordered
+        by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
+        answer in the passage, in UTF-16 units, as JavaScript counts.
         """
-        texts = {text: place for place, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
-        system_places = {system: place for place, system in enumerate(systems)}
+        texts = {text: index for index, text in enumerate(dict.fromkeys(r.text for r in self._rows.values()))}
+        system_indexes = {system: index for index, system in enumerate(systems)}
         strings: dict[str, int] = {}
         rows = list(self._rows.values())
         return {
@@ -228,7 +228,7 @@ class QueryTable:
             "text_of": [texts[row.text] for row in rows],
             "judgments": [sorted(row.judgments) for row in rows],
             "ranks": [
-                [number for system, rank in row.ranks.items() for number in (system_places[system], rank)]
+                [number for system, rank in row.ranks.items() for number in (system_indexes[system], rank)]
                 for row in rows
             ],
             "grades": [self._columns(grader, strings) for grader in graders],
@@ -257,15 +257,15 @@ class QueryTable:
 
 def _spans(text: str, answer: str | None) -> list[int] | None:
     spans = answer_spans(text, answer)[:_MOST_SPANS] if answer else []
-    return [_utf16(text, place) for span in spans for place in span] or None
+    return [_utf16(text, index) for span in spans for index in span] or None
 
 
-def _utf16(text: str, place: int) -> int:
-    """A place in code points as a place in UTF-16 units."""
-    return place if text.isascii() else len(text[:place].encode("utf-16-le", "surrogatepass")) // 2
+def _utf16(text: str, index: int) -> int:
+    """Convert an offset in code points to an offset in UTF-16 units."""
+    return index if text.isascii() else len(text[:index].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def texts_of_several(tables: Iterable[QueryTable]) -> dict[str, int]:
-    """The texts that more than one query has, with their places: they are stored once for all."""
+    """Text to index, for the texts that several queries share and the page stores once."""
     counts = Counter(text for table in tables for text in sorted(table.texts))
-    return {text: place for place, text in enumerate(text for text, count in counts.items() if count > 1)}
+    return {text: index for index, text in enumerate(text for text, count in counts.items() if count > 1)}

@@ -1,1 +1,1 @@
-"""The review page, in which a person corrects grades, and the verification reports."""
+"""Review page and verification reports."""

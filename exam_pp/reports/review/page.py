@@ -1,7 +1,7 @@
-"""One HTML file that needs no network: script, style and data inside, and a policy that forbids the rest.
+"""Review page as a single HTML file with script, style and data, which needs no network.
 
-Data are JSON, compressed, in base64: there is no text that could end the element it stands in. The
-policy allows exactly this script and this style, by their hashes, and no connection at all.
+Data are compressed JSON in base64, so no text of a file can close the element that holds it. The content
+security policy allows only this script and this style, by their hashes, and no connections.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
-"""The files of the page's script, in the order in which they are put together."""
+"""The files of the page's script, in the order in which they are joined."""
 
 
 def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
-    """The page as text.
+    """The HTML of the page.
 
-    ``head`` and ``tables`` are those of :class:`~exam_pp.phases.review.review_material.ReviewMaterial`; every
-    query becomes a block of its own that is decompressed when it is opened.
+    ``head`` and ``tables`` come from :class:`~exam_pp.phases.review.review_material.ReviewMaterial`. Every
+    query is a separate block, which the page decompresses when the query is opened.
     """
     style, script = _read("style.css"), _script()
     return Template(_read("template.html")).substitute(
@@ -55,7 +55,7 @@ def _read(name: str) -> str:
 
 
 def _script() -> str:
-    """All files as one function in strict mode, so that nothing of it is global."""
+    """All script files inside one function in strict mode, so that no name is global."""
     parts = "\n".join(_read(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
@@ -69,7 +69,7 @@ def _policy(script: str, style: str) -> str:
         "img-src": "'none'",
         "form-action": "'none'",
         "base-uri": "'none'",
-        # Text becomes markup nowhere: the browser refuses innerHTML and its like.
+        # The browser refuses innerHTML and similar, so text never becomes markup.
         "require-trusted-types-for": "'script'",
         "trusted-types": "'none'",
     }
@@ -85,16 +85,16 @@ def _blocks(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> Iterator[s
     shared = texts_of_several(tables)
     yield _block("head", head)
     yield _block("texts", list(shared))
-    for place, table in enumerate(tables):
-        yield _block(f"query-{place}", table.chunk(head["graders"], systems, shared))
+    for index, table in enumerate(tables):
+        yield _block(f"query-{index}", table.chunk(head["graders"], systems, shared))
 
 
 def _block(name: str, value: Any) -> str:
-    # A type that is no script: browsers keep the text and run nothing.
+    # Browsers do not run a script element whose type is not a script type.
     return f'<script type="application/gzip" id="{name}">{pack(value)}</script>'
 
 
 def pack(value: Any) -> str:
-    """A JSON value, compressed, in base64; equal values give equal texts."""
+    """Compress a JSON value with gzip and encode it in base64; equal values give equal texts."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()

@@ -1,4 +1,4 @@
-"""`exam-pp verify` as a user types it."""
+"""The command line of `exam-pp verify`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_tsv_and_json(tiny_passages: Path, tmp_path: Path, capsys: pytest.Captur
     assert [row["rating"] for row in table["rows"]] == [5, 1, 4, 0, 2]
 
 
-def test_the_input_is_no_output(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_input_is_not_overwritten(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tiny_passages.read_bytes()
     with pytest.raises(SystemExit) as stop:
         main(["verify", "grading", str(tiny_passages), "-o", str(tiny_passages)])
@@ -44,7 +44,8 @@ def test_the_input_is_no_output(tiny_passages: Path, capsys: pytest.CaptureFixtu
 def test_an_alias_or_a_wrong_class(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["verify", "grading", str(tiny_passages), "--answers-class", "NuggetExtractionPromt"])
-    assert "it holds: QuestionSelfRatedUnanswerablePromptWithChoices" in capsys.readouterr().err
+    error = " ".join(capsys.readouterr().err.split())
+    assert "its prompt classes: QuestionSelfRatedUnanswerablePromptWithChoices" in error
 
 
 REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
@@ -123,22 +124,22 @@ def test_the_seed_of_a_sample(golden: list[str], capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("report", "options", "words"),
+    ("report", "options", "message"),
     [
-        ("uncovered", ["--min-grade", "1"], "the bank misses none of them."),
+        ("uncovered", ["--min-grade", "1"], "the bank covers all of them."),
         (
             "uncovered",
             ["--min-judgment", "9"],
-            "No passage is judged 9 or higher: there is nothing to cover.",
+            "No passage is judged 9 or higher, so no passage is relevant.",
         ),
         ("spurious", [], "0 of 2 entries of 1 query are covered"),
         ("disagreements", ["--min-grade", "1"], "judgments and grades agree."),
-        ("unparsed", ["--system", "dense"], "Nothing to show: all 2 pairs are graded"),
+        ("unparsed", ["--system", "dense"], "All 2 pairs are graded, all replies are numbers"),
         ("sample", ["--min-grade", "9"], "0 of 0 graded pairs"),
     ],
 )
-def test_nothing_to_show_is_said(
-    report: str, options: list[str], words: str, golden: list[str], capsys: pytest.CaptureFixture[str]
+def test_an_empty_report_says_why(
+    report: str, options: list[str], message: str, golden: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["-q", "verify", report, *golden, "--query", "tide", *options])
-    assert words in " ".join(capsys.readouterr().out.split())
+    assert message in " ".join(capsys.readouterr().out.split())

@@ -1,4 +1,4 @@
-"""The ratings of people as grades: beside those of models, all or none, the same file every time."""
+"""Human ratings of edits files as grades of a graded file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_person_is_another_grader(tiny_passages: Path, tmp_path: Path) -> None
     assert [first, second] == PASSAGES, "everything else stays as it is"
     assert list(summary.lines()) == [
         f"3 ratings added as human:ana with the prompt class {RATED}.",
-        "1 of them has a comment.",
+        "1 rating has a comment.",
         "2 of 3 differ from the rating of a model.",
     ]
 
@@ -97,14 +97,13 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
 
 
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
-def test_other_files_are_no_edits(tmp_path: Path, content: str) -> None:
+def test_files_of_another_format_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=r"other.json: is not an edits file: its \"format\" is not"):
         read_edits(tmp_path / "other.json")
 
 
-def test_what_the_model_failed_on_is_rated(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """An entry that has only errors is an entry of the file, without a bank."""
+def test_a_pair_with_an_error_can_be_rated_without_a_bank(write_jsonl: WriteLines, tmp_path: Path) -> None:
     failed = rubric({"q/a": 1}, llm_response_errors={"q/b": {"failure_reason": "timed out", "response": ""}})
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[failed])]]])
     apply_ratings(graded, [edits_file(tmp_path, graded, rating("q", "p", "q/b", 4))], tmp_path / "out.jsonl")
@@ -116,15 +115,15 @@ def test_right_and_wrong_without_a_scale(write_jsonl: WriteLines, tmp_path: Path
     """The label is the number of right answers, as in the grades of models."""
     answered = rubric({"q/a": 1, "q/b": 0, "q/c": 1}, prompt_info={"prompt_class": "Own"}, self_ratings=None)
     graded = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[answered])]]])
-    given = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
-    apply_ratings(graded, [edits_file(tmp_path, graded, *given)], tmp_path / "out.jsonl")
+    ratings = [rating("q", "p", f"q/{key}", value) for key, value in (("a", 1), ("b", 1), ("c", 0))]
+    apply_ratings(graded, [edits_file(tmp_path, graded, *ratings)], tmp_path / "out.jsonl")
     (_, person) = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"]
     assert (person["correctAnswered"], person["wrongAnswered"]) == (["q/a", "q/b"], ["q/c"])
     assert person["relevance_label"] == 2
     assert "self_ratings" not in person
 
 
-def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_path: Path) -> None:
+def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path) -> None:
     one = edits_file(
         tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), rating("q1", "p1", "q1/a", 3), name="one.json"
     )
@@ -134,10 +133,9 @@ def test_ratings_that_contradict_each_other_are_told(tiny_passages: Path, tmp_pa
     same = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 1), name="same.json")
     summary = apply_ratings(tiny_passages, [one, two, same], tmp_path / "out.jsonl")
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
-    assert [given["self_rating"] for given in grades["self_ratings"]] == [4, 1]
-    assert "2 times a person gave two ratings of a passage for one entry: the later one counts." in [
-        *summary.lines()
-    ]
+    assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
+    assert summary.replaced == 2
+    assert "2 pairs were rated again with another rating: the later rating counts." in summary.lines()
 
 
 def test_later_ratings_of_the_same_person_replace_earlier_ones(tiny_passages: Path, tmp_path: Path) -> None:
@@ -164,14 +162,14 @@ def test_edits_of_another_file_are_refused(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out.jsonl"
-    for known, words in (("0" * 64, "the edits are for another file"), (None, "do not say which file")):
+    for known, reason in (("0" * 64, "the edits are for another file"), (None, "do not say which file")):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
             main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])
         assert stop.value.code == 1
         error = capsys.readouterr().err
         assert f"exam-pp: {edits}, graded_sha256: the edits " in error
-        assert words in error
+        assert reason in error
         assert error.count("\n") == 1
         assert not output.exists()
     main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output), "--force"])
@@ -179,32 +177,32 @@ def test_edits_of_another_file_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("given", "keys", "words"),
+    ("ratings", "keys", "message"),
     [
         ([rating("q1", "p9", "q1/a", 2), rating("q2", "p1", "q1/a", 2)], {},
-         "does not have 2 passages (q1/p9, q2/p1)."),
-        ([rating("q1", "p1", "q1/z", 2)], {}, "does not have 1 bank entry (q1/z); name --bank"),
-        ([rating("q1", "p1", "007/a", 2)], {}, "does not have 1 bank entry (007/a)"),
-        ([rating("q1", "p1", "q1/a", 6)], {}, f"q1/p1 for q1/a is not on the scale of {RATED} (0, 1, 2"),
+         "names 2 passages (q1/p9, q2/p1) not in"),
+        ([rating("q1", "p1", "q1/z", 2)], {}, "names 1 bank entry (q1/z) not in"),
+        ([rating("q1", "p1", "007/a", 2)], {}, "names 1 bank entry (007/a) not in"),
+        ([rating("q1", "p1", "q1/a", 6)], {}, f"which is not on the scale of {RATED} (0, 1, 2"),
         ([rating("q1", "p1", "q1/a", -1)], {}, "the rating -1 of"),
-        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty; say with --reviewer"),
-        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty; say with --reviewer"),
-        ([], {}, "has no ratings."),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": " "}, "reviewer: is empty; name the reviewer"),
+        ([rating("q1", "p1", "q1/a", 2)], {"reviewer": "human: "}, "reviewer: is empty; name the reviewer"),
+        ([], {}, "No ratings in"),
         ([], {"bank": [{"op": "remove", "query_id": "q1", "id": "q1/a"}]},
-         "has no ratings; its edits of the bank are applied with `exam-pp bank apply`."),
+         "Apply edits of the bank with `exam-pp bank apply`."),
     ],
 )  # fmt: skip
 def test_edits_that_do_not_fit(
-    tiny_passages: Path, tmp_path: Path, given: list[Any], keys: dict[str, Any], words: str
+    tiny_passages: Path, tmp_path: Path, ratings: list[Any], keys: dict[str, Any], message: str
 ) -> None:
-    edits = edits_file(tmp_path, tiny_passages, *given, **keys)
+    edits = edits_file(tmp_path, tiny_passages, *ratings, **keys)
     with pytest.raises(ExamError) as caught:
         apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl")
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_inputs_stay(tiny_passages: Path, tmp_path: Path) -> None:
+def test_an_input_is_not_overwritten(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2))
     for path in (tiny_passages, edits):
         before = path.read_bytes()
@@ -213,19 +211,19 @@ def test_inputs_stay(tiny_passages: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == before
 
 
-def test_the_prompt_class_must_be_clear(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_the_prompt_class_must_be_unambiguous(write_jsonl: WriteLines, tmp_path: Path) -> None:
     other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
     graded = write_jsonl(
         "g.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 5, "q/b": 1}), other])]]]
     )
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 1))
     output = tmp_path / "out.jsonl"
-    with pytest.raises(SelectionError, match=f"choose one with --prompt-class \\(Mine, {RATED}\\)"):
+    with pytest.raises(SelectionError, match=f"choose with --prompt-class \\(Mine, {RATED}\\)"):
         apply_ratings(graded, [edits], output)
     assert apply_ratings(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
     only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))
     assert apply_ratings(graded, [only_one], output).prompt_class == RATED
-    # A prompt that is not known has the scale that its grades show.
+    # The scale of an unknown prompt ends at its highest grade.
     beyond = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
     with pytest.raises(DataError, match=r"not on the scale of Mine \(0, 1\)"):
         apply_ratings(graded, [beyond], output, prompt_class="Mine")
@@ -240,7 +238,7 @@ def test_ratings_from_scratch(write_jsonl: WriteLines, tmp_path: Path) -> None:
     bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": [item]}])
     edits = edits_file(tmp_path, graded, rating("q", "run/q", "q/n", 1))
     output = tmp_path / "out.jsonl"
-    with pytest.raises(DataError, match="name --bank if they are not graded yet"):
+    with pytest.raises(DataError, match="name --bank"):
         apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment")
     apply_ratings(graded, [edits], output, prompt_class="NuggetAssignment", bank=bank)
     (grades,) = lines_of(output)[0][1][0]["exam_grades"]
@@ -275,13 +273,8 @@ def test_agreement_of_a_person_and_a_model(tiny_passages: Path, tmp_path: Path) 
     output = tmp_path / "out.jsonl"
     apply_ratings(tiny_passages, [edits], output)
     (pair,) = graders(output, per_entry=True).pairs
-    found = (pair.first, pair.second, pair.common, pair.coefficients.kappa)
-    assert found == (
-        "google/flan-t5-large",
-        "human:ana",
-        3,
-        1.0,
-    )
+    assert (pair.first, pair.second) == ("google/flan-t5-large", "human:ana")
+    assert (pair.common, pair.coefficients.kappa) == (3, 1.0)
 
 
 KEYS = ["q/a", "q/b", "q/c"]
@@ -300,7 +293,7 @@ def test_round_trip(
     people: dict[str, dict[str, int]],
     comment: str | None,
 ) -> None:
-    """What a reviewer rated is what the file says, and what models said is unchanged, byte for byte."""
+    """The output has the reviewer's ratings, and the grades of models are unchanged."""
     folder = tmp_path_factory.mktemp("edits")
     every = dict.fromkeys(KEYS, 0)
     passages = [passage(p, exam_grades=[rubric(every | model.get(p, {}))]) for p in ("p1", "p2", "p3")]
@@ -308,7 +301,7 @@ def test_round_trip(
     graded.write_text(json.dumps(["q", passages]) + "\n", encoding="utf-8")
     more = {} if comment is None else {"comment": comment}
     ratings = [
-        rating("q", p, key, value, **more) for p, given in people.items() for key, value in given.items()
+        rating("q", p, key, value, **more) for p, values in people.items() for key, value in values.items()
     ]
     edits = edits_file(folder, graded, *ratings)
     assert read_edits(edits).ratings == Edits.model_validate({"format": FORMAT, "ratings": ratings}).ratings
@@ -317,41 +310,42 @@ def test_round_trip(
     apply_ratings(folder / "one.jsonl", [edits], folder / "two.jsonl", force=True)
     assert (folder / "one.jsonl").read_bytes() == (folder / "two.jsonl").read_bytes()
     (query,) = read_passages(folder / "one.jsonl")
-    found = {
+    applied = {
         (p.passage_id, key): (value, (grades.comments or {}).get(key))
         for p in query.passages
         for grades in p.grade_sets()
         if isinstance(grades, RubricGrades | DirectGrade) and grades.model == "human:ana"
         for key, value in grades.entry_ratings().items()
     }
-    assert found == {(p, key): (v, comment) for p, given in people.items() for key, v in given.items()}
+    assert applied == {(p, key): (v, comment) for p, values in people.items() for key, v in values.items()}
     for before, after in zip(passages, lines_of(folder / "one.jsonl")[0][1], strict=True):
         assert after | {"exam_grades": after["exam_grades"][:1]} == before
 
 
 @pytest.mark.parametrize(
-    ("key", "prompt_class", "words"),
+    ("key", "prompt_class", "message"),
     [
         ("q1/a", "Umbrela", "rates passages as a whole"),
         ("direct", RATED, "rates bank entries"),
-        ("q1/a", "NuggetSelfRatedPrompt", "the ratings of questions, but"),
+        ("q1/a", "NuggetSelfRatedPrompt", "has a rating of a question"),
     ],
 )
-def test_the_prompt_class_rates_what_was_rated(
-    tiny_passages: Path, tmp_path: Path, key: str, prompt_class: str, words: str
+def test_the_prompt_class_must_rate_the_rated_kind(
+    tiny_passages: Path, tmp_path: Path, key: str, prompt_class: str, message: str
 ) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", key, 2))
     with pytest.raises(DataError) as caught:
         apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", prompt_class=prompt_class)
-    assert str(caught.value).startswith(f"{edits}, ratings: {key} of q1")
-    assert words in str(caught.value)
+    assert (caught.value.file, caught.value.field) == (str(edits), "ratings")
+    assert f"'{key}' of the query 'q1'" in caught.value.problem
+    assert message in caught.value.problem
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_rating_beside_the_scale_names_the_file_that_has_it(tiny_passages: Path, tmp_path: Path) -> None:
+def test_a_rating_outside_the_scale_names_its_file(tiny_passages: Path, tmp_path: Path) -> None:
     good = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), name="good.json")
     odd = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/b", 7), name="odd.json")
-    with pytest.raises(DataError, match=r"odd\.json, ratings: the rating 7 of"):
+    with pytest.raises(DataError, match=r"odd\.json, ratings: has the rating 7 of"):
         apply_ratings(tiny_passages, [good, odd], tmp_path / "out.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""What the review page is made of: which grades, which scale, what a blind review leaves out."""
+"""Data of the review page: selected grades, scale, and what a blind review hides."""
 
 from __future__ import annotations
 
@@ -54,32 +54,32 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
     }
     assert ratings(page) == {"p1": [5, 0], "p2": [1, 4]}
     assert ratings(page, 1) == {"p3": [2]}
-    (board,) = head["leaderboards"]
-    assert (board["metric"], board["rows"][0][:2]) == ("Cover(min_grade=4)@20", ["bm25", 0.25])
+    (leaderboard,) = head["leaderboards"]
+    assert (leaderboard["metric"], leaderboard["rows"][0][:2]) == ("Cover(min_grade=4)@20", ["bm25", 0.25])
     chunk = blocks(page)["query-0"]
     assert (chunk["judgments"], chunk["ranks"]) == ([[3], []], [[0, 1], []])
 
 
 def test_the_leaderboard_is_of_the_queries_of_the_page(tiny_passages: Path, tiny_bank: Path) -> None:
-    (board,) = blocks(review(tiny_passages, tiny_bank, queries=["q1"]))["head"]["leaderboards"]
-    assert board["rows"][0] == ["bm25", 0.5, None]
+    (leaderboard,) = blocks(review(tiny_passages, tiny_bank, queries=["q1"]))["head"]["leaderboards"]
+    assert leaderboard["rows"][0] == ["bm25", 0.5, None]
 
 
 def test_the_prompt_as_pieces(tiny_passages: Path, tiny_bank: Path) -> None:
     prompt = blocks(review(tiny_passages, tiny_bank))["head"]["prompt"]
     slots = [slot for _, slot in prompt["pieces"] if slot]
     assert slots == ["question", "context"]
-    words = "".join(f"{{{slot}}}" if slot else text for text, slot in prompt["pieces"])
-    assert words == PROMPTS.get(prompt["name"]).template
+    template = "".join(f"{{{slot}}}" if slot else text for text, slot in prompt["pieces"])
+    assert template == PROMPTS.get(prompt["name"]).template
 
 
-def test_other_words_of_the_prompt_are_said(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+def test_another_version_of_the_prompt_is_reported(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     info = {"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices", "prompt_hash": "0" * 16}
     graded = write_jsonl("g.jsonl", [["q1", [passage(exam_grades=[rubric({"q1/a": 1}, prompt_info=info)])]]])
-    assert "other words" in blocks(review(graded, tiny_bank))["head"]["prompt"]["missing"]
+    assert "another version" in blocks(review(graded, tiny_bank))["head"]["prompt"]["missing"]
 
 
-def test_all_graders_of_a_prompt_people_last(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+def test_graders_are_models_first_then_people(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     sets = [
         rubric({"q1/a": 1}, llm="human:bo"),
         rubric({"q1/a": 2}, llm="one"),
@@ -92,14 +92,16 @@ def test_all_graders_of_a_prompt_people_last(write_jsonl: WriteLines, tiny_bank:
         "g.jsonl", [["q1", [passage("p", exam_grades=[*sets, answers], paragraph_data=ranked)]]]
     )
     page = review(graded, tiny_bank)
-    assert [board["grader"] for board in blocks(page)["head"]["leaderboards"]] == ["one", "two"]
+    assert [item["grader"] for item in blocks(page)["head"]["leaderboards"]] == ["one", "two"]
     assert blocks(page)["head"]["graders"] == ["one", "two", "human:bo"]
     assert [ratings(page, grader=g)["p"] for g in range(3)] == [[2, None], [3, None], [1, None]]
     chunk = blocks(page)["query-0"]
     assert chunk["strings"][chunk["grades"][1]["answer"][0]] == "Text of"
     assert chunk["grades"][1]["spans"][0] == [0, 7]
     assert blocks(review(graded, tiny_bank, GradeFilter(model="two")))["head"]["graders"] == ["two"]
-    with pytest.raises(SelectionError, match="of --answers-class; it holds: QuestionComplete"):
+    with pytest.raises(
+        SelectionError, match=r"'Other' \(--answers-class\); its prompt classes: QuestionComp"
+    ):
         review(graded, tiny_bank, answers_class="Other")
 
 
@@ -116,7 +118,7 @@ def test_several_prompts_are_refused_and_listed(write_jsonl: WriteLines) -> None
     assert head["queries"][0]["entries"] == [{"id": "q/a", "text": "q/a"}]
 
 
-def test_blind_pages_have_no_board_no_counts_and_another_order(
+def test_blind_pages_have_no_leaderboard_no_counts_and_a_shuffled_order(
     write_jsonl: WriteLines, tiny_bank: Path
 ) -> None:
     passages = [passage(f"p{i:02}", exam_grades=[rubric({"q1/a": 5})]) for i in range(30)]
@@ -141,10 +143,10 @@ def test_from_scratch(write_jsonl: WriteLines) -> None:
     ]  # fmt: skip
     assert (head["graders"], head["queries"][0]["entries"][0]["text"]) == ([], "a fact")
     with pytest.raises(
-        SelectionError, match="holds no grades; grade it first, or name --prompt-class and --bank"
+        SelectionError, match="has no grades; grade it first, or name --prompt-class and --bank"
     ):
         review(graded, bank)
-    with pytest.raises(SelectionError, match="holds no grades"):
+    with pytest.raises(SelectionError, match="has no grades"):
         review(graded, bank, GradeFilter(prompt_class="NoSuchPrompt"))
 
 
@@ -164,15 +166,15 @@ def test_assignments_of_models_are_reviewed(write_jsonl: WriteLines) -> None:
     assert "several entries at once" in head["prompt"]["missing"]
 
 
-def test_the_scale_of_a_prompt_that_is_not_known() -> None:
-    """Up to the highest rating that was seen, and two steps at least: else there is nothing to choose."""
+def test_the_scale_of_an_unknown_prompt() -> None:
+    """It ends at the highest rating of the file, and has at least two steps."""
     assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
     for seen in (None, 0, 1):
         assert [step.rating for step in rating_scale(None, seen)] == [0, 1]
 
 
 def test_a_limit_counts_passages_not_lines(write_jsonl: WriteLines) -> None:
-    """Grades of a passage that is shown already are shown, on whatever line they stand."""
+    """All grades of a shown passage are shown, even if they are on several lines."""
     lines = [["q", [passage("p", exam_grades=[rubric({f"q/{key}": 2})])]] for key in "ab"]
     page = review(write_jsonl("g.jsonl", lines), limit=1)
     assert ratings(page) == {"p": [2, 2]}
@@ -193,8 +195,8 @@ def test_direct_grades(write_jsonl: WriteLines, tiny_bank: Path) -> None:
     assert blocks(page)["query-0"]["strings"] == ["Yes, it is."]
 
 
-def test_direct_grades_with_a_bank_for_the_words_of_queries(write_jsonl: WriteLines, tiny_bank: Path) -> None:
-    """The leaderboard is that of the grades of the page, without the bank's entries and other queries."""
+def test_direct_grades_with_a_bank_for_the_texts_of_queries(write_jsonl: WriteLines, tiny_bank: Path) -> None:
+    """The leaderboard counts the direct grades of the page, not the entries of the bank."""
     grade = {
         "correctAnswered": True, "answer": "2", "llm": "m", "llm_options": {}, "self_ratings": 2,
         "prompt_info": {"prompt_class": "Umbrela"}, "prompt_type": "direct_grading",
@@ -207,8 +209,8 @@ def test_direct_grades_with_a_bank_for_the_words_of_queries(write_jsonl: WriteLi
     )
     head = blocks(review(graded, tiny_bank, GradeFilter(prompt_class="Umbrela"), min_grade=2))["head"]
     assert [(query["id"], query["text"] != "") for query in head["queries"]] == [("q1", True)]
-    (board,) = head["leaderboards"]
-    assert board["rows"][0] == ["bm25", 1.0, None]
+    (leaderboard,) = head["leaderboards"]
+    assert leaderboard["rows"][0] == ["bm25", 1.0, None]
 
 
 def test_parts_of_a_file(tiny_passages: Path, write_jsonl: WriteLines, tiny_bank: Path) -> None:
@@ -244,10 +246,10 @@ def test_command(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     assert tiny_passages.read_bytes() == before
 
 
-def test_a_rating_that_is_no_step_of_a_scale() -> None:
-    """A score or a time in the place of a rating would be as many buttons."""
+def test_a_rating_too_high_for_a_scale() -> None:
+    """The page would need a button per step, for example for a timestamp in the rating field."""
     assert len(rating_scale(None, 100)) == 101
-    with pytest.raises(SelectionError, match="has a rating of 1700000000: that is no scale from 0 to 1000"):
+    with pytest.raises(SelectionError, match="has a rating of 1700000000; a scale ends at 1000 at most"):
         rating_scale(None, 1_700_000_000)
 
 
@@ -262,7 +264,7 @@ def test_scales() -> None:
         "wrong",
         "right",
     ]
-    # Letters that mean something else on the page, or two things, are left to digits.
+    # Ambiguous letters and shortcuts of the page are not keys; digits rate instead.
     prompt = replace(PROMPTS.get("FagB"), choices=("hardly", "likely"))
     assert [step.key for step in rating_scale(prompt)] == ["", ""]
     assert [step.key for step in rating_scale(replace(prompt, choices=("poor", "perfect", "fine")))] == [
@@ -275,20 +277,20 @@ def test_scales() -> None:
 
 @pytest.mark.slow
 def test_a_whole_collection(shared_data: Path) -> None:
-    """TREC DL 2019 with GPT-4's grades: everything is there, in a page far below 30 MB."""
+    """The page of TREC DL 2019 with GPT-4's grades has all ratings and less than 30 MB."""
     folder = shared_data / "dl19-gpt4"
     page = review(folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz")
-    found = blocks(page)
+    data = blocks(page)
     assert len(page) < 30_000_000
-    queries = found["head"]["queries"]
+    queries = data["head"]["queries"]
     assert (len(queries), sum(query["passages"] for query in queries)) == (43, 9260)
-    given = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
-    assert (sum(given), given[4]) == (92_592, 19)
-    assert len(found["texts"]) == 60, "passages of several queries"
+    counts = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
+    assert (sum(counts), counts[4]) == (92_592, 19)
+    assert len(data["texts"]) == 60, "passages of several queries"
 
 
 def test_lone_surrogates_of_web_text(tmp_path: Path, tiny_bank: Path) -> None:
-    """What `exam-pp grade` reads and writes can be reviewed, and the review applied."""
+    """A file with lone surrogates, which `exam-pp grade` accepts, can be reviewed and edited."""
     graded = tmp_path / "graded.jsonl"
     line = json.dumps(["q1", [passage("p1", text="half \ud83d an emoji", exam_grades=[rubric({"q1/a": 4})])]])
     graded.write_text(line + "\n", encoding="ascii")

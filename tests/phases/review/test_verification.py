@@ -42,8 +42,8 @@ def golden(repository: Path) -> tuple[Path, Path]:
 
 
 def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> None:
-    found = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
-    report = grading.REPORT.report(found)
+    verified = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
+    report = grading.REPORT.report(verified)
     assert report.title == (
         "Verify grading: QuestionSelfRatedUnanswerablePromptWithChoices by google/flan-t5-large"
     )
@@ -72,7 +72,7 @@ def flat(
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
-def test_what_is_shown_can_be_narrowed(tiny_passages: Path) -> None:
+def test_selected_queries_ratings_and_a_limit(tiny_passages: Path) -> None:
     rows = flat(tiny_passages, report=Grading(min_grade=1), queries=["q1"])
     assert [(row["entry_id"], row["passage_id"], row["rating"]) for row in rows] == [
         ("q1/a", "p1", 5), ("q1/a", "p2", 1), ("q1/b", "p2", 4),
@@ -81,10 +81,10 @@ def test_what_is_shown_can_be_narrowed(tiny_passages: Path) -> None:
     assert [row["rating"] for row in rows] == [5, 4, 2]
 
 
-def test_what_fits_nothing_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
+def test_a_selection_without_matches_is_refused(tiny_passages: Path, write_jsonl: Write) -> None:
     with pytest.raises(SelectionError, match="has no query 'q9'"):
         flat(tiny_passages, queries=["q9"])
-    with pytest.raises(SelectionError, match="'Nope' of --answers-class; it holds: Quest"):
+    with pytest.raises(SelectionError, match=r"'Nope' \(--answers-class\); its prompt classes: Quest"):
         flat(tiny_passages, answers_class="Nope")
     with pytest.raises(SelectionError, match=r"match the filter\. It holds"):
         flat(tiny_passages, GradeFilter(model="gpt-4"))
@@ -115,14 +115,14 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
     assert ids(min_judgment=1, systems=["bm25"]) == {"r1", "r7", "t1", "t2"}
     with pytest.raises(SelectionError, match=r"has no system 'bm52'; it has: bm25, dense\."):
         ids(systems=["bm52"])
-    assert ids(min_judgment=4) == set(), "nobody judged that high, and that is no error"
+    assert ids(min_judgment=4) == set(), "no judgment is that high, which is not an error"
 
 
 def test_a_report_that_needs_judgments_says_so(write_jsonl: Write) -> None:
     graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
     for report in (Uncovered(), Spurious(), Disagreements()):
         with pytest.raises(
-            SelectionError, match="holds no judgments, which this report needs; `exam-pp import"
+            SelectionError, match="has no judgments, which this report needs; add them with `exam-pp import"
         ):
             flat(graded, report=report)
     assert flat(graded, report=Grid())
@@ -142,8 +142,8 @@ def test_several_graders_are_listed_whatever_is_shown(write_jsonl: Write) -> Non
 
 
 def direct(rating: int | None, **keys: Any) -> dict[str, Any]:
-    given = {} if rating is None else {"self_ratings": rating}
-    return {"correctAnswered": bool(rating), "answer": str(rating), "llm": "m", "llm_options": {}, **given,
+    ratings = {} if rating is None else {"self_ratings": rating}
+    return {"correctAnswered": bool(rating), "answer": str(rating), "llm": "m", "llm_options": {}, **ratings,
             "prompt_info": {"prompt_class": "Thomas"}, "prompt_type": "direct_grading", **keys}  # fmt: skip
 
 
@@ -196,13 +196,13 @@ def test_a_query_on_two_lines(
     split = write_jsonl("split.jsonl", [["q1", one[1][1:]], other, ["q1", one[1][:1]]])
     for make in (Grid, lambda: Uncovered(4), lambda: Sample(9), lambda: Spurious(4, often=1)):
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
-    assert "1 query stands on several lines" in caplog.text
+    assert "1 query is on several lines" in caplog.text
     assert "exam-pp merge" in caplog.text
 
 
 @pytest.mark.parametrize("grade", [None, 2])
-def test_the_grade_that_covers(write_jsonl: Write, grade: int | None) -> None:
-    """4 by default, 1 for prompts that only tell right from wrong."""
+def test_the_threshold(write_jsonl: Write, grade: int | None) -> None:
+    """The default threshold is 4, and 1 for prompts without a scale."""
     plain = rubric({"q/a": 1}, self_ratings=None, prompt_info={"prompt_class": "Own"})
     graded = write_jsonl("plain.jsonl", [["q", [passage(exam_grades=[plain])]]])
     (row,) = flat(graded, GradeFilter(prompt_class="Own"), Grid(), min_grade=grade)
@@ -238,10 +238,7 @@ def test_real_grades_of_gpt_4_with_their_bank(shared_data: Path) -> None:
 
 @pytest.mark.slow
 def test_reports_of_flan_t5(shared_data: Path) -> None:
-    """603 ratings differ from the numbers in their replies.
-
-    612 replies are not a digit from 0 to 5; nine of them name the rating in words.
-    """
+    """603 replies lack their rating: 612 are not a digit from 0 to 5, of which 9 have it with text."""
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     rows = flat(graded, GradeFilter(kind="question"), Unparsed())
     assert len(rows) == 603
@@ -251,7 +248,7 @@ def test_reports_of_flan_t5(shared_data: Path) -> None:
 
 @pytest.mark.integration
 def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> None:
-    """Counts as SQL over the file would have them: relevant from 1, covered from 4."""
+    """The counts equal a direct count over the file: relevant from 1, covered from 4."""
     folder = shared_data / "dl19-gpt4"
     graded, bank = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
     spurious: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The review page as a file: nothing can break out of it, and what goes in comes out."""
+"""The HTML file of the review page: escaping, content security policy, and round trip of the data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def questions(query_id: str, *keys: str) -> dict[str, Question]:
 
 
 def table(texts: dict[str, str], query_id: str = "q", **cells: Cell) -> QueryTable:
-    found = QueryTable(query_id, "a query", questions(query_id, *cells))
+    table = QueryTable(query_id, "a query", questions(query_id, *cells))
     for key, text in texts.items():
-        found.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
-    return found
+        table.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
+    return table
 
 
 class Inventory(HTMLParser):
@@ -65,9 +65,9 @@ class Inventory(HTMLParser):
 
 
 def inventory(page: str) -> Inventory:
-    found = Inventory()
-    found.feed(page)
-    return found
+    parser = Inventory()
+    parser.feed(page)
+    return parser
 
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> ${1} $script \u2028 \U0001f30a"
@@ -84,11 +84,11 @@ def test_texts_cannot_break_out() -> None:
     assert blocks(page)["head"]["graded"]["name"] == HOSTILE
 
 
-def test_the_policy_allows_this_script_and_this_style_alone() -> None:
-    found = inventory(render_page(HEAD, [table({"p": "text"}, a=Cell(3))]))
-    policy = dict(part.split(" ", 1) for part in found.policy.split("; "))
+def test_the_policy_allows_only_this_script_and_this_style() -> None:
+    page = inventory(render_page(HEAD, [table({"p": "text"}, a=Cell(3))]))
+    policy = dict(part.split(" ", 1) for part in page.policy.split("; "))
     for name in ("script", "style"):
-        digest = b64encode(sha256(found.inline[name].encode()).digest()).decode()
+        digest = b64encode(sha256(page.inline[name].encode()).digest()).decode()
         assert policy[f"{name}-src"] == f"'sha256-{digest}'"
     for name in ("default-src", "connect-src", "img-src", "form-action", "base-uri", "trusted-types"):
         assert policy[name] == "'none'"
@@ -122,30 +122,30 @@ def test_texts_and_strings_are_stored_once() -> None:
         table({"p1": "shared", "p9": "other"}, "q2", c=Cell(1, reply="1")),
     ]
     assert texts_of_several(tables) == {"shared": 0}
-    found = blocks(render_page(HEAD, tables))
-    assert found["texts"] == ["shared"]
-    assert found["query-0"]["texts"] == [0, "own"]
-    assert found["query-0"]["text_of"] == [0, 1, 1]
-    assert found["query-0"]["strings"] == ["3"]
-    assert "margin" not in found["query-0"]["grades"][0], "a column without values is left out"
+    data = blocks(render_page(HEAD, tables))
+    assert data["texts"] == ["shared"]
+    assert data["query-0"]["texts"] == [0, "own"]
+    assert data["query-0"]["text_of"] == [0, 1, 1]
+    assert data["query-0"]["strings"] == ["3"]
+    assert "margin" not in data["query-0"]["grades"][0], "a column without values is omitted"
 
 
 def test_spans_count_as_javascript_counts() -> None:
     """Characters beyond the first plane are two units in UTF-16."""
     text = "Tides \U0001f30a follow the Moon."
-    found = table({"p": text}, a=Cell(3, answer="the moon")).chunk(["m"], [], {})
-    start, end = found["grades"][0]["spans"][0]
+    chunk = table({"p": text}, a=Cell(3, answer="the moon")).chunk(["m"], [], {})
+    start, end = chunk["grades"][0]["spans"][0]
     assert text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le") == "the Moon"
     assert start == text.index("the Moon") + 1
 
 
-def test_an_answer_that_stands_everywhere_is_marked_a_hundred_times() -> None:
+def test_at_most_a_hundred_matches_of_an_answer_are_marked() -> None:
     chunk = table({"p": "tide " * 150}, a=Cell(5, answer="tide")).chunk(["m"], [], {})
     (spans,) = chunk["grades"][0]["spans"]
     assert (len(spans), spans[:4]) == (200, [0, 4, 5, 9])
 
 
-def test_what_models_and_people_said() -> None:
+def test_cells_of_grades() -> None:
     grades = rubric(
         {"a": 4},
         self_ratings=[
@@ -155,41 +155,41 @@ def test_what_models_and_people_said() -> None:
         tokens_cut={"a": 7},
         comments={"a": "fine"},
     )
-    found = Passage.model_validate(passage(exam_grades=[grades])).rubric_grades
-    assert found is not None
-    assert cells_of(found[0]) == {
+    rubric_grades = Passage.model_validate(passage(exam_grades=[grades])).rubric_grades
+    assert rubric_grades is not None
+    assert cells_of(rubric_grades[0]) == {
         "a": Cell(4, "reread", "4", None, None, "fine", 0.5, 3.9, 7),
         "b": Cell(None, None, "huh", None, "no rating"),
     }
 
 
-def test_numbers_that_no_browser_reads_are_left_out() -> None:
+def test_nan_and_infinity_are_omitted() -> None:
     rating = {"question_id": "a", "self_rating": 4, "margin": float("nan"), "expected": float("inf")}
-    found = Passage.model_validate(passage(exam_grades=[rubric({"a": 4}, self_ratings=[rating])]))
-    assert found.rubric_grades is not None
-    assert cells_of(found.rubric_grades[0]) == {"a": Cell(4, reply="4")}
+    graded = Passage.model_validate(passage(exam_grades=[rubric({"a": 4}, self_ratings=[rating])]))
+    assert graded.rubric_grades is not None
+    assert cells_of(graded.rubric_grades[0]) == {"a": Cell(4, reply="4")}
 
 
-def test_later_grades_count_and_a_grade_before_none() -> None:
-    found = QueryTable("q", "", questions("q", "a"))
+def test_the_last_rating_counts_not_a_later_error() -> None:
+    query_table = QueryTable("q", "", questions("q", "a"))
     one = Passage.model_validate(passage("p"))
     for cell in (Cell(1), Cell(4), Cell(None, reason="failed")):
-        found.add(one, [("m", {"a": cell, "unknown": cell})])
-    assert found.chunk(["m"], [], {})["grades"] == [{"rating": [4]}]
-    assert found.foreign == {"unknown"}
-    counts = found.head(["m"], 5, 4)["graders"][0]
+        query_table.add(one, [("m", {"a": cell, "unknown": cell})])
+    assert query_table.chunk(["m"], [], {})["grades"] == [{"rating": [4]}]
+    assert query_table.foreign == {"unknown"}
+    counts = query_table.head(["m"], 5, 4)["graders"][0]
     assert (counts["ratings"], counts["covered"]) == ([0, 0, 0, 0, 1, 0], 1)
 
 
 def test_a_system_has_its_best_rank() -> None:
-    found = QueryTable("q", "", questions("q", "a"))
+    query_table = QueryTable("q", "", questions("q", "a"))
     for ranks in ((7, 3), (5,)):
         data = {"judgments": [], "rankings": [
             {"method": "bm25", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}
             for rank in ranks
         ]}  # fmt: skip
-        found.add(Passage.model_validate(passage("p", paragraph_data=data)), [])
-    assert found.chunk([], ["bm25"], {})["ranks"] == [[0, 3]]
+        query_table.add(Passage.model_validate(passage("p", paragraph_data=data)), [])
+    assert query_table.chunk([], ["bm25"], {})["ranks"] == [[0, 3]]
 
 
 @given(
@@ -203,12 +203,12 @@ def test_a_system_has_its_best_rank() -> None:
     )
 )
 def test_round_trip(given_passages: dict[str, tuple[str, list[int | None]]]) -> None:
-    found = QueryTable("q", "a query", questions("q", "a", "b"))
+    query_table = QueryTable("q", "a query", questions("q", "a", "b"))
     for key, (text, values) in given_passages.items():
         cells = {entry: Cell(value) for entry, value in zip("ab", values, strict=True) if value is not None}
-        found.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
-    head = {**HEAD, "queries": [found.head(["m"], 5, 4)]}
-    page = render_page(head, [found])
+        query_table.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
+    head = {**HEAD, "queries": [query_table.head(["m"], 5, 4)]}
+    page = render_page(head, [query_table])
     chunk = blocks(page)["query-0"]
     texts = [text if isinstance(text, str) else blocks(page)["texts"][text] for text in chunk["texts"]]
     assert {key: texts[place] for key, place in zip(chunk["ids"], chunk["text_of"], strict=True)} == {
@@ -216,6 +216,6 @@ def test_round_trip(given_passages: dict[str, tuple[str, list[int | None]]]) -> 
     }
     assert ratings(page) == {key: values for key, (_, values) in given_passages.items()}
     before = list(chunk["ids"])
-    found.shuffle()
-    assert sorted(found.chunk(["m"], [], {})["ids"]) == sorted(before)
+    query_table.shuffle()
+    assert sorted(query_table.chunk(["m"], [], {})["ids"]) == sorted(before)
     assert re.fullmatch(r"[A-Za-z0-9+/=]*", pack(json.dumps(before)))

@@ -1,1 +1,1 @@
-"""Selections for people who check how the model graded (workbench paper, section 4.4)."""
+"""Selections for verification reports (workbench paper, section 4.4)."""

@@ -1,4 +1,4 @@
-"""Selections for verification reports, filled query by query; the smallest items of many."""
+"""Base class of selections for verification reports, and a bounded list of the smallest items."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ T = TypeVar("T")
 
 
 class Selection(ABC):
-    """What a verification report says, selected from the queries of a file one after the other.
+    """The content of a verification report, collected query by query.
 
-    A query may come in several parts. What is kept is what will be said, so that memory stays flat.
+    A query may come in several parts. Only what the report shows is kept, so that memory use does not grow
+    with the file.
     """
 
     needs_judgments = False
-    """Whether there is nothing to say of a file without manual judgments."""
+    """Whether the report needs a file with manual judgments."""
 
     @abstractmethod
     def add(self, query: CheckedQuery) -> None:
-        """Look at a query."""
+        """Add a query."""
 
 
 class Smallest(Generic[T]):
-    """The ``limit`` items with the smallest keys of all that were added (None: all of them)."""
+    """The ``limit`` added items with the smallest keys (None: all items)."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
@@ -34,20 +35,20 @@ class Smallest(Generic[T]):
         self._items: list[tuple[Any, T]] = []
 
     def add(self, key: Any, item: T) -> None:
-        """Take an item; keys are compared with each other only."""
+        """Add an item; keys only need to be comparable with each other."""
         self.added += 1
         self._items.append((key, item))
         if self.limit is not None and len(self._items) > 2 + self.limit + self.limit // 2:
             self._prune()
 
     def items(self) -> list[T]:
-        """The items, by key."""
+        """The kept items, sorted by key."""
         self._prune()
         return [item for _, item in self._items]
 
     @property
     def omitted(self) -> int:
-        """How many were added and are not kept."""
+        """The number of items that were added but not kept."""
         return self.added - (self.added if self.limit is None else min(self.limit, self.added))
 
     def _prune(self) -> None:

@@ -1,4 +1,4 @@
-"""What a person needs to know of a passage to check its grades: rating, answer, reply, judgment."""
+"""Passages with selected grades for verification reports: rating, answer, reply and judgment."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ UNGRADED = "ungraded"
 NOT_ASKED = "not asked"
 
 _START = 200
-"""Characters of a passage that are kept with every pair: enough to know it by."""
+"""Characters of a passage that are kept with every pair."""
 
 
 class Reading(NamedTuple):
-    """How a reply is read: the rating, or None; and by which rule (``number``, ``default-0`` ...)."""
+    """The rating that was read from a reply (or None), and the rule (``number``, ``default-0`` ...)."""
 
     rating: int | None
     source: str
 
 
 ReadAgain = Callable[[str | None, str], Reading | None]
-"""Prompt class and reply to how the prompt's rule reads it; None for a prompt that is not known."""
+"""Reads a reply, by prompt class and reply, with the prompt's current rule; None for an unknown prompt."""
 
 
 class GradedPair(NamedTuple):
-    """What is known of one passage and one bank entry.
+    """The grade of a passage for a bank entry, with its explanation.
 
-    ``rating`` is None for an ungraded pair, whose ``reason`` says why. ``source`` is how the rating
-    was read, where the file says so. ``reply`` is the model's reply where it was not just the number, and
-    ``again`` how the prompt's rule reads it now, where the prompt is known.
-    ``judgment`` is a number, several in one string, or None. ``text`` is the start of the passage. ``asked``
-    is False where the file says nothing of the pair.
+    ``rating`` is None for an ungraded pair; ``reason`` says why. ``source`` is the rule by which the rating
+    was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it was just
+    the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an unknown
+    prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of the
+    passage. ``asked`` is False if the file has neither a grade nor an error for the pair.
     """
 
     passage_id: str
@@ -59,12 +59,12 @@ class GradedPair(NamedTuple):
 
     @property
     def by_default(self) -> bool:
-        """Whether the reply was no number and the default rule gave the rating."""
+        """Whether the reply was not a number, so that the default rule gave the rating."""
         return (self.source or "").startswith("default")
 
     @property
     def is_number(self) -> bool:
-        """Whether the reply named the rating as a number, alone or in words (``4: mostly complete``)."""
+        """Whether the reply had the rating as a number, alone or with text (``4: mostly complete``)."""
         return self.reply is None or (not self.by_default and self.again == (self.rating, "number"))
 
 
@@ -72,8 +72,8 @@ class GradedPair(NamedTuple):
 class CheckedPassage:
     """A passage with its selected grades.
 
-    ``text`` is whole, ``judgments`` are the different ones in ascending order, ``pairs`` are those of the
-    bank entries that the model was asked about.
+    ``text`` is the full text, ``judgments`` has the distinct judgments in ascending order, and ``pairs`` has
+    the bank entries that the model was asked about.
     """
 
     passage_id: str
@@ -83,17 +83,17 @@ class CheckedPassage:
 
     @property
     def judgment(self) -> int | str | None:
-        """The judgment for people: a number, several in one string, or None."""
+        """The judgment for display: a number, several numbers in a string, or None."""
         return _judgment(self.judgments)
 
     @property
     def relevance(self) -> int | None:
-        """The highest judgment; None without any."""
+        """The highest judgment, or None."""
         return max(self.judgments, default=None)
 
     @property
     def best_rating(self) -> int | None:
-        """The highest rating over the entries; None where nothing is graded."""
+        """The highest rating over the entries, or None if no entry is graded."""
         return max((pair.rating for pair in self.pairs.values() if pair.rating is not None), default=None)
 
     def reaching(self, min_grade: int) -> list[str]:
@@ -101,7 +101,7 @@ class CheckedPassage:
         return [key for rating, key in self._rated() if rating >= min_grade]
 
     def best_entries(self) -> list[str]:
-        """Ids of the entries that have a rating, best first; equal ratings in the order of the bank."""
+        """Ids of the entries that have a rating, best first; ties in the order of the bank."""
         return [key for _, key in self._rated()]
 
     def _rated(self) -> list[tuple[int, str]]:
@@ -111,9 +111,9 @@ class CheckedPassage:
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query's passages, the words of its bank entries by id, and the grade from which one is covered.
+    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``.
 
-    ``foreign`` are graded ids that the bank does not have.
+    ``foreign`` has the graded ids that the bank lacks.
     """
 
     query_id: str
@@ -125,11 +125,11 @@ class CheckedQuery:
 
     @property
     def heading(self) -> str:
-        """The id and, where it is known, the words."""
+        """The id and, if known, the text."""
         return f"{self.query_id}: {self.text}" if self.text else self.query_id
 
     def without_passages(self) -> CheckedQuery:
-        """What a report may keep of every query: id and words."""
+        """A copy without passages, which reports may keep for every query."""
         return replace(self, passages=())
 
 
@@ -142,8 +142,8 @@ def checked_passages(
     """The passages with the grades that the selector chooses.
 
     The answer that explains a rating is the same model's reply to the prompt class ``answers_class``, by
-    default to any prompt without a scale. Without ``read_again``, a reply that is not just the rating is
-    no number.
+    default to any prompt without a scale. Without ``read_again``, only a reply that is just the rating counts
+    as a number.
     """
     return [
         CheckedPassage(
@@ -159,10 +159,10 @@ def checked_passages(
 def entries_of(
     passages: Sequence[CheckedPassage], entries: Mapping[str, Entry] | None
 ) -> tuple[dict[str, str], frozenset[str]]:
-    """Entry id to words, and the graded ids that the bank lacks.
+    """Entry id to text, and the graded ids that the bank lacks.
 
-    Without a bank (``entries`` is None) the entries are those that the passages were graded on, and their
-    ids stand for their words. A direct grade is the only entry.
+    Without a bank (``entries`` is None) the entries are the graded ids, and ids stand in for their texts.
+    With direct grades, the direct grade is the only entry.
     """
     asked = dict.fromkeys(entry_id for passage in passages for entry_id in passage.pairs)
     if DIRECT_ID in asked:
@@ -173,7 +173,7 @@ def entries_of(
 
 
 def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPassage:
-    """The passage with the pairs of these entries alone, in their order."""
+    """The passage with only the pairs of these entries, in their order."""
     pairs = {entry_id: passage.pairs[entry_id] for entry_id in entries if entry_id in passage.pairs}
     return replace(passage, pairs=pairs)
 
@@ -184,11 +184,11 @@ def blank_pair(passage: CheckedPassage) -> GradedPair:
 
 
 def shortened(text: str, width: int) -> str:
-    """The start of a text on one line; a single word that is too long is cut."""
+    """The start of a text on one line, cut at a space; a long first word is cut inside."""
     line = " ".join(text[: 2 * width].split())
     if len(line) <= width and len(text) <= 2 * width:
         return line
-    if len(line) <= width - 2:  # most of what was looked at is white space
+    if len(line) <= width - 2:  # most of the start is white space
         return f"{line} …".strip()
     start, space, _ = line[: width - 1].rpartition(" ")
     return f"{start} …" if space else f"{line[: width - 1]}…"
@@ -200,7 +200,7 @@ def _pairs_of(
     answers_class: str | None,
     read_again: ReadAgain | None,
 ) -> dict[str, GradedPair]:
-    """Entry id to pair; of several grades of an entry the later counts, and any grade before none."""
+    """Entry id to pair; of several grades of an entry the last rating counts, else the first error."""
     pairs: dict[str, GradedPair] = {}
     judgments = sorted({judgment.relevance for judgment in passage.judgments})
     blank = GradedPair(passage.passage_id, shortened(passage.text, _START), _judgment(judgments))
@@ -262,11 +262,11 @@ def _judgment(relevances: Sequence[int]) -> int | str | None:
 
 
 def extracted_answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:
-    """Entry id to the same model's answer; of several prompt classes the first in the file.
+    """Entry id to the same model's extracted answer; of several prompt classes the first in the file.
 
-    People rate and do not extract: beside their ratings stand the answers of any model.
+    Reviewers do not extract answers, so their ratings get the answers of any model.
     """
-    found: dict[str, tuple[str, str]] = {}
+    answers: dict[str, tuple[str, str]] = {}
     by_person = is_human(model)
     for grades in passage.rubric_grades or ():
         prompt_class = grades.prompt_class or LEGACY_PROMPT_CLASS
@@ -275,6 +275,6 @@ def extracted_answers(passage: Passage, model: str | None, answers_class: str | 
         ):
             continue
         for entry_id, answer in grades.answers:
-            if found.get(entry_id, (prompt_class,))[0] == prompt_class:
-                found[entry_id] = (prompt_class, answer)
-    return {entry_id: answer for entry_id, (_, answer) in found.items()}
+            if answers.get(entry_id, (prompt_class,))[0] == prompt_class:
+                answers[entry_id] = (prompt_class, answer)
+    return {entry_id: answer for entry_id, (_, answer) in answers.items()}

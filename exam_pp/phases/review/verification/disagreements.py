@@ -1,4 +1,4 @@
-"""Passages on which the judgments of people and the grades of the model disagree, worst first."""
+"""Passages on which judgments and grades disagree, worst first."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ HIGH = "judged non-relevant, graded high"
 
 
 class Disagreement(NamedTuple):
-    """A passage with its query, which holds no passages."""
+    """A passage with its query (without passages)."""
 
     query: CheckedQuery
     passage: CheckedPassage
 
 
 class Disagreements(Selection):
-    """Passages on different sides of the two thresholds, at most ``limit`` in each direction.
+    """Passages that are judged relevant and graded low, or vice versa; at most ``limit`` in each direction.
 
-    People put a passage on the relevant side from the judgment ``min_judgment`` on (the highest of several
-    counts), the model from the grade on that covers an entry. How bad a disagreement is: the steps of the
-    judgment from its threshold and those of the best grade from its, together; then, for passages
-    graded high, the number of entries covered. Among equally bad ones the queries take turns.
-    ``both`` counts the passages with a judgment and a grade.
+    A passage is judged relevant from ``min_judgment`` on (the highest judgment counts), and graded high if it
+    covers an entry. Passages are sorted by the distance of the judgment from ``min_judgment`` plus the
+    distance of the best grade from ``min_grade``, then by the number of covered entries; among ties,
+    queries take turns. ``both`` counts the passages with a judgment and a grade.
     """
 
     needs_judgments = True
 
     def __init__(self, min_judgment: int = 1, limit: int | None = None) -> None:
         self.min_judgment = min_judgment
-        self.found = {LOW: Smallest[Disagreement](limit), HIGH: Smallest[Disagreement](limit)}
+        self.directions = {LOW: Smallest[Disagreement](limit), HIGH: Smallest[Disagreement](limit)}
         self._turns: Counter[tuple[str, tuple[bool, int, int]]] = Counter()
         self.both = 0
         self.min_grade = 0
@@ -55,4 +54,4 @@ class Disagreements(Selection):
             self._turns[query.query_id, badness] += 1
             turn = self._turns[query.query_id, badness]
             key = (-badness[1], -badness[2], turn, query.query_id, passage.passage_id)
-            self.found[LOW if relevant else HIGH].add(key, Disagreement(bare, passage))
+            self.directions[LOW if relevant else HIGH].add(key, Disagreement(bare, passage))

@@ -1,4 +1,4 @@
-"""Bank entries with their passages by rating."""
+"""Passages of every bank entry, sorted by rating."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exam_pp.phases.review.verification.checked import (
 
 @dataclass(frozen=True)
 class GradedEntry:
-    """A bank entry with its passages, best rating first; ``omitted`` counts those not shown."""
+    """A bank entry with its passages, best rating first; ``omitted`` counts passages that are not shown."""
 
     query_id: str
     entry_id: str
@@ -35,8 +35,8 @@ class GradedEntry:
         ][:limit]
         return replace(self, pairs=pairs, omitted=self.omitted + len(self.pairs) - len(pairs))
 
-    def joined(self, other: GradedEntry) -> GradedEntry:
-        """Both parts of an entry whose query stands on two lines of the file."""
+    def merged(self, other: GradedEntry) -> GradedEntry:
+        """Merge two parts of an entry whose query is on two lines of the file."""
         pairs = _by_rating([*self.pairs, *other.pairs])
         return replace(self, pairs=pairs, omitted=self.omitted + other.omitted)
 
@@ -60,7 +60,7 @@ def _by_rating(pairs: Iterable[GradedPair]) -> list[GradedPair]:
 
 @dataclass
 class PairCounts:
-    """Of all pairs, shown or not."""
+    """Counts over all pairs, shown or not."""
 
     pairs: int = 0
     odd_replies: int = 0
@@ -80,7 +80,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class ShownQuery:
-    """What is shown of a query."""
+    """The entries of a query that are shown."""
 
     heading: str
     entries: list[GradedEntry]
@@ -90,10 +90,10 @@ _DECODER = msgspec.json.Decoder(ShownQuery)
 
 
 class Grading(Selection):
-    """Of every entry, the first ``limit`` passages with at least the rating ``min_grade``.
+    """The first ``limit`` passages of every entry with at least the rating ``min_grade``.
 
-    ``counts`` are of all pairs, shown or not. One query is in memory at a time, the others are in a temporary
-    file.
+    ``counts`` covers all pairs, shown or not. Only one query is in memory at a time; the rest is in a
+    temporary file.
     """
 
     def __init__(self, min_grade: int | None = None, limit: int | None = None) -> None:
@@ -108,8 +108,8 @@ class Grading(Selection):
         entries = {entry.entry_id: entry for entry in shown.entries}
         for part in graded_entries(query):
             self.counts.add(part)
-            known = entries.get(part.entry_id)
-            entry = known.joined(part) if known else part
+            earlier = entries.get(part.entry_id)
+            entry = earlier.merged(part) if earlier else part
             entries[part.entry_id] = entry.only(self._min_grade, self._limit)
         self.entries += len(entries) - len(shown.entries)
         self.queries[query.query_id] = replace(shown, entries=list(entries.values()))

@@ -1,4 +1,4 @@
-"""Passages × bank entries, by judgment and grade."""
+"""Grid of passages × bank entries, sorted by judgment and grade."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KEPT = 112
 
 
 class Grid(Selection):
-    """Of every query, the first ``limit`` passages in which ``min_answers`` entries are covered.
+    """The first ``limit`` passages of every query that cover at least ``min_answers`` entries.
 
-    Passages are sorted by judgment (the highest of several; unjudged ones last), best grade, number of
-    entries covered, and the sum of their grades.
+    Passages are sorted by judgment (the highest of several; unjudged passages last), best grade, number of
+    covered entries, and the sum of their grades.
     """
 
     def __init__(self, min_answers: int = 0, limit: int | None = None) -> None:
@@ -42,7 +42,7 @@ class Grid(Selection):
 
 @dataclass
 class GridRows:
-    """The passages of a query that are shown; ``covering`` counts those that cover an entry, shown or not."""
+    """The shown passages of a query; ``covering`` counts, by entry, all passages that cover it."""
 
     query: CheckedQuery
     entries: dict[str, str]

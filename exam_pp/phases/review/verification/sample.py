@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 class Stratum(NamedTuple):
-    """Pairs with one rating, of one query."""
+    """The pairs of a query that have the same rating."""
 
     rating: int
     query_id: str
 
 
 class SampledPair(NamedTuple):
-    """A passage and a bank entry; the query holds no passages."""
+    """A passage and a bank entry, with the query (without passages)."""
 
     query: CheckedQuery
     entry_id: str
@@ -31,10 +31,10 @@ class SampledPair(NamedTuple):
 class Sample(Selection):
     """``size`` pairs of passage and entry, as evenly over ratings as the file allows, then over queries.
 
-    Strata are a rating and a query. Ratings take turns, within a rating its queries do, and within a stratum
-    the pairs come in the order of a hash of seed, query, passage and entry: so a seed always gives the
-    same sample, whatever the order of the file, and a larger sample holds the smaller one. ``queries`` has
-    those of every rating.
+    A stratum is a rating of a query. Ratings take turns; within a rating, its queries take turns; within a
+    stratum, pairs are ordered by a hash of seed, query, passage and entry. A seed therefore gives the
+    same sample for any order of the file, and a larger sample contains the smaller sample. ``queries`` maps
+    each rating to its queries.
     """
 
     def __init__(self, size: int, seed: int = 0, min_grade: int | None = None) -> None:
@@ -43,7 +43,7 @@ class Sample(Selection):
         self.queries: dict[int, set[str]] = {}
 
     def add(self, query: CheckedQuery) -> None:
-        """Count the pairs; keep those that may be drawn."""
+        """Count the pairs, and keep pairs that may be drawn."""
         bare = query.without_passages()
         for passage in query.passages:
             for entry_id, pair in passage.pairs.items():
@@ -56,24 +56,24 @@ class Sample(Selection):
                 drawn_from.add(key, SampledPair(bare, entry_id, passage))
 
     def _most(self, stratum: Stratum) -> int:
-        """How many pairs may come from a stratum: other ratings, and queries of its own, have their turns."""
+        """An upper bound for the pairs drawn from a stratum: each other rating and query takes a turn."""
         self.queries.setdefault(stratum.rating, set()).add(stratum.query_id)
-        others = len(self.queries) - 1 + len(self.queries[stratum.rating]) - 1
-        return max(1, self._size - others)
+        other_turns = len(self.queries) - 1 + len(self.queries[stratum.rating]) - 1
+        return max(1, self._size - other_turns)
 
     def _hash(self, *names: str) -> tuple[bytes, tuple[str, ...]]:
-        words = "\0".join((str(self.seed), *names)).encode("utf-8", "surrogatepass")
-        return blake2b(words, digest_size=8).digest(), names
+        data = "\0".join((str(self.seed), *names)).encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=8).digest(), names
 
     @property
     def pairs(self) -> int:
-        """How many pairs the sample is drawn from."""
+        """The number of pairs that the sample is drawn from."""
         return sum(stratum.added for stratum in self.strata.values())
 
     def drawn(self) -> list[tuple[Stratum, SampledPair]]:
-        """The sample, ratings in turns."""
+        """The sample; ratings take turns."""
         by_rating: dict[int, list[Stratum]] = {}
-        for stratum in sorted(self.strata, key=lambda of: self._hash(str(of.rating), of.query_id)):
+        for stratum in sorted(self.strata, key=lambda s: self._hash(str(s.rating), s.query_id)):
             by_rating.setdefault(stratum.rating, []).append(stratum)
         ratings = [
             _in_turn([[(stratum, pair) for pair in self.strata[stratum].items()] for stratum in strata])
@@ -83,7 +83,7 @@ class Sample(Selection):
 
 
 def _in_turn(groups: Iterable[Iterable[T]]) -> Iterator[T]:
-    """The first of every group, then the second of every group, as far as they go."""
-    nothing = object()
-    for turn in zip_longest(*groups, fillvalue=nothing):
-        yield from (item for item in turn if item is not nothing)  # type: ignore[misc]
+    """The first item of every group, then the second item of every group, until all are exhausted."""
+    missing = object()
+    for turn in zip_longest(*groups, fillvalue=missing):
+        yield from (item for item in turn if item is not missing)  # type: ignore[misc]

@@ -13,8 +13,8 @@ from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQuery, GradedPair
 
 
-class Place(NamedTuple):
-    """Where a spurious entry stands: most frequent first, then those that relevant passages cover least."""
+class SpuriousKey(NamedTuple):
+    """Sort key of a spurious entry: most non-relevant passages first, then fewest relevant passages."""
 
     minus_non_relevant: int
     relevant: int
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A non-relevant passage that covers an entry: its highest rating first, then its judgment."""
+    """A non-relevant passage that covers an entry; sorted by highest rating, then by lowest judgment."""
 
     minus_rating: int
     relevance: int
@@ -32,9 +32,9 @@ class Example(NamedTuple):
 
 @dataclass
 class Coverage:
-    """How often judged passages cover an entry, and the worst examples of non-relevant ones.
+    """How many judged passages cover an entry, with examples of non-relevant passages.
 
-    ``covered`` and ``graded`` count non-relevant passages, then relevant ones.
+    ``covered`` and ``graded`` hold two counts: of non-relevant passages, and of relevant passages.
     """
 
     heading: str
@@ -44,7 +44,7 @@ class Coverage:
     graded: list[int] = field(default_factory=lambda: [0, 0])
 
     def share(self, relevant: bool) -> float | None:
-        """Per cent of the graded passages that cover the entry."""
+        """The percentage of graded passages that cover the entry, or None."""
         graded = self.graded[relevant]
         return 100 * self.covered[relevant] / graded if graded else None
 
@@ -53,11 +53,11 @@ _DECODER = msgspec.json.Decoder(dict[str, Coverage])
 
 
 class Spurious(Selection):
-    """Entries that at least ``often`` passages judged below ``min_judgment`` cover; ``limit`` of them.
+    """The first ``limit`` entries that at least ``often`` passages judged below ``min_judgment`` cover.
 
-    ``entries`` counts all of them, ``non_relevant`` the pairs with a non-relevant passage that are graded.
-    Counts are kept, and ``examples`` passages of each entry. Passages without a judgment do not count.
-    One query is in memory at a time, the others are in a temporary file.
+    ``entries`` is the number of all entries, ``non_relevant`` the number of graded pairs with a non-relevant
+    passage. Counts and up to ``examples`` passages of each entry are kept. Passages without a judgment do not
+    count. Only one query is in memory at a time; the rest is in a temporary file.
     """
 
     needs_judgments = True
@@ -71,7 +71,7 @@ class Spurious(Selection):
         self.entries = self.non_relevant = self.min_grade = 0
 
     def add(self, query: CheckedQuery) -> None:
-        """Count, and keep the best examples."""
+        """Count the passages, and keep the best examples."""
         entries = self.queries.get(query.query_id, {})
         self.entries -= len(entries)
         for entry_id, text in query.entries.items():
@@ -99,20 +99,20 @@ class Spurious(Selection):
                 if not relevant:
                     coverage.examples.append(Example(-pair.rating, relevance, pair))
 
-    def found(self) -> Smallest[Place]:
-        """The spurious entries."""
-        found = Smallest[Place](self._limit)
+    def spurious_entries(self) -> Smallest[SpuriousKey]:
+        """The spurious entries, most frequent first."""
+        keys = Smallest[SpuriousKey](self._limit)
         for query_id, entries in self.queries.items():
             for entry_id, entry in entries.items():
                 if entry.covered[False] >= self.often:
-                    place = Place(-entry.covered[False], entry.covered[True], query_id, entry_id)
-                    found.add(place, place)
-        return found
+                    key = SpuriousKey(-entry.covered[False], entry.covered[True], query_id, entry_id)
+                    keys.add(key, key)
+        return keys
 
-    def at(self, places: list[Place]) -> Iterator[tuple[Place, Coverage]]:
-        """The entries at these places, one in memory at a time."""
-        for place in places:
-            yield place, self.queries[place.query_id][place.entry_id]
+    def coverage_of(self, keys: list[SpuriousKey]) -> Iterator[tuple[SpuriousKey, Coverage]]:
+        """The keys with the coverage of their entries; only one coverage is in memory at a time."""
+        for key in keys:
+            yield key, self.queries[key.query_id][key.entry_id]
 
 
 def _order(example: Example) -> tuple[int, int, str]:

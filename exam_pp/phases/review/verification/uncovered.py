@@ -11,8 +11,8 @@ from exam_pp.phases.review.verification.checked import CheckedPassage, CheckedQu
 class Uncovered(Selection):
     """Passages judged ``min_judgment`` or higher without a grade that covers an entry.
 
-    Of every query the ``limit`` most relevant ones are shown, the lowest graded first; queries with the most
-    of them come first. Passages without any grade say nothing about the bank and are only counted.
+    Every query has the ``limit`` most relevant passages, lowest grades first. Queries with most uncovered
+    passages come first. Passages without a grade are only counted.
     """
 
     needs_judgments = True
@@ -35,19 +35,19 @@ class Uncovered(Selection):
                 continue
             self.min_grade = query.min_grade
             if best < query.min_grade:
-                gaps.found.add((-relevance, best, passage.passage_id), passage)
+                gaps.uncovered.add((-relevance, best, passage.passage_id), passage)
 
     def gaps(self) -> list[Gaps]:
-        """The queries with uncovered passages, those with the most first."""
-        found = [gaps for gaps in self.queries.values() if gaps.found.added]
-        return sorted(found, key=lambda gaps: -gaps.found.added)
+        """The queries with uncovered passages, in descending order of their number."""
+        queries = [gaps for gaps in self.queries.values() if gaps.uncovered.added]
+        return sorted(queries, key=lambda gaps: -gaps.uncovered.added)
 
 
 @dataclass
 class Gaps:
-    """The relevant passages of a query: uncovered ones, and how many there are in all and without a grade."""
+    """The uncovered passages of a query, and the numbers of its relevant and ungraded passages."""
 
     query: CheckedQuery
-    found: Smallest[CheckedPassage]
+    uncovered: Smallest[CheckedPassage]
     relevant: int = 0
     ungraded: int = 0

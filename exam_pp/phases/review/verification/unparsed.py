@@ -1,4 +1,4 @@
-"""Replies that were not numbers, pairs without a grade, and prompts that were shortened."""
+"""Replies that were not numbers, ungraded pairs, and shortened prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import NOT_ASKED, CheckedQuery, GradedPair
 
 NOT_RECORDED = "not recorded"
-"""The source of a rating in files that do not say how a reply was read."""
+"""The source of a rating if the file does not record it."""
 
 
 class CheckedPair(NamedTuple):
@@ -22,14 +22,14 @@ class CheckedPair(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """How the rating was read; None without a rating."""
+        """The rule by which the rating was read; None without a rating."""
         if self.pair.rating is None:
             return None
         return self.pair.source if self.pair.source not in (None, "number") else NOT_RECORDED
 
     @property
     def read_now(self) -> str | None:
-        """How the prompt's rule reads the reply, where that differs from what the file says."""
+        """The reading of the reply by the prompt's current rule; None if it equals the file's rating."""
         again = self.pair.again
         if again is None or again == (self.pair.rating, self.pair.source):
             return None
@@ -37,7 +37,7 @@ class CheckedPair(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A reply and how it was read; ``read_now`` is how the prompt's rule reads it, where that differs."""
+    """A reply with its reading in the file; ``read_now`` as in :attr:`CheckedPair.read_now`."""
 
     rating: int
     source: str | None
@@ -46,7 +46,7 @@ class Reply(NamedTuple):
 
 
 class ShortenedPassage(NamedTuple):
-    """How many prompts of a passage were shortened, and the most tokens that were cut."""
+    """The number of shortened prompts of a passage, and the highest number of tokens that were cut."""
 
     query_id: str
     passage_id: str
@@ -55,12 +55,12 @@ class ShortenedPassage(NamedTuple):
 
 
 class Unparsed(Selection):
-    """What was not read as the model said it, or not said at all; of every kind ``limit`` rows.
+    """Replies that were not numbers, ungraded pairs and shortened prompts; ``limit`` rows of each kind.
 
-    A reply is one that is no number where the file says so (``default-0``, ``default-1``), and where it
-    does not name the rating as a number. ``replies``, ``reasons`` (of ungraded pairs) and ``not_asked``
-    (query, entry and its text) count all pairs; ``example`` has a passage for every entry that was not asked.
-    ``not_numbers``, ``ungraded`` and ``cut`` are the first pairs and passages of each kind.
+    A reply is not a number if the file says so (``default-0``, ``default-1``), or if it does not contain the
+    rating as a number. ``replies``, ``reasons`` (of ungraded pairs) and ``not_asked`` (query, entry and its
+    text) count all pairs; ``example`` has a passage for every entry that was not asked. ``not_numbers``,
+    ``ungraded`` and ``cut`` hold the first pairs and passages of each kind.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -76,28 +76,28 @@ class Unparsed(Selection):
         self.cut_passages = 0
 
     def add(self, query: CheckedQuery) -> None:
-        """Keep what is special."""
+        """Count the pairs, and keep the first of each kind."""
         for passage in query.passages:
-            for entry_id, words in query.entries.items():
+            for entry_id, text in query.entries.items():
                 self.pairs += 1
                 pair = passage.pairs.get(entry_id)
                 if pair is None:
-                    self.not_asked[query.query_id, entry_id, words] += 1
+                    self.not_asked[query.query_id, entry_id, text] += 1
                     self.example.setdefault((query.query_id, entry_id), passage.passage_id)
                 else:
-                    self._look(CheckedPair(query.query_id, entry_id, words, pair))
+                    self._classify(CheckedPair(query.query_id, entry_id, text, pair))
             if cut := [pair.tokens_cut for pair in passage.pairs.values() if pair.tokens_cut]:
                 self.cut_passages += 1
                 self.cut.append(ShortenedPassage(query.query_id, passage.passage_id, len(cut), max(cut)))
         self.cut.sort(key=lambda row: -row.tokens)
-        for kept in (self.cut, self.ungraded, self.not_numbers):
-            del kept[self.limit or len(kept) :]
+        for rows in (self.cut, self.ungraded, self.not_numbers):
+            del rows[self.limit or len(rows) :]
 
-    def _look(self, found: CheckedPair) -> None:
-        pair = found.pair
+    def _classify(self, checked: CheckedPair) -> None:
+        pair = checked.pair
         if pair.rating is None:
             self.reasons[pair.reason or NOT_ASKED] += 1
-            self.ungraded.append(found)
+            self.ungraded.append(checked)
         elif pair.by_default or not pair.is_number:
-            self.replies[Reply(pair.rating, found.source, found.read_now, pair.reply or "")] += 1
-            self.not_numbers.append(found)
+            self.replies[Reply(pair.rating, checked.source, checked.read_now, pair.reply or "")] += 1
+            self.not_numbers.append(checked)

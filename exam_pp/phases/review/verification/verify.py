@@ -1,4 +1,4 @@
-"""Selections for verification reports, from a graded file and its bank."""
+"""Verification of a graded file: fill the selection of a verification report, query by query."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ S = TypeVar("S", bound=Selection)
 
 @dataclass(frozen=True)
 class Shown:
-    """Which passages a report looks at, and with what.
+    """The passages that a report shows, and how.
 
-    ``queries`` and ``systems`` (that returned a passage) restrict it where they are not empty; with
-    ``min_judgment``, passages whose highest judgment is lower, or that have none, are left out.
-    ``answers_class`` is the prompt whose answers explain the ratings (default: any without a scale).
-    ``min_grade`` is the grade from which an entry is covered (None: 4, or the top of a shorter scale; 1 for
-    prompts without a scale).
+    ``queries`` and ``systems``, if not empty, limit the report to these queries and to passages that these
+    systems returned. ``min_judgment`` leaves out passages with a lower highest judgment or without a
+    judgment. ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a
+    scale). ``min_grade`` is the threshold (None: 4, or the top of a shorter scale; 1 for prompts without a
+    scale).
     """
 
     queries: Collection[str] = ()
@@ -55,7 +55,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Verified(Generic[S]):
-    """What was selected of a file, and the grades that were looked at."""
+    """A filled selection, with the prompt class and the model of its grades."""
 
     prompt_class: str
     model: str
@@ -70,12 +70,12 @@ def verify(
     bank: str | Path | None = None,
     shown: Shown | None = None,
 ) -> Verified[S]:
-    """Show the queries of a file to a selection, one at a time.
+    """Add the queries of a graded file to a selection, one at a time.
 
-    Unless the filter names a prompt class, only grades on a scale count; a bank of one kind selects the
-    grades of that kind, and only its entries count. Raises :class:`SelectionError` when no grades or several
-    sets of grades match; when a query, a system, the bank or the answers' prompt class fits nothing in the
-    file; and when the selection needs judgments and there are none.
+    Unless the filter names a prompt class, only grades on a scale count. With a bank, only its entries count,
+    and a bank of only questions or only nuggets selects the grades of that kind. Raises
+    :class:`SelectionError` if no grades or several sets of grades match; if a query, a system, the bank or
+    ``answers_class`` matches nothing in the file; and if the selection needs judgments and the file has none.
     """
     shown = shown or Shown()
     test_bank = read_bank(bank, packed=True) if bank else None
@@ -87,7 +87,7 @@ def verify(
     selector.check(str(graded))
     if selection.needs_judgments and not reading.judged:
         raise SelectionError(
-            f"{graded} holds no judgments, which this report needs; `exam-pp import --qrels` puts them in."
+            f"{graded} has no judgments, which this report needs; add them with `exam-pp import --qrels`."
         )
     reading.warn()
     return Verified(selector.key.prompt_class, selector.key.model, selection)
@@ -95,7 +95,7 @@ def verify(
 
 @dataclass
 class _Reading:
-    """The queries of a file as reports see them, and what was seen on the way."""
+    """Iterates over the queries of a file, and collects data for checks and warnings."""
 
     graded: str | Path
     selector: GradeSelector
@@ -112,11 +112,11 @@ class _Reading:
             if self.shown.queries and line.query_id not in self.shown.queries:
                 continue
             self.lines[line.query_id] += 1
-            self._note(line)
+            self._collect(line)
             if self.bank is None or line.query_id in self.bank.queries:
                 yield self._checked(line)
 
-    def _note(self, line: QueryPassages) -> None:
+    def _collect(self, line: QueryPassages) -> None:
         for passage in line.passages:
             self.judged = self.judged or bool(passage.judgments)
             self.classes |= {g.prompt_class or LEGACY_PROMPT_CLASS for g in passage.grade_sets()}
@@ -124,30 +124,30 @@ class _Reading:
                 self.systems |= {ranking.method for ranking in passage.rankings}
 
     def _checked(self, line: QueryPassages) -> CheckedQuery:
-        united = unite_passages(line.query_id, [(Path(self.graded), line)])
-        known = self.bank.entries(line.query_id) if self.bank else None
-        # The selector sees all grades, shown or not: what it refuses does not depend on what is shown.
-        passages = checked_passages(united, self.selector, self.shown.answers_class, _read_again)
-        entries, foreign = entries_of(passages, known)
-        chosen = {passage.passage_id for passage in united if self._is_shown(passage)}
+        merged = unite_passages(line.query_id, [(Path(self.graded), line)])
+        bank_entries = self.bank.entries(line.query_id) if self.bank else None
+        # The selector sees all grades, so that its errors do not depend on which passages are shown.
+        passages = checked_passages(merged, self.selector, self.shown.answers_class, _read_again)
+        entries, foreign = entries_of(passages, bank_entries)
+        shown_ids = {passage.passage_id for passage in merged if self._is_shown(passage)}
         self.foreign += len(foreign)
         return CheckedQuery(
             line.query_id,
             self.bank.queries[line.query_id].query_text if self.bank else "",
             entries,
-            [in_bank_order(passage, entries) for passage in passages if passage.passage_id in chosen],
+            [in_bank_order(passage, entries) for passage in passages if passage.passage_id in shown_ids],
             self._min_grade(),
         )
 
     def _is_shown(self, passage: Passage) -> bool:
-        wanted, low = self.shown.systems, self.shown.min_judgment
-        if wanted and not any(ranking.method in wanted for ranking in passage.rankings):
+        systems, min_judgment = self.shown.systems, self.shown.min_judgment
+        if systems and not any(ranking.method in systems for ranking in passage.rankings):
             return False
         relevance = max((judgment.relevance for judgment in passage.judgments), default=None)
-        return low is None or (relevance is not None and relevance >= low)
+        return min_judgment is None or (relevance is not None and relevance >= min_judgment)
 
     def _min_grade(self) -> int:
-        """The selector knows who graded as soon as it has seen a grade; before, the value does not matter."""
+        """The threshold. Before the selector has seen a grade the value does not matter."""
         if self.shown.min_grade is not None:
             return self.shown.min_grade
         if not self.selector.rated:
@@ -157,7 +157,7 @@ class _Reading:
         return min(DEFAULT_MIN_GRADE, top)
 
     def check(self, bank_file: str | Path | None) -> None:
-        """Raise for a wish that nothing in the file fits."""
+        """Raise SelectionError for an absent query, system or prompt class, or for an unrelated bank."""
         for query_id in self.shown.queries:
             if query_id not in self.lines:
                 raise SelectionError(f"{self.graded} has no query {query_id!r}.")
@@ -167,31 +167,31 @@ class _Reading:
             if system not in self.systems:
                 known = ", ".join(sorted(self.systems)) or "none"
                 raise SelectionError(f"{self.graded} has no system {system!r}; it has: {known}.")
-        wanted = self.shown.answers_class
-        if wanted is not None and wanted not in self.classes:
+        answers_class = self.shown.answers_class
+        if answers_class is not None and answers_class not in self.classes:
             raise SelectionError(
-                f"No grades in {self.graded} have the prompt class {wanted!r} of --answers-class; it holds: "
-                f"{', '.join(sorted(self.classes))}."
+                f"{self.graded} has no grades of the prompt class {answers_class!r} (--answers-class); its "
+                f"prompt classes: {', '.join(sorted(self.classes)) or 'none'}."
             )
 
     def warn(self) -> None:
-        """Say what was left out, and what may count twice."""
+        """Log what is left out, and passages that may count twice."""
         if self.bank is not None and (unknown := self.lines.keys() - self.bank.queries.keys()):
             log.warning("Left out: %s without an entry in the bank.", counted(len(unknown), "query"))
         if self.foreign:
             log.warning("Left out: %s not in the bank.", counted(self.foreign, "graded id"))
         if several := [query_id for query_id, lines in self.lines.items() if lines > 1]:
             log.warning(
-                "%s on several lines of %s: a passage on two of them counts twice; "
-                "`exam-pp merge` unites them.",
-                counted(len(several), "query stands", "queries stand"),
+                "%s on several lines of %s: a passage on two of these lines counts twice. "
+                "Merge the lines with `exam-pp merge`.",
+                counted(len(several), "query is", "queries are"),
                 self.graded,
             )
 
 
 @lru_cache(maxsize=10_000)
 def _read_again(prompt_class: str | None, reply: str) -> Reading | None:
-    """How a known prompt reads the reply by its default rule."""
+    """Read the reply by the prompt's default rule; None for an unknown prompt."""
     prompt = PROMPTS.find(prompt_class)
     if prompt is None:
         return None

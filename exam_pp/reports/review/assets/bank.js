@@ -1,8 +1,8 @@
-// The bank entries of a query: what they are, how they do, and the reviewer's changes of them.
+// The bank entries of a query: texts, coverage, and the reviewer's changes.
 
-/** The list of entries; `refresh` draws the page again after a change. */
+/** The list of entries; `refresh` redraws the page after a change. */
 function entryPanel(query, refresh) {
-  // A passage as a whole is no entry of the bank, which then only brings the words of the queries.
+  // With direct grades the entry is the passage as a whole, which cannot be edited.
   const editable = Boolean(review.head.bank) && query.entries.every((entry) => entry.kind);
   return el(
     "details",
@@ -15,7 +15,7 @@ function entryPanel(query, refresh) {
         { class: "added" },
         el("span", { class: "chip own" }, "added"),
         el("span", { dir: "auto" }, ` ${edit.text} `),
-        button("Undo", () => { dropBankEdits((other) => other === edit); refresh(); }, { class: "small" }),
+        button("Undo", () => { dropBankEdits((item) => item === edit); refresh(); }, { class: "small" }),
       ),
     ),
     editable && el("p", {}, button("Add an entry …", () => addEntry(query, refresh), { class: "small" })),
@@ -31,7 +31,7 @@ function entryItem(query, e, editable, refresh) {
     { class: entry.removed ? "removed" : null },
     el(
       "span",
-      { class: "words" },
+      { class: "entry-text" },
       el("span", { dir: "auto" }, entry.text),
       entry.text !== original.text && [" ", el("del", { class: "faint", dir: "auto" }, original.text)],
     ),
@@ -40,7 +40,7 @@ function entryItem(query, e, editable, refresh) {
       el(
         "span",
         { class: "tools" },
-        // What is removed has no words to change: the bank would not take such edits.
+        // A removed entry cannot be edited: `exam-pp bank apply` would refuse the edits.
         !entry.removed && button("✎", () => editEntry(query, e, refresh), { class: "small", title: "Edit", "aria-label": `Edit ${name}`, "data-focus": `edit-${e}` }),
         entry.removed
           ? button("↶", () => { dropBankEdits((edit) => edit.op === "remove" && edit.query_id === query.id && edit.id === original.id); refresh(); }, { class: "small", title: "Restore", "aria-label": `Restore ${name}` })
@@ -57,7 +57,7 @@ function entryChips(query, e, entry) {
     entry.facet && el("span", { class: "chip" }, `facet ${entry.facet}`),
     entry.importance && el("span", { class: "chip" }, entry.importance),
     entry.weight !== undefined && entry.weight !== 1 && el("span", { class: "chip" }, `weight ${entry.weight}`),
-    entry.golds.length > 0 && el("span", { class: "chip", title: entry.golds.join("\n") }, `${entry.golds.length} gold`),
+    entry.golds.length > 0 && el("span", { class: "chip", title: entry.golds.join("\n") }, count(entry.golds.length, "gold answer")),
     covered !== null && el("span", { class: "faint", title: `Covered by ${covered} of ${query.size} passages` }, `${covered} / ${query.size}`),
   ];
 }
@@ -85,22 +85,22 @@ async function editEntry(query, e, refresh) {
   const gold = el("input", { type: "text", dir: "auto" });
   const reason = reasonField(query.id, original.id);
   const content = [
-    field("Words", text),
+    field("Text", text),
     field("Importance", importance),
     field("Weight in Rubric-Cover", weight),
-    original.kind === "question" && field("One more right answer (optional)", gold),
+    original.kind === "question" && field("Additional gold answer (optional)", gold),
     field("Reason (optional)", reason),
   ];
-  if (!(await ask(`Entry ${e + 1}`, content, "Keep", { check: () => isNew(query, text, original) }))) return;
+  if (!(await ask(`Entry ${e + 1}`, content, "Apply", { check: () => isNew(query, text, original) }))) return;
   const base = { query_id: query.id, id: original.id };
   const change = (op, differs, values) => {
-    if (differs) setBankEdit({ op, ...base, ...values, ...because(reason) });
+    if (differs) setBankEdit({ op, ...base, ...values, ...reasonOf(reason) });
     else dropBankEdits((edit) => edit.op === op && edit.query_id === query.id && edit.id === original.id);
   };
   change("reword", text.value.trim() !== original.text, { text: text.value.trim() });
   change("importance", importance.value && importance.value !== original.importance, { value: importance.value });
   change("weight", weight.value !== "" && Number(weight.value) !== (original.weight ?? 1), { value: Number(weight.value) });
-  if (gold.value.trim()) setBankEdit({ op: "add_gold_answer", ...base, value: gold.value.trim(), ...because(reason) });
+  if (gold.value.trim()) setBankEdit({ op: "add_gold_answer", ...base, value: gold.value.trim(), ...reasonOf(reason) });
   refresh();
 }
 
@@ -109,7 +109,7 @@ function reasonField(queryId, entryId) {
   return el("input", { type: "text", value: known?.reason ?? "", dir: "auto" });
 }
 
-function because(reason) {
+function reasonOf(reason) {
   return reason.value.trim() ? { reason: reason.value.trim() } : {};
 }
 
@@ -118,7 +118,7 @@ async function removeEntry(query, e, refresh) {
   const reason = reasonField(query.id, entry.id);
   const content = [el("p", { dir: "auto" }, entry.text), field("Reason (optional)", reason)];
   if (!(await ask(`Remove entry ${e + 1}?`, content, "Remove"))) return;
-  setBankEdit({ op: "remove", query_id: query.id, id: entry.id, ...because(reason) });
+  setBankEdit({ op: "remove", query_id: query.id, id: entry.id, ...reasonOf(reason) });
   refresh();
 }
 
@@ -129,30 +129,30 @@ async function addEntry(query, refresh) {
   const kind = el("select", {}, review.head.kinds.map((value) => el("option", { value }, value)));
   const reason = el("input", { type: "text", dir: "auto" });
   const content = [
-    field("Words", text),
+    field("Text", text),
     facets.length > 0 && field("Facet", facet),
     review.head.kinds.length > 1 && field("Kind", kind),
     field("Reason (optional)", reason),
   ];
   if (!(await ask("Add an entry", content, "Add", { check: () => isNew(query, text, null) }))) return;
-  const edit = { op: "add", query_id: query.id, text: text.value.trim(), ...because(reason) };
+  const edit = { op: "add", query_id: query.id, text: text.value.trim(), ...reasonOf(reason) };
   if (facets.length) edit.facet_id = facet.value;
   if (review.head.kinds.length > 1) edit.kind = kind.value;
   setBankEdit(edit);
   refresh();
 }
 
-/** Whether words are there, and are not those of another entry: a bank holds every text once. */
+/** Validates that a text is not empty and differs from all other entries, because texts in a bank are unique. */
 function isNew(query, text, original) {
-  const plain = (words) => words.toLowerCase().replace(/\s+/gu, " ").trim().replace(/[ .?!;:,]+$/u, "");
+  const normalized = (value) => value.toLowerCase().replace(/\s+/gu, " ").trim().replace(/[ .?!;:,]+$/u, "");
   const others = query.entries
     .filter((entry) => entry !== original)
     .map((entry) => editedEntry(query.id, entry))
     .filter((entry) => !entry.removed)
     .concat(addedEntries(query.id));
-  const repeated = others.some((other) => plain(other.text) === plain(text.value));
-  text.setCustomValidity(repeated ? "The bank has an entry with these words already." : "");
+  const duplicate = others.some((entry) => normalized(entry.text) === normalized(text.value));
+  text.setCustomValidity(duplicate ? "The bank already has an entry with this text." : "");
   text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
-  if (!text.value.trim()) text.setCustomValidity("An entry needs words.");
+  if (!text.value.trim()) text.setCustomValidity("The text is empty.");
   return text.reportValidity();
 }

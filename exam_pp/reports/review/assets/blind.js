@@ -1,11 +1,11 @@
-// Blind reviews: what models and other people said, and who returned a passage, only after the reviewer.
+// Blind reviews: grades by models and other reviewers, and systems, are hidden until the reviewer has rated.
 
-/** Whether the page may show what others said of a pair. */
+/** Whether the page may show the grades of a pair. */
 function revealsPair(query, p, e) {
   return !review.head.blind || ownRating(query, p, e) !== undefined;
 }
 
-/** Systems, judgments and ids speak of all pairs of a passage: they come when all are rated. */
+/** Whether the page may show systems, judgments and id of a passage: when all its pairs are rated. */
 function revealsPassage(query, p) {
   return !review.head.blind || query.entries.every((_, e) => ownRating(query, p, e) !== undefined);
 }
@@ -14,7 +14,7 @@ function passageName(query, p) {
   return revealsPassage(query, p) ? query.ids[p] : `Passage ${p + 1}`;
 }
 
-/** A grader's rating, or null where there is none, or none that may be shown. */
+/** A grader's rating, or null if it is missing or hidden. */
 function shownRating(query, p, e, g) {
   return revealsPair(query, p, e) ? query.rating(p, e, g) : null;
 }

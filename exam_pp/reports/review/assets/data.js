@@ -1,8 +1,8 @@
-// What the file brings: the head at once, each query when it is opened.
+// Data of the page: the head is decompressed at once, each query when it is opened.
 
 const review = { head: null, texts: [], opened: new Map() };
 
-/** A block of the page, decompressed; its text is dropped afterwards. */
+/** Decompresses a block of the page and removes it from the document. */
 async function unpack(name) {
   const block = document.getElementById(name);
   const bytes = Uint8Array.from(atob(block.textContent), (letter) => letter.charCodeAt(0));
@@ -15,24 +15,24 @@ async function unpackHead() {
   review.head = await unpack("head");
 }
 
-/** The query at a place of the head, with passages and grades. */
-function openQuery(place) {
-  if (!review.opened.has(place)) review.opened.set(place, unpackQuery(place));
-  return review.opened.get(place);
+/** The query with this index in the head, with passages and grades. */
+function openQuery(index) {
+  if (!review.opened.has(index)) review.opened.set(index, unpackQuery(index));
+  return review.opened.get(index);
 }
 
-async function unpackQuery(place) {
+async function unpackQuery(index) {
   if (!review.texts.promise) review.texts.promise = unpack("texts");
-  const [chunk, texts] = await Promise.all([unpack(`query-${place}`), review.texts.promise]);
-  return new Query(place, review.head.queries[place], chunk, texts);
+  const [chunk, texts] = await Promise.all([unpack(`query-${index}`), review.texts.promise]);
+  return new Query(index, review.head.queries[index], chunk, texts);
 }
 
-/** A query's passages (p), bank entries (e) and graders (g), all by place. */
+/** A query with its passages (p), bank entries (e) and graders (g), which are addressed by index. */
 class Query {
-  constructor(place, head, chunk, sharedTexts) {
-    this.place = place;
+  constructor(index, head, chunk, sharedTexts) {
+    this.index = index;
     this.id = head.id;
-    this.words = head.text;
+    this.queryText = head.text;
     this.entries = head.entries;
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
@@ -48,34 +48,34 @@ class Query {
     return this._texts[this._chunk.text_of[p]];
   }
 
-  /** The highest judgment; null where nobody judged. */
+  /** The highest judgment, or null. */
   judgment(p) {
     return this.judgments[p].length ? Math.max(...this.judgments[p]) : null;
   }
 
-  /** System and rank, best rank first. */
+  /** Pairs of system and rank, best rank first. */
   ranks(p) {
     const flat = this._chunk.ranks[p];
     const pairs = [];
     for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i], flat[i + 1]]);
-    return pairs.sort((one, other) => one[1] - other[1]);
+    return pairs.sort((a, b) => a[1] - b[1]);
   }
 
   rankOf(p, system) {
-    const found = this.ranks(p).find(([place]) => place === system);
-    return found ? found[1] : null;
+    const pair = this.ranks(p).find(([index]) => index === system);
+    return pair ? pair[1] : null;
   }
 
-  /** A number (or null): rating, margin, expected, cut; spans are a list of numbers. */
+  /** The number (or null) in a column: rating, margin, expected, cut. For spans, a list of numbers. */
   value(column, p, e, g) {
     const values = this._chunk.grades[g]?.[column];
     return values ? values[p * this.entries.length + e] : null;
   }
 
-  /** A text (or null): source, reply, answer, reason, comment. */
+  /** The text (or null) in a column: source, reply, answer, reason, comment. */
   string(column, p, e, g) {
-    const place = this.value(column, p, e, g);
-    return place === null ? null : this._chunk.strings[place];
+    const index = this.value(column, p, e, g);
+    return index === null ? null : this._chunk.strings[index];
   }
 
   rating(p, e, g) {
@@ -88,13 +88,13 @@ class Query {
   }
 }
 
-/** The step of the scale with this rating. */
+/** The step of the scale for a rating. */
 function step(rating) {
   const [, label, key, meaning] = review.head.scale.find(([value]) => value === rating) ?? [rating, String(rating), "", ""];
   return { rating, label, key, meaning };
 }
 
-/** One of six shades for a rating. */
+/** The shade of a rating, from 0 to 5. */
 function shade(rating) {
   const highest = review.head.scale.at(-1)[0];
   return Math.max(0, Math.min(5, Math.round((5 * rating) / highest)));

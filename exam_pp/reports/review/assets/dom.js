@@ -1,11 +1,11 @@
-// Building the page from text: nothing here, or anywhere, turns text into markup.
+// Functions to build the page. No function turns text into markup.
 
-/** An element; properties that start with "on" are listeners, the others attributes. */
+/** Creates an element; properties that start with "on" are listeners, all others are attributes. */
 function el(tag, properties = {}, ...children) {
   return furnish(document.createElement(tag), properties, children);
 }
 
-/** The same for drawings. */
+/** Creates an SVG element, like el(). */
 function svg(tag, properties = {}, ...children) {
   return furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 }
@@ -20,43 +20,43 @@ function furnish(node, properties, children) {
   return node;
 }
 
-/** What there is to show of a nested list: `condition && node` leaves out. */
+/** Flattens a nested list and drops null, undefined and false, as from `condition && node`. */
 function present(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-/** Puts new children in the place of all others. */
+/** Replaces all children of a node. */
 function fill(node, ...children) {
   node.replaceChildren(...present(children));
 }
 
-/** The head of a table; a column without a name has an empty cell. */
+/** The header row of a table; a column without a name has an empty cell. */
 function tableHead(names) {
   return el("thead", {}, el("tr", {}, names.map((name) => (name ? el("th", { scope: "col" }, name) : el("td", {})))));
 }
 
-/** A button with words on it. */
-function button(words, action, properties = {}) {
-  return el("button", { type: "button", onclick: action, ...properties }, words);
+/** A button with a label. */
+function button(label, action, properties = {}) {
+  return el("button", { type: "button", onclick: action, ...properties }, label);
 }
 
-/** A select with a label; options are [value, words] pairs. */
+/** A select with a label; options are [value, text] pairs. */
 function choice(label, options, chosen, action) {
   const select = el(
     "select",
     { onchange: () => action(select.value), "data-focus": label },
-    options.map(([value, words]) => el("option", { value, selected: String(value) === String(chosen) }, words)),
+    options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text)),
   );
   return el("label", { class: "field" }, el("span", {}, label), select);
 }
 
-/** Says something to people who hear the page. */
-function announce(words) {
-  document.getElementById("announcer").textContent = words;
+/** Announces a message to screen readers. */
+function announce(message) {
+  document.getElementById("announcer").textContent = message;
 }
 
-/** A dialog with a form: resolves to true when it is confirmed, to false when it is left. */
-function ask(title, content, confirmWords, { check = () => true } = {}) {
+/** Shows a dialog with a form; resolves to true if it is confirmed, to false if it is closed. */
+function ask(title, content, confirmLabel, { check = () => true } = {}) {
   const dialog = document.getElementById("dialog");
   const before = document.activeElement;
   return new Promise((resolve) => {
@@ -77,8 +77,8 @@ function ask(title, content, confirmWords, { check = () => true } = {}) {
         el(
           "p",
           { class: "actions" },
-          confirmWords && el("button", { type: "submit", class: "primary" }, confirmWords),
-          button(confirmWords ? "Cancel" : "Close", () => dialog.close()),
+          confirmLabel && el("button", { type: "submit", class: "primary" }, confirmLabel),
+          button(confirmLabel ? "Cancel" : "Close", () => dialog.close()),
         ),
       ),
     );
@@ -94,8 +94,8 @@ function ask(title, content, confirmWords, { check = () => true } = {}) {
 }
 
 /** "1 rating", "3 ratings". */
-function count(number, one, many = `${one}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+function count(number, singular, plural = `${singular}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
 }
 
 /** The start of a text on one line. */

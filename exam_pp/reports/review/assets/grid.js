@@ -1,10 +1,10 @@
-// A table of any length: only the rows in view are in the document, all of them on paper.
+// A table for many rows: only the visible rows are in the document; printing draws all rows.
 
 const ROW_HEIGHT = 36;
 const ROWS_BEYOND = 12;
 
 class Grid {
-  /** `makeRow(row)` gives the <tr> of a row; `header` is the <tr> above them. */
+  /** `makeRow(row)` returns the <tr> of a row; `header` is the <tr> of the header. */
   constructor({ label, header, columns, makeRow }) {
     this._makeRow = makeRow;
     this._columns = columns;
@@ -16,7 +16,7 @@ class Grid {
     this._drawn = [0, 0];
   }
 
-  /** Draws so many rows anew. */
+  /** Sets the number of rows and redraws them. */
   show(rows, header = null) {
     this._rows = rows;
     if (header) this._header.replaceChildren(header);
@@ -24,12 +24,12 @@ class Grid {
     this._draw(...this._range());
   }
 
-  /** Draws some rows anew, if they are in view. */
+  /** Redraws these rows, if they are in the document. */
   update(rows) {
     const focused = this._body.contains(document.activeElement);
     const [first, last] = this._drawn;
     for (const row of new Set(rows)) {
-      // The space above the rows is the first child.
+      // The first child is the space above the rows.
       if (row >= first && row < last) this._body.children[1 + row - first].replaceWith(this._row(row));
     }
     if (focused) this.focusSelected();
@@ -50,7 +50,7 @@ class Grid {
     const selected = this._selectedCell();
     if (!selected) return;
     const [cell, box] = [selected.getBoundingClientRect(), this.element.getBoundingClientRect()];
-    // The first column stays where it is and covers what scrolls under it.
+    // The first column is fixed and covers the columns that scroll under it.
     const start = selected.parentElement.firstChild.getBoundingClientRect().right;
     if (cell.left < start) this.element.scrollLeft -= start - cell.left;
     else if (cell.right > box.right) this.element.scrollLeft += cell.right - box.right;
@@ -88,7 +88,7 @@ class Grid {
     return node;
   }
 
-  /** Keeps the place of rows that are not drawn. */
+  /** An empty row with the height of the rows that are not drawn. */
   _space(rows) {
     const cell = el("td", { colspan: this._columns });
     cell.style.height = `${rows * ROW_HEIGHT}px`;
@@ -96,7 +96,7 @@ class Grid {
   }
 
   focusSelected() {
-    // The cell itself may be under the first row or column, where the browser takes it for visible.
+    // preventScroll: the browser does not know that the fixed row and column may cover the cell.
     this._selectedCell()?.focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "nearest" });
   }

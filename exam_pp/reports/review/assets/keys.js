@@ -1,16 +1,16 @@
-// The keyboard.
+// Keyboard shortcuts.
 
 const KEYS = [
   ["j, k", "next, previous passage (on the overview: query)"],
   ["l, h or →, ←", "next, previous entry"],
-  ["Enter", "open what is selected"],
-  ["u or Esc", "up: from passage to query to overview"],
-  ["a", "agree: rate as the shown grader did"],
+  ["Enter", "open the selected query or passage"],
+  ["u or Esc", "go up: from passage to query to overview"],
+  ["a", "agree: give the same rating as the shown grader"],
   ["x", "remove your rating"],
   ["c", "comment"],
   ["/", "search"],
-  ["s or Ctrl+S", "save the edits (s where the scale has no such letter)"],
-  ["?", "these keys"],
+  ["s or Ctrl+S", "save the edits (s only if it is not a key of the scale)"],
+  ["?", "show these keys"],
 ];
 
 function startKeys() {
@@ -30,7 +30,7 @@ function startKeys() {
   });
 }
 
-/** Whether the key meant something here. */
+/** Handles a key; returns whether it has an action here. */
 function pressed(event) {
   if (rateByKey(event)) return true;
   const onControl = event.target.closest("a, button, summary");
@@ -69,7 +69,7 @@ function focusOn(selector) {
   return Boolean(node);
 }
 
-/** The pair that keys speak of, or null. */
+/** The pair that keys act on, or null. */
 function selectedPlace() {
   const { view, screen } = app;
   if (!screen?.query?.entries.length) return null;
@@ -125,14 +125,14 @@ function rateByKey({ key, repeat }) {
   const pair = selectedPlace();
   const chosen = review.head.scale.find(([rating, , letter]) => String(rating) === key || (letter && letter === key));
   if (!pair || !chosen) return false;
-  if (repeat) return true; // a key that is held rates one pair
+  if (repeat) return true; // a held key rates only once
   setRating(pair.query, pair.p, pair.e, chosen[0]);
   app.screen.refresh();
   if (app.advance) moveEntryOrPassage();
   return true;
 }
 
-/** To the next pair: the next entry, after the last one the next passage; from the last pair nowhere. */
+/** Moves to the next entry, or from the last entry to the next passage; stays at the last pair. */
 function moveEntryOrPassage() {
   const { query, p, e } = selectedPlace();
   if (e + 1 < query.entries.length) return moveEntry(1);
@@ -161,27 +161,27 @@ function unrate() {
   return true;
 }
 
-/** "0 ... 5", or what each key of the scale stands for. */
-function scaleWords() {
+/** The keys of the scale: "0 ... 5", or each key with its label. */
+function scaleKeys() {
   const { scale } = review.head;
   if (scale.every(([rating, label]) => String(rating) === label)) {
     const highest = scale.at(-1)[0];
-    return highest < 10 ? `${scale[0][0]} ... ${highest}` : `${scale[0][0]} ... 9, higher ones with their buttons`;
+    return highest < 10 ? `${scale[0][0]} ... ${highest}` : `${scale[0][0]} ... 9; higher ratings only by button`;
   }
   return scale.map(([rating, label, letter]) => `${letter ? `${letter} or ` : ""}${rating}: ${label}`).join(", ");
 }
 
 function showKeys() {
-  const toggle = (name, words) => {
+  const toggle = (name, label) => {
     const box = el("input", { type: "checkbox", checked: app[name], onchange: () => { app[name] = box.checked; } });
-    return el("label", { class: "check" }, box, ` ${words}`);
+    return el("label", { class: "check" }, box, ` ${label}`);
   };
   ask("Keys", [
     el("table", { class: "list" }, el("tbody", {},
-      KEYS.map(([key, words]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, words))),
-      el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleWords())),
+      KEYS.map(([key, action]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, action))),
+      el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleKeys())),
     )),
-    toggle("shortcuts", "Keys without Ctrl do something"),
+    toggle("shortcuts", "Enable keys without Ctrl"),
     toggle("advance", "Go to the next pair after a rating"),
   ], null);
 }

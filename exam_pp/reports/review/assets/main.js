@@ -1,13 +1,13 @@
-// The page as a whole: addresses, header, start.
+// Start of the page, addresses, header, saving and loading, colours.
 
 const app = {
   view: { name: "overview" },
-  screen: null, // what the view on show lets keys do
+  screen: null, // the current view, for keyboard shortcuts
   grader: 0,
   shortcuts: true,
   advance: false,
   entriesOpen: true,
-  wholeText: null, // the passage that is shown in full length
+  wholeText: null, // the passage that is shown in full
 };
 
 // Addresses: #/ is the overview, #/q/3 a query, #/q/3/p/7/e/2 a passage, #/work the reviewer's work.
@@ -28,7 +28,7 @@ function addressOf(view) {
   return view.name === "passage" ? passageAddress(view.q, view.p, view.e) : "#/";
 }
 
-/** Goes to a view; moves inside one do not fill the history. */
+/** Goes to a view; with `replace`, without a new entry in the browser history. */
 function navigate(view, { replace = false } = {}) {
   if (!replace) {
     window.location.hash = addressOf(view);
@@ -55,7 +55,7 @@ async function render() {
   else renderOverview(main);
 }
 
-/** Fills a container anew; what had the focus in it has it again. */
+/** Redraws a container and restores the focus. */
 function redraw(container, make) {
   const focus = container.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
   fill(container, make());
@@ -110,7 +110,7 @@ function drawStatus() {
   const dirty = hasUnsavedWork();
   const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
   status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no work yet";
-  status.title = savedWords();
+  status.title = saveState();
   status.classList.toggle("dirty", dirty);
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
 }
@@ -122,7 +122,7 @@ async function askAndSave() {
   if (!work.document.reviewer) {
     const name = el("input", { type: "text", required: true, autocomplete: "off" });
     const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
-    if (!(await ask("Who reviews?", [el("p", {}, "Your ratings are added to the graded file under this name."), field("Name", name)], "Save", { check }))) return;
+    if (!(await ask("Name of the reviewer", [el("p", {}, "Your ratings are added to the graded file under this name."), field("Name", name)], "Save", { check }))) return;
     work.document.reviewer = name.value;
     drawHeader();
   }
@@ -142,9 +142,9 @@ async function loadFile(input) {
     const edits = parseEdits(await file.text());
     if (!(await mayReplace(edits))) return;
     takeDocument(edits);
-    work.saved = isOfThisFile(edits) && isOfThisBank(edits); // others are saved anew, with these files' digests
+    work.saved = isOfThisFile(edits) && isOfThisBank(edits); // edits of other files must be saved again, with the digests of these files
     keep();
-    tellWorkListeners();
+    notifyWorkListeners();
     await render();
     announce(`Loaded ${count(work.ratings.size, "rating")} and ${count(work.document.bank.length, "change of the bank", "changes of the bank")}`);
   } catch (error) {
@@ -160,15 +160,15 @@ function isOfThisBank(edits) {
   return !edits.bank?.length || edits.bank_sha256 === review.head.bank?.sha256;
 }
 
-/** Asks before unsaved work is lost, and before edits of another file are taken. */
+/** Asks before unsaved work is replaced, and before edits of another file are loaded. */
 async function mayReplace(edits) {
-  const worries = [];
-  if (!isOfThisFile(edits)) worries.push("These edits were made for another graded file, or for another state of it; they will be saved for this one.");
-  if (!isOfThisBank(edits)) worries.push("The changes of the bank were made for another bank, or for another state of it; they will be saved for this one.");
+  const warnings = [];
+  if (!isOfThisFile(edits)) warnings.push("These edits were made for another graded file, or for another state of this file. If you load them, they are saved for this file.");
+  if (!isOfThisBank(edits)) warnings.push("The changes of the bank were made for another bank, or for another state of this bank. If you load them, they are saved for this bank.");
   const unknown = (edits.ratings ?? []).filter(({ query_id: queryId, id }) => !review.head.queries.some((query) => query.id === queryId && query.entries.some((entry) => entry.id === id)));
-  if (unknown.length) worries.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
-  if (hasUnsavedWork()) worries.push("What you did here is not saved, and would be replaced.");
-  return !worries.length || ask("Load these edits?", worries.map((words) => el("p", {}, words)), "Load");
+  if (unknown.length) warnings.push(`${count(unknown.length, "rating is", "ratings are")} for entries that this page does not show; they are kept.`);
+  if (hasUnsavedWork()) warnings.push("Your unsaved work on this page will be replaced.");
+  return !warnings.length || ask("Load these edits?", warnings.map((warning) => el("p", {}, warning)), "Load");
 }
 
 // Light and dark
@@ -191,12 +191,12 @@ function nextTheme() {
   try {
     window.localStorage.setItem("exam_pp.theme", theme);
   } catch {
-    // Some browsers keep nothing for files from disk: the choice then lasts as long as the page.
+    // Without local storage the choice is lost when the page is closed.
   }
   drawHeader();
 }
 
-function keptTheme() {
+function storedTheme() {
   try {
     return window.localStorage.getItem("exam_pp.theme") ?? "auto";
   } catch {
@@ -207,7 +207,7 @@ function keptTheme() {
 // Start
 
 async function start() {
-  setTheme(keptTheme());
+  setTheme(storedTheme());
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("main").replaceChildren(el("p", { class: "notice" }, "This page needs a browser of 2023 or later."));
     return;
@@ -217,7 +217,7 @@ async function start() {
   startKeys();
   workListeners.push(drawStatus);
   document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault(); // an address names a view here
+    event.preventDefault(); // the hash of the address names a view
     document.getElementById("main").focus();
   });
   window.addEventListener("hashchange", () => {

@@ -1,24 +1,24 @@
-// The overview: leaderboard, how ratings are distributed, and all queries.
+// The overview: leaderboard, distribution of ratings, and list of queries.
 
-const overview = { search: "", sort: "place", descending: false, selected: 0, shown: [] };
+const overview = { search: "", sort: "index", descending: false, selected: 0, shown: [] };
 
 function renderOverview(main) {
   const { head } = review;
   fill(
     main,
     el("h1", {}, head.blind ? "Blind review" : "Review"),
-    el("p", { class: "lead" }, overviewWords()),
+    el("p", { class: "lead" }, overviewSummary()),
     head.notes.map((note) => el("p", { class: "notice" }, note)),
-    head.blind ? el("p", { class: "notice" }, BLIND_WORDS) : panels(),
+    head.blind ? el("p", { class: "notice" }, BLIND_NOTICE) : panels(),
     queryList(),
   );
 }
 
-const BLIND_WORDS =
-  "Ratings and replies of models and of other people appear when you have rated a pair; systems, judgments and " +
-  "ids when you have rated all pairs of a passage. The order of the passages says nothing.";
+const BLIND_NOTICE =
+  "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
+  "appear after you rate all pairs of a passage. The order of the passages has no meaning.";
 
-function overviewWords() {
+function overviewSummary() {
   const { head } = review;
   const passages = total(head.queries.map((query) => query.passages));
   const pairs = total(head.queries.map((query) => query.passages * query.entries.length));
@@ -28,25 +28,25 @@ function overviewWords() {
 
 function panels() {
   const { head } = review;
-  if (!head.graders.length) return el("p", { class: "notice" }, "Nobody has rated yet: the page collects your ratings.");
+  if (!head.graders.length) return el("p", { class: "notice" }, "The file has no grades yet. This page collects your ratings.");
   const g = app.grader;
   return el(
     "div",
     { class: "panels" },
-    head.leaderboards.filter((board) => board.grader === head.graders[g]).map(leaderboard),
+    head.leaderboards.filter(({ grader }) => grader === head.graders[g]).map(leaderboardPanel),
     distribution(g),
     byJudgment(g),
   );
 }
 
-function leaderboard(board) {
-  // The upper bound, all passages together, comes last: it is no system.
-  const rows = [...board.rows].sort((one, other) => (one[0] === "_overall_") - (other[0] === "_overall_") || other[1] - one[1]);
+function leaderboardPanel(leaderboard) {
+  // The upper bound (all passages together) is not a system, so it comes last.
+  const rows = [...leaderboard.rows].sort((a, b) => (a[0] === "_overall_") - (b[0] === "_overall_") || b[1] - a[1]);
   return el(
     "section",
     { class: "panel leaderboard" },
     el("h2", {}, "Leaderboard"),
-    el("p", { class: "faint" }, board.metric),
+    el("p", { class: "faint" }, leaderboard.metric),
     el(
       "table",
       {},
@@ -65,7 +65,7 @@ function leaderboard(board) {
         ),
       ),
     ),
-    board.notes.map((note) => el("p", { class: "faint" }, note)),
+    leaderboard.notes.map((note) => el("p", { class: "faint" }, note)),
   );
 }
 
@@ -77,11 +77,11 @@ function distribution(g) {
     { class: "panel" },
     el("h2", {}, "Ratings"),
     el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`),
-    columnChart(sums, "Share of every rating"),
+    columnChart(sums, "Share of each rating"),
   );
 }
 
-/** Sums place by place; every list counts the ratings of the scale. */
+/** The element-wise sum of lists of rating counts. */
 function summed(lists) {
   return lists.reduce((sum, list) => list.map((value, i) => value + (sum[i] ?? 0)), []);
 }
@@ -90,19 +90,19 @@ function total(numbers) {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** The best rating of passages, for every level of the manual judgments. */
+/** A panel with the best ratings of passages for each level of the manual judgments. */
 function byJudgment(g) {
-  const found = new Map();
+  const byLevel = new Map();
   for (const query of review.head.queries) {
-    for (const [level, counts] of query.graders[g].judged) found.set(level, summed([found.get(level) ?? [], counts]));
+    for (const [level, counts] of query.graders[g].judged) byLevel.set(level, summed([byLevel.get(level) ?? [], counts]));
   }
-  if (!found.size) return null;
-  const rows = [...found].sort((one, other) => other[0] - one[0]);
+  if (!byLevel.size) return null;
+  const rows = [...byLevel].sort((a, b) => b[0] - a[0]);
   return el(
     "section",
     { class: "panel" },
     el("h2", {}, "Best rating by judgment"),
-    el("p", { class: "faint" }, "The highest rating of each judged passage: darker is higher."),
+    el("p", { class: "faint" }, "The highest rating of each judged passage; darker is higher."),
     el(
       "table",
       {},
@@ -127,14 +127,14 @@ function byJudgment(g) {
 // The list of queries
 
 const QUERY_COLUMNS = [
-  { name: "place", words: "#", value: (query, place) => place },
-  { name: "text", words: "Query", value: (query) => query.text || query.id },
-  { name: "passages", words: "Passages", value: (query) => query.passages, number: true },
-  { name: "entries", words: "Entries", value: (query) => query.entries.length, number: true },
-  { name: "relevant", words: "Judged > 0", value: judgedRelevant, number: true },
-  { name: "covered", words: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
-  { name: "mean", words: "Ratings", value: meanRating, open: true },
-  { name: "own", words: "Yours", value: (query) => ownRatingsOf(query.id).length, number: true },
+  { name: "index", label: "#", value: (query, index) => index },
+  { name: "text", label: "Query", value: (query) => query.text || query.id },
+  { name: "passages", label: "Passages", value: (query) => query.passages, number: true },
+  { name: "entries", label: "Entries", value: (query) => query.entries.length, number: true },
+  { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
+  { name: "covered", label: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
+  { name: "mean", label: "Ratings", value: meanRating, open: true },
+  { name: "own", label: "Yours", value: (query) => ownRatingsOf(query.id).length, number: true },
 ];
 
 function judgedRelevant(query) {
@@ -161,16 +161,16 @@ function queryList() {
   const refresh = () => {
     arrangeQueries();
     header.replaceChildren(...columns.map((column) => sortHeader(column, overview, refresh)));
-    body.replaceChildren(...overview.shown.map((place, row) => queryRow(place, row, columns)));
-    if (!overview.shown.length) body.append(el("tr", {}, el("td", { colspan: columns.length }, "No query has these words.")));
+    body.replaceChildren(...overview.shown.map((index, row) => queryRow(index, row, columns)));
+    if (!overview.shown.length) body.append(el("tr", {}, el("td", { colspan: columns.length }, "No query matches.")));
   };
   refresh();
   return el(
     "section",
     { "aria-label": "Queries" },
     el("h2", {}, "Queries"),
-    searchField("Search queries and bank entries", overview.search, (words) => {
-      overview.search = words;
+    searchField("Search queries and bank entries", overview.search, (text) => {
+      overview.search = text;
       overview.selected = 0;
       refresh();
     }),
@@ -180,26 +180,26 @@ function queryList() {
 
 function arrangeQueries() {
   const column = QUERY_COLUMNS.find(({ name }) => name === overview.sort);
-  const words = overview.search.toLowerCase();
+  const search = overview.search.toLowerCase();
   const queries = review.head.queries;
   const matches = (query) =>
-    [query.id, query.text, ...query.entries.map((entry) => entry.text)].some((text) => text.toLowerCase().includes(words));
-  overview.shown = queries.map((_, place) => place).filter((place) => !words || matches(queries[place]));
-  sortBy(overview.shown, (place) => column.value(queries[place], place), overview.descending);
+    [query.id, query.text, ...query.entries.map((entry) => entry.text)].some((text) => text.toLowerCase().includes(search));
+  overview.shown = queries.map((_, index) => index).filter((index) => !search || matches(queries[index]));
+  sortBy(overview.shown, (index) => column.value(queries[index], index), overview.descending);
 }
 
-/** Sorts in place; equal values stay in the order of the file. */
-function sortBy(places, value, descending) {
+/** Sorts the list itself by value; equal values stay in the order of the file. */
+function sortBy(indexes, value, descending) {
   const sign = descending ? -1 : 1;
-  const values = new Map(places.map((place) => [place, value(place)]));
-  places.sort((one, other) => {
-    const [a, b] = [values.get(one), values.get(other)];
-    if (a === b) return one - other;
+  const values = new Map(indexes.map((index) => [index, value(index)]));
+  indexes.sort((left, right) => {
+    const [a, b] = [values.get(left), values.get(right)];
+    if (a === b) return left - right;
     return sign * (typeof a === "string" ? a.localeCompare(b) : a - b);
   });
 }
 
-/** The head of a column that sorts by it. */
+/** A column header with a button that sorts by the column. */
 function sortHeader(column, state, refresh) {
   const chosen = state.sort === column.name;
   const direction = chosen ? (state.descending ? "descending" : "ascending") : "none";
@@ -212,7 +212,7 @@ function sortHeader(column, state, refresh) {
   return el(
     "th",
     { scope: "col", class: column.number ? "number" : null, "aria-sort": direction },
-    button(column.words + arrow, sort, { class: "plain", title: `Sort by ${column.words}` }),
+    button(column.label + arrow, sort, { class: "plain", title: `Sort by ${column.label}` }),
   );
 }
 
@@ -221,29 +221,29 @@ function searchField(label, value, action) {
   return el("label", { class: "field search" }, el("span", {}, label), input);
 }
 
-function queryRow(place, row, columns) {
-  const query = review.head.queries[place];
+function queryRow(index, row, columns) {
+  const query = review.head.queries[index];
   const cells = {
-    place: () => String(place + 1),
+    index: () => String(index + 1),
     text: () => [
-      el("a", { href: `#/q/${place}`, dir: "auto" }, query.text || query.id),
+      el("a", { href: `#/q/${index}`, dir: "auto" }, query.text || query.id),
       query.text ? el("span", { class: "faint" }, ` ${query.id}`) : null,
     ],
     covered: () => `${query.graders[app.grader].covered} / ${query.entries.length}`,
     mean: () => shareBar(query.graders[app.grader].ratings, "Ratings"),
     own: () => column("own").value(query) || "",
   };
-  const column = (name) => QUERY_COLUMNS.find((one) => one.name === name);
+  const column = (name) => QUERY_COLUMNS.find((item) => item.name === name);
   return el(
     "tr",
-    { class: row === overview.selected ? "selected" : null, "data-row": row, onclick: () => navigate({ name: "query", q: place }) },
+    { class: row === overview.selected ? "selected" : null, "data-row": row, onclick: () => navigate({ name: "query", q: index }) },
     columns.map(({ name, value, number }) =>
-      el("td", { class: number ? "number" : null }, (cells[name] ?? (() => String(value(query, place))))()),
+      el("td", { class: number ? "number" : null }, (cells[name] ?? (() => String(value(query, index))))()),
     ),
   );
 }
 
-/** j and k on the overview. */
+/** Moves the selection of the overview (keys j and k). */
 function moveInOverview(by) {
   overview.selected = Math.max(0, Math.min(overview.shown.length - 1, overview.selected + by));
   for (const row of document.querySelectorAll("#queries tbody tr")) {

@@ -1,4 +1,4 @@
-// A passage: its text, and what everybody said of it, entry by entry.
+// The passage view: its text, and its grades entry by entry.
 
 const LONG_TEXT = 50_000; // characters that are shown at first
 
@@ -25,18 +25,18 @@ async function renderPassage(main, { q, p, e }) {
 }
 
 function passageHeading(query, view, p) {
-  const place = view.order.indexOf(p);
-  const link = (by, words) => {
-    const other = view.order[place + by];
-    return place < 0 || other === undefined ? null : el("a", { href: passageAddress(query.place, other, view.e) }, words);
+  const index = view.order.indexOf(p);
+  const link = (by, label) => {
+    const target = view.order[index + by];
+    return index < 0 || target === undefined ? null : el("a", { href: passageAddress(query.index, target, view.e) }, label);
   };
   return [
     el("h1", { dir: "auto" }, passageName(query, p)),
-    el("span", { class: "faint", dir: "auto" }, query.words || query.id),
+    el("span", { class: "faint", dir: "auto" }, query.queryText || query.id),
     el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
-      : el("p", { class: "faint" }, "Systems, judgments and the id appear when you have rated all entries."),
+      : el("p", { class: "faint" }, "Systems, judgments and the id appear after you rate all entries."),
   ];
 }
 
@@ -51,7 +51,7 @@ function rankChips(query, p) {
 
 // The text
 
-/** The text in a box of its own, with the answer to an entry marked. */
+/** A box with the text, in which the extracted answer of an entry is marked. */
 function passageText(query, p, e) {
   const box = el("article", { class: "text", "aria-label": "Text of the passage", tabindex: 0 });
   drawText(box, query, p, e);
@@ -72,12 +72,12 @@ function drawText(box, query, p, e) {
     end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
     !text.trim() && el("p", { class: "faint" }, "The passage has no text."),
   );
-  // Within the box: the page stays where it is.
+  // Scroll within the box only, so that the page does not move.
   const mark = box.querySelector("mark");
   if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
 }
 
-/** Start and end of every place where an extracted answer stands: the shown grader's, or else another's. */
+/** Starts and ends of the extracted answer in the text: of the shown grader, else of the first grader with an answer. */
 function answerSpans(query, p, e) {
   const { graders } = review.head;
   for (const g of [app.grader, ...graders.keys()]) {
@@ -87,7 +87,7 @@ function answerSpans(query, p, e) {
   return { spans: [] };
 }
 
-/** The text with elements where the spans (start, end, start, end ...) are. */
+/** The text with a <mark> for each span of a flat list (start, end, start, end ...). */
 function markedText(text, flat, grader) {
   const parts = [];
   let position = 0;
@@ -129,7 +129,7 @@ function ratingChips(query, p, e) {
   return [...chips, own && el("span", { class: "rating own", title: "your rating" }, step(own.rating).label)];
 }
 
-/** What everybody said of a pair, and the reviewer's own rating and comment. */
+/** The reviewer's rating and comment of a pair, and the grades of all graders. */
 function pairBody(query, p, e, refresh) {
   const { head } = review;
   const open = revealsPair(query, p, e);
@@ -139,7 +139,7 @@ function pairBody(query, p, e, refresh) {
     ratingControls(query, p, e, refresh),
     open
       ? head.graders.map((name, g) => graderFacts(query, p, e, g, name))
-      : head.graders.length > 0 && el("p", { class: "faint" }, "Rate this pair to see what others said."),
+      : head.graders.length > 0 && el("p", { class: "faint" }, "Rate this pair to see the grades of others."),
   );
 }
 
@@ -152,7 +152,7 @@ function ratingControls(query, p, e, refresh) {
   };
   const comment = el(
     "textarea",
-    { rows: 2, disabled: !own, placeholder: own ? "" : "Rate first: a comment belongs to a rating.", "data-comment": true, dir: "auto", oninput: () => setComment(query, p, e, comment.value) },
+    { rows: 2, disabled: !own, placeholder: own ? "" : "Rate the pair first, then comment.", "data-comment": true, dir: "auto", oninput: () => setComment(query, p, e, comment.value) },
     own?.comment ?? "",
   );
   const chosen = own && step(own.rating).meaning;
@@ -177,7 +177,7 @@ function ratingControls(query, p, e, refresh) {
   );
 }
 
-/** One grader's rating, how it was read, the answer and the raw reply. */
+/** A grader's rating with its source, the extracted answer and the raw reply. */
 function graderFacts(query, p, e, g, name) {
   const rating = query.rating(p, e, g);
   const fact = (label, value, properties = {}) =>
@@ -188,45 +188,45 @@ function graderFacts(query, p, e, g, name) {
     "dl",
     { class: "facts", "aria-label": name },
     fact("Grader", name),
-    fact("Rating", rating === null ? "none" : el("span", { class: `rating shade-${shade(rating)}` }, step(rating).label)),
-    fact("Why ungraded", rating === null ? (reason ?? "not asked") : null),
-    fact("Read", sourceWords(query.string("source", p, e, g))),
-    fact("Margin", numberWords(query.value("margin", p, e, g))),
-    fact("Expected", numberWords(query.value("expected", p, e, g))),
+    fact("Rating", rating === null ? "ungraded" : el("span", { class: `rating shade-${shade(rating)}` }, step(rating).label)),
+    fact("Reason", rating === null ? (reason ?? "not asked") : null),
+    fact("Source", sourceText(query.string("source", p, e, g))),
+    fact("Margin", numberText(query.value("margin", p, e, g))),
+    fact("Expected", numberText(query.value("expected", p, e, g))),
     fact("Answer", answer, { class: "quote" }),
-    answer?.includes(" ") && !query.value("spans", p, e, g) ? fact("", "The answer does not stand in the passage word for word.", { class: "faint" }) : null,
+    answer?.includes(" ") && !query.value("spans", p, e, g) ? fact("", "The passage does not contain the answer verbatim.", { class: "faint" }) : null,
     fact("Reply", query.string("reply", p, e, g), { class: "quote raw" }),
     fact("Comment", query.string("comment", p, e, g), { class: "quote" }),
-    fact("Shortened", cutWords(query.value("cut", p, e, g))),
+    fact("Shortened", cutText(query.value("cut", p, e, g))),
   );
 }
 
-function sourceWords(source) {
+function sourceText(source) {
   const known = {
-    "default-0": "by default as 0: the reply says that it cannot be answered",
-    "default-1": "by default as 1: the reply is text without a rating",
-    reread: "again, from the stored reply",
-    human: "a person's rating",
+    "default-0": "default rule (0): the reply states that the question cannot be answered",
+    "default-1": "default rule (1): the reply is text without a rating",
+    reread: "stored reply, read again",
+    human: "rated by a reviewer",
   };
   return source === null || source === "number" ? null : (known[source] ?? source);
 }
 
-function numberWords(value) {
+function numberText(value) {
   return value === null ? null : value.toFixed(2);
 }
 
-function cutWords(tokens) {
-  return tokens ? `${tokens} tokens of the passage were not seen` : null;
+function cutText(tokens) {
+  return tokens ? `the model did not see ${count(tokens, "token")} of the passage` : null;
 }
 
-/** The prompt with everything filled in, made when it is opened. */
+/** The prompt with its placeholders filled in, built when it is opened. */
 function promptDetails(query, p, e) {
   const { name, pieces, missing } = review.head.prompt;
   const text = el("pre", { class: "prompt", dir: "auto" });
-  const fill = { context: query.text(p), query: query.words, question: query.entries[e].text, nugget: query.entries[e].text };
+  const fill = { context: query.text(p), query: query.queryText, question: query.entries[e].text, nugget: query.entries[e].text };
   const open = (event) => {
     if (event.target.open && !text.hasChildNodes()) {
-      text.append(...(pieces ?? []).map(([words, slot]) => (slot ? el("span", { class: "slot" }, shortenedSlot(fill[slot])) : words)));
+      text.append(...(pieces ?? []).map(([piece, slot]) => (slot ? el("span", { class: "slot" }, shortenedSlot(fill[slot])) : piece)));
     }
   };
   return el(

@@ -1,6 +1,6 @@
-// Small drawings: bars whose numbers also stand in words.
+// Bar charts as SVG; their labels contain the numbers as text.
 
-/** The steps of the scale with how often each was given, and what is beside the scale if it occurs. */
+/** The steps of the scale with their counts, and ratings outside the scale with a count above 0. */
 function levels(counts) {
   const onScale = new Set(review.head.scale.map(([rating]) => rating));
   return counts
@@ -8,11 +8,11 @@ function levels(counts) {
     .filter(({ rating, number }) => onScale.has(rating) || number > 0);
 }
 
-function inWords(parts) {
+function countsText(parts) {
   return parts.map(({ label, number }) => `${label}: ${number}`).join(", ");
 }
 
-/** Columns, one for each step of the scale. */
+/** A chart with a column for each step of the scale. */
 function columnChart(counts, title) {
   const width = 54, gap = 10, height = 120, top = 20, bottom = 24;
   const parts = levels(counts);
@@ -21,7 +21,7 @@ function columnChart(counts, title) {
   const whole = { width: parts.length * (width + gap), height: top + height + bottom };
   return svg(
     "svg",
-    { class: "plot", role: "img", "aria-label": `${title}: ${inWords(parts)}`, viewBox: `0 0 ${whole.width} ${whole.height}`, ...whole },
+    { class: "plot", role: "img", "aria-label": `${title}: ${countsText(parts)}`, viewBox: `0 0 ${whole.width} ${whole.height}`, ...whole },
     parts.flatMap(({ rating, label, number }, i) => {
       const size = (number / most) * height;
       const x = i * (width + gap) + gap / 2;
@@ -40,16 +40,16 @@ function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
 
-/** One bar cut into the shares of the ratings. */
+/** A bar divided by the shares of the ratings. */
 function shareBar(counts, title, width = 160) {
   const parts = levels(counts);
   const sum = total(counts);
-  if (!sum) return el("span", { class: "faint" }, "none");
+  if (!sum) return el("span", { class: "faint" }, "no ratings");
   let x = 0;
   return svg(
     "svg",
-    { class: "bar", role: "img", "aria-label": `${title}: ${inWords(parts)}`, viewBox: `0 0 ${width} 14`, width, height: 14 },
-    svg("title", {}, inWords(parts)),
+    { class: "bar", role: "img", "aria-label": `${title}: ${countsText(parts)}`, viewBox: `0 0 ${width} 14`, width, height: 14 },
+    svg("title", {}, countsText(parts)),
     parts.map(({ rating, number }) => {
       const size = (number / sum) * width;
       const part = svg("rect", { class: `shade-${shade(rating)}`, x, y: 0, width: size, height: 14 });
@@ -59,7 +59,7 @@ function shareBar(counts, title, width = 160) {
   );
 }
 
-/** A score between 0 and 1 with its standard error as a line. */
+/** A bar for a score between 0 and 1, with its standard error as a line. */
 function scoreBar(mean, error, width = 150) {
   const at = (value) => Math.max(0, Math.min(1, value)) * width;
   return svg(

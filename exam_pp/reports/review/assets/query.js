@@ -1,16 +1,16 @@
-// A query: its entries, and the grid of passages × entries.
+// The query view: entries, and the grid of passages × entries.
 
-const queryViews = new Map(); // place of a query -> what the reviewer chose to see of it
+const queryViews = new Map(); // index of a query -> search, filter, sort order and selection
 
-function queryView(place) {
-  if (!queryViews.has(place)) {
+function queryView(index) {
+  if (!queryViews.has(index)) {
     const sort = review.head.blind ? "order" : "relevance";
-    queryViews.set(place, { search: "", filter: "all", system: "", sort, descending: sort !== "order", row: 0, e: 0, order: null });
+    queryViews.set(index, { search: "", filter: "all", system: "", sort, descending: sort !== "order", row: 0, e: 0, order: null });
   }
-  return queryViews.get(place);
+  return queryViews.get(index);
 }
 
-// Which passages, in which order
+// Filters and sort order of passages
 
 const FILTERS = [
   ["all", "all", () => true],
@@ -18,9 +18,9 @@ const FILTERS = [
   ["nonrelevant", "judged 0 or less", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0],
   ["unjudged", "without a judgment", (query, p) => query.judgment(p) === null],
   ["covering", "covering an entry", coversSome],
-  ["missed", "judged > 0, covering nothing", (query, p) => query.judgment(p) > 0 && !coversSome(query, p)],
+  ["missed", "judged > 0, covering no entry", (query, p) => query.judgment(p) > 0 && !coversSome(query, p)],
   ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversSome(query, p)],
-  ["odd", "with a rating read by default", (query, p) => anyEntry(query, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
+  ["odd", "with a rating by the default rule", (query, p) => anyEntry(query, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
   ["ungraded", "with ungraded pairs", (query, p) => anyEntry(query, (e) => query.rating(p, e, app.grader) === null)],
   ["disagree", "on which graders disagree", gradersDisagree],
   ["differs", "where your rating differs", (query, p) => anyEntry(query, (e) => differs(query, p, e))],
@@ -49,7 +49,7 @@ function differs(query, p, e) {
   return own !== undefined && own.rating !== query.rating(p, e, app.grader);
 }
 
-const HIGHEST_SUM = 1e6; // no ratings of a passage add up to it
+const HIGHEST_SUM = 1e6; // above the sum of the ratings of any passage
 
 const SORTS = [
   ["relevance", "relevance and grade", (query, p) => (query.judgment(p) ?? -1) + sumOfRatings(query, p) / HIGHEST_SUM],
@@ -64,7 +64,7 @@ function sumOfRatings(query, p) {
   return query.ratings(p, app.grader).reduce((sum, rating) => sum + rating, 0);
 }
 
-/** The value to sort by; "e3" is the rating of the fourth entry, in a blind review the reviewer's own. */
+/** The value to sort by; "e3" is the rating of the fourth entry (in a blind review, the reviewer's rating). */
 function sortValue(query, view, p) {
   const entry = /^e(\d+)$/u.exec(view.sort);
   if (!entry) return SORTS.find(([name]) => name === view.sort)[2](query, p, view);
@@ -72,26 +72,26 @@ function sortValue(query, view, p) {
   return (review.head.blind ? ownRating(query, p, e)?.rating : query.rating(p, e, app.grader)) ?? -1;
 }
 
-/** Fills `view.order` with the places of the passages to show. */
+/** Sets `view.order` to the indexes of the shown passages. */
 function arrangePassages(query, view) {
-  const words = view.search.toLowerCase();
+  const search = view.search.toLowerCase();
   const test = FILTERS.find(([name]) => name === view.filter)[2];
-  const named = (p) => revealsPassage(query, p) && query.ids[p].toLowerCase().includes(words);
+  const named = (p) => revealsPassage(query, p) && query.ids[p].toLowerCase().includes(search);
   view.order = query.ids
     .map((_, p) => p)
     .filter((p) => test(query, p))
     .filter((p) => view.system === "" || query.rankOf(p, Number(view.system)) !== null)
-    .filter((p) => !words || query.text(p).toLowerCase().includes(words) || named(p));
+    .filter((p) => !search || query.text(p).toLowerCase().includes(search) || named(p));
   sortBy(view.order, (p) => sortValue(query, view, p), view.descending);
   view.row = Math.max(0, Math.min(view.row, view.order.length - 1));
 }
 
 // The page
 
-async function renderQuery(main, place) {
-  const query = await openQuery(place);
-  if (app.view.name !== "query" || app.view.q !== place) return;
-  const view = queryView(place);
+async function renderQuery(main, index) {
+  const query = await openQuery(index);
+  if (app.view.name !== "query" || app.view.q !== index) return;
+  const view = queryView(index);
   if (!view.order) arrangePassages(query, view);
   const draw = () => {
     arrangePassages(query, view);
@@ -130,15 +130,15 @@ async function renderQuery(main, place) {
 
 function queryHeading(query) {
   const last = review.head.queries.length - 1;
-  const step = (by, words) => {
-    const place = query.place + by;
-    return place < 0 || place > last ? null : el("a", { href: `#/q/${place}` }, words);
+  const step = (by, label) => {
+    const index = query.index + by;
+    return index < 0 || index > last ? null : el("a", { href: `#/q/${index}` }, label);
   };
   return el(
     "div",
     { class: "heading" },
-    el("h1", { dir: "auto" }, query.words || query.id),
-    query.words && el("span", { class: "faint" }, query.id),
+    el("h1", { dir: "auto" }, query.queryText || query.id),
+    query.queryText && el("span", { class: "faint" }, query.id),
     el("nav", { "aria-label": "Queries" }, step(-1, "← previous query"), " ", step(1, "next query →")),
   );
 }
@@ -156,22 +156,22 @@ function queryControls(query, view, draw) {
     "div",
     { class: "controls" },
     searchField("Search passages", view.search, change("search")),
-    choice("Show", filters.map(([name, words]) => [name, words]), view.filter, change("filter")),
+    choice("Show", filters.map(([name, label]) => [name, label]), view.filter, change("filter")),
     !head.blind && head.systems.length > 0 &&
-      choice("System", [["", "all"], ...head.systems.map((name, place) => [place, name])], view.system, change("system")),
+      choice("System", [["", "all"], ...head.systems.map((name, index) => [index, name])], view.system, change("system")),
     !head.blind && choice("Sort by", sortOptions(query), view.sort, change("sort")),
   );
 }
 
 function sortOptions(query) {
-  return [...SORTS.map(([name, words]) => [name, words]), ...query.entries.map((_, e) => [`e${e}`, `entry ${e + 1}`])];
+  return [...SORTS.map(([name, label]) => [name, label]), ...query.entries.map((_, e) => [`e${e}`, `entry ${e + 1}`])];
 }
 
 // The grid
 
 function gridHeader(query, view, draw) {
-  const sort = (name, words, properties) =>
-    sortHeader({ name, words, number: true, ...properties }, view, draw);
+  const sort = (name, label, properties) =>
+    sortHeader({ name, label, number: true, ...properties }, view, draw);
   return el(
     "tr",
     {},
@@ -194,7 +194,7 @@ function gridRow(query, view, row) {
   return el(
     "tr",
     { class: row === view.row ? "selected" : null, "data-row": row },
-    el("th", { scope: "row", class: "passage", dir: "auto" }, el("a", { href: passageAddress(query.place, p, view.e), tabindex: -1 }, passageName(query, p))),
+    el("th", { scope: "row", class: "passage", dir: "auto" }, el("a", { href: passageAddress(query.index, p, view.e), tabindex: -1 }, passageName(query, p))),
     el("td", { class: "number" }, review.head.blind ? `${own} / ${query.entries.length}` : query.judgments[p].join(", ")),
     query.entries.map((_, e) => gridCell(query, view, row, p, e)),
     el("td", { class: "rest", dir: "auto" }, shortened(query.text(p), 160)),
@@ -213,7 +213,7 @@ function gridCell(query, view, row, p, e) {
       class: `cell${shadeClass}${own ? " own" : ""}`,
       tabindex: selected ? 0 : -1,
       "aria-selected": selected ? "true" : "false",
-      "aria-label": `Entry ${e + 1}: ${cellWords(query, p, e)}`,
+      "aria-label": `Entry ${e + 1}: ${cellLabel(query, p, e)}`,
       "data-row": row,
       "data-e": e,
     },
@@ -228,11 +228,11 @@ function cellText(query, p, e, rating, own) {
   return own.rating === rating ? `${model} ✓` : `${model}→${own.rating}`;
 }
 
-function cellWords(query, p, e) {
+function cellLabel(query, p, e) {
   const rating = shownRating(query, p, e, app.grader);
   const own = ownRating(query, p, e);
-  const words = rating === null ? "no rating shown" : `rated ${step(rating).label}`;
-  return own ? `${words}, yours ${step(own.rating).label}` : words;
+  const shown = rating === null ? "no rating shown" : `rated ${step(rating).label}`;
+  return own ? `${shown}, yours ${step(own.rating).label}` : shown;
 }
 
 // The selected pair
@@ -255,25 +255,25 @@ function selectPair(query, view, grid, row, e, showSelected) {
 
 function selectedPair(query, view) {
   const p = view.order[view.row];
-  if (p === undefined) return el("p", {}, "No passage fits.");
+  if (p === undefined) return el("p", {}, "No passage matches.");
   const pair = query.entries.length > 0;
   return [
     el(
       "h2",
       {},
-      el("a", { href: passageAddress(query.place, p, view.e), dir: "auto" }, passageName(query, p)),
+      el("a", { href: passageAddress(query.index, p, view.e), dir: "auto" }, passageName(query, p)),
       pair && el("span", { class: "faint" }, ` with entry ${view.e + 1}`),
     ),
     passageText(query, p, view.e),
-    pair && el("p", { class: "words", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
-    pair ? pairBody(query, p, view.e, app.screen.refresh) : el("p", { class: "faint" }, "There is no bank entry to rate it for."),
+    pair && el("p", { class: "entry-text", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
+    pair ? pairBody(query, p, view.e, app.screen.refresh) : el("p", { class: "faint" }, "This query has no bank entries to rate."),
   ];
 }
 
 function openSelected() {
   const { query, view } = app.screen;
   const p = view.order[view.row];
-  if (p !== undefined) navigate({ name: "passage", q: query.place, p, e: view.e });
+  if (p !== undefined) navigate({ name: "passage", q: query.index, p, e: view.e });
 }
 
 function passageAddress(q, p, e) {

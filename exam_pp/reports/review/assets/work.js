@@ -1,13 +1,13 @@
-// The reviewer's work: an edits file (format exam_pp.edits.v1), kept by the browser until it is saved.
+// The reviewer's work: an edits file (format exam_pp.edits.v1), kept in the browser's local storage until it is saved.
 
 const FORMAT = "exam_pp.edits.v1";
 
 const work = {
-  document: null, // what will be saved, ratings apart
+  document: null, // the edits without ratings
   ratings: new Map(), // key of a pair -> rating as in the file
-  removed: new Map(), // the same, of ratings that were removed: their comments come back with a new rating
+  removed: new Map(), // removed ratings, because their comments come back with a new rating
   saved: true, // whether the last change is in a downloaded file
-  kept: true, // whether this browser keeps the work between visits
+  kept: true, // whether local storage works
 };
 
 const workListeners = [];
@@ -24,26 +24,26 @@ function emptyDocument() {
   };
 }
 
-/** Pages for different people (--reviewer) keep apart in one browser: nobody sees another's ratings before their own. */
+/** The key contains the reviewer (--reviewer), so that reviewers who share a browser do not see each other's ratings. */
 function storageKey() {
   const { graded, prompt, reviewer } = review.head;
   return ["exam_pp.review", graded.sha256, prompt.name, ...(reviewer ? [reviewer] : [])].join(":");
 }
 
-/** Changes are of one state of a bank: once they are applied, a page of the new bank does not offer them again. */
+/** The key contains the digest of the bank, so that applied changes do not reappear on a page of the changed bank. */
 function bankStorageKey() {
   return `${storageKey()}:${review.head.bank?.sha256 ?? ""}`;
 }
 
-/** What the browser has of an earlier visit; some browsers keep nothing for files from disk. */
+/** Loads the work of an earlier visit, if the browser stored it; some browsers have no local storage for files. */
 function startWork() {
   takeDocument(emptyDocument());
-  readKept();
+  readStored();
   window.addEventListener("storage", (event) => {
     if ([storageKey(), bankStorageKey()].includes(event.key) && event.newValue) {
-      readKept();
-      tellWorkListeners();
-      if (!document.activeElement?.closest("textarea, input, dialog")) render(); // nobody is writing
+      readStored();
+      notifyWorkListeners();
+      if (!document.activeElement?.closest("textarea, input, dialog")) render(); // do not disturb typing
     }
   });
   window.addEventListener("beforeunload", (event) => {
@@ -55,14 +55,14 @@ function hasUnsavedWork() {
   return !work.saved && (work.ratings.size > 0 || work.document.bank.length > 0);
 }
 
-function readKept() {
+function readStored() {
   try {
     const text = window.localStorage.getItem(storageKey());
     if (text === null) return;
     const { edits, saved } = JSON.parse(text);
-    const ofBank = JSON.parse(window.localStorage.getItem(bankStorageKey()) ?? '{ "bank": [], "saved": true }');
-    takeDocument({ ...edits, bank: ofBank.bank });
-    work.saved = saved && ofBank.saved;
+    const storedBank = JSON.parse(window.localStorage.getItem(bankStorageKey()) ?? '{ "bank": [], "saved": true }');
+    takeDocument({ ...edits, bank: storedBank.bank });
+    work.saved = saved && storedBank.saved;
   } catch {
     work.kept = false;
   }
@@ -79,7 +79,7 @@ function keep() {
   }
 }
 
-/** Takes edits over: from now on they are edits of the files that this page shows. */
+/** Replaces the work by these edits, with the digests of the files that this page shows. */
 function takeDocument(edits) {
   const { graded_sha256, bank_sha256 } = emptyDocument();
   work.document = { ...emptyDocument(), ...edits, graded_sha256, bank_sha256, bank: [...(edits.bank ?? [])] };
@@ -93,10 +93,10 @@ function currentDocument() {
 function workChanged() {
   work.saved = false;
   keep();
-  tellWorkListeners();
+  notifyWorkListeners();
 }
 
-function tellWorkListeners() {
+function notifyWorkListeners() {
   workListeners.forEach((listener) => listener());
 }
 
@@ -106,9 +106,9 @@ function pairKey(queryId, passageId, entryId) {
 
 // Ratings
 
-/** The reviewer's rating of a pair, as the file has it, or undefined. */
+/** The reviewer's rating of a pair as it is in the edits file, or undefined. */
 function ownRating(query, p, e) {
-  if (!query.entries.length) return undefined; // a query that nobody asks anything about
+  if (!query.entries.length) return undefined; // the query has no bank entries
   return work.ratings.get(pairKey(query.id, query.ids[p], query.entries[e].id));
 }
 
@@ -131,7 +131,7 @@ function removeRating(query, p, e) {
   }
 }
 
-/** A comment belongs to a rating; an empty one is removed. */
+/** Sets the comment of a rated pair; an empty comment is removed. */
 function setComment(query, p, e, text) {
   const known = ownRating(query, p, e);
   if (!known) return;
@@ -146,20 +146,20 @@ function ownRatingsOf(queryId) {
 
 // The bank
 
-/** One change of an entry takes the place of an earlier change of the same kind. */
+/** Adds a change of an entry; it replaces an earlier change with the same op, except for added gold answers. */
 function setBankEdit(edit) {
   const edits = work.document.bank;
-  const same = (other) => other.op === edit.op && other.query_id === edit.query_id && other.id === edit.id;
-  const place = edit.op === "add" || edit.op === "add_gold_answer" ? -1 : edits.findIndex(same);
-  if (place < 0) edits.push(edit);
-  else edits[place] = edit;
+  const same = (earlier) => earlier.op === edit.op && earlier.query_id === edit.query_id && earlier.id === edit.id;
+  const index = edit.op === "add" || edit.op === "add_gold_answer" ? -1 : edits.findIndex(same);
+  if (index < 0) edits.push(edit);
+  else edits[index] = edit;
   workChanged();
 }
 
 function dropBankEdits(drop) {
-  const left = work.document.bank.filter((edit) => !drop(edit));
-  if (left.length === work.document.bank.length) return;
-  work.document.bank = left;
+  const remaining = work.document.bank.filter((edit) => !drop(edit));
+  if (remaining.length === work.document.bank.length) return;
+  work.document.bank = remaining;
   workChanged();
 }
 
@@ -167,7 +167,7 @@ function bankEditsOf(queryId, entryId) {
   return work.document.bank.filter((edit) => edit.query_id === queryId && edit.id === entryId);
 }
 
-/** An entry as the edits leave it. */
+/** An entry with the edits applied. */
 function editedEntry(queryId, entry) {
   const state = { ...entry, golds: [...(entry.golds ?? [])], removed: false, edited: false };
   for (const edit of bankEditsOf(queryId, entry.id)) {
@@ -194,25 +194,25 @@ function saveWork() {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
   work.saved = true;
   keep();
-  tellWorkListeners();
+  notifyWorkListeners();
   announce("Saved as edits.json");
 }
 
-/** The edits in a text; throws an Error with a sentence for the reviewer. */
+/** Parses an edits file; throws an Error with a message for the reviewer. */
 function parseEdits(text) {
   let edits;
   try {
     edits = JSON.parse(text);
   } catch {
-    throw new Error("This is no edits file: it is not JSON.");
+    throw new Error("This is not an edits file: it is not JSON.");
   }
-  if (edits?.format !== FORMAT) throw new Error(`This is no edits file: its "format" is not ${FORMAT}.`);
+  if (edits?.format !== FORMAT) throw new Error(`This is not an edits file: its "format" is not ${FORMAT}.`);
   const lists = [edits.ratings ?? [], edits.bank ?? []];
   if (!lists.every((list) => Array.isArray(list) && list.every((item) => item && typeof item === "object"))) {
-    throw new Error("This is no edits file: its ratings or its changes of the bank are no lists.");
+    throw new Error('This is not an edits file: "ratings" and "bank" must be lists of objects.');
   }
   const known = new Set(review.head.scale.map(([rating]) => rating));
-  const odd = lists[0].find((rating) => !known.has(rating.rating));
-  if (odd) throw new Error(`The rating ${JSON.stringify(odd.rating)} is not on the scale of this page.`);
+  const unknown = lists[0].find((rating) => !known.has(rating.rating));
+  if (unknown) throw new Error(`The rating ${JSON.stringify(unknown.rating)} is not on the scale of this page.`);
   return edits;
 }

@@ -1,1 +1,1 @@
-"""Verification reports: tables and cards for people who check how the model graded."""
+"""Verification reports: tables and cards to check the grades of a model."""

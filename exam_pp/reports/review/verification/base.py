@@ -1,4 +1,4 @@
-"""Verification reports of every kind: title, summary, blocks for people, and one table for scripts."""
+"""Base of the verification reports: title, summary, blocks for readers, and a flat table for scripts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ S = TypeVar("S", bound=Selection)
 
 @dataclass(frozen=True)
 class VerificationReport(Generic[S]):
-    """How a selection is shown.
+    """Functions that turn a selection into a report.
 
-    ``summary`` has counts over all that was looked at, shown or not, in a sentence; ``blocks`` are what
-    people read below it, made as they are asked for; ``table`` is one flat table, for scripts and
+    ``summary`` gives a sentence with counts over all pairs or passages, shown or not. ``blocks`` gives the
+    blocks below it, which may be generated lazily. ``table`` gives one flat table for scripts and
     spreadsheets.
     """
 
@@ -30,10 +30,10 @@ class VerificationReport(Generic[S]):
     blocks: Callable[[S], Iterable[Block]]
     table: Callable[[S], Table]
 
-    def report(self, found: Verified[S], *, flat: bool = False) -> Report:
-        """The selection for people, or ``flat`` as the table alone."""
-        title = f"{self.title}: {found.prompt_class} by {found.model}"
-        selection = found.selection
+    def report(self, verified: Verified[S], *, flat: bool = False) -> Report:
+        """The report of a selection; with ``flat`` only the table for scripts."""
+        title = f"{self.title}: {verified.prompt_class} by {verified.model}"
+        selection = verified.selection
         if flat:
             return Report(title, [self.table(selection)])
         return Report(
@@ -41,16 +41,16 @@ class VerificationReport(Generic[S]):
         )
 
 
-def omission(count: int, what: str, shown: int) -> list[Block]:
-    """A line that says how many are not shown, if any; ``what`` is one of them."""
+def omission(count: int, noun: str, shown: int) -> list[Block]:
+    """A line with the number of items that are not shown; empty for 0. ``noun`` is the singular."""
     if not count:
         return []
-    noun = f"more {what}" if shown else what
-    return [Paragraph(f"{counted(count, noun)} {'is' if count == 1 else 'are'} not shown.")]
+    name = f"more {noun}" if shown else noun
+    return [Paragraph(f"{counted(count, name)} {'is' if count == 1 else 'are'} not shown.")]
 
 
 def without_empty_columns(table: Table) -> Table:
-    """The table without the columns in which no row has anything."""
+    """The table without columns that are empty in every row."""
     kept = [i for i, _ in enumerate(table.columns) if any(row[i] not in (None, "") for row in table.rows)]
     if not table.rows:
         return table

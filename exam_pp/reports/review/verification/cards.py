@@ -1,4 +1,4 @@
-"""A passage as a card: its whole text, and the entries that matter with rating and answer."""
+"""Cards of passages: the text with marked answers, and a table of entries with rating and answer."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from exam_pp.reports.review.verification.base import without_empty_columns
 from exam_pp.reports.review.verification.pairs import CELL, note
 
 _LONGEST = 3000
-"""Characters of a passage that a card shows: a page of text."""
+"""Characters of a passage that a card shows, about a page."""
 
 
 def card(
     passage: CheckedPassage, label: str, entry_ids: Iterable[str], entries: Mapping[str, str]
 ) -> list[Block]:
-    """The passage under its label with the answers marked, and a table of the named entries."""
+    """The passage with its label and marked answers, and a table of these entries."""
     pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
     text = page_of(passage.text)
     marks = merged(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
     rows = [
-        (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), words)
-        for words, pair in pairs
+        (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), entry)
+        for entry, pair in pairs
     ]
     blocks: list[Block] = [Quote(text, label, marks)]
     if rows:
@@ -32,19 +32,19 @@ def card(
 
 
 def page_of(text: str) -> str:
-    """A text as far as a card shows it."""
+    """The part of a text that a card shows."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} more characters)"
 
 
 def nearest(passage: CheckedPassage, count: int) -> list[str]:
-    """Ids of the best entries of a passage, as far as their rating says that they have to do with it."""
+    """Ids of the best ``count`` entries of a passage with a rating of at least 1."""
     return passage.reaching(1)[:count]
 
 
 def judged(passage: CheckedPassage) -> str:
-    """The judgment in words."""
+    """The judgment as text."""
     return "not judged" if passage.judgment is None else f"judged {passage.judgment}"
 
 
@@ -55,7 +55,7 @@ ROW = (
 
 
 def row(query: CheckedQuery, passage: CheckedPassage) -> list[Cell]:
-    """The columns :data:`ROW`: a passage with the number of entries it covers, and its best entry."""
+    """The columns :data:`ROW`: a passage with its number of covered entries and its best entry."""
     key = next(iter(passage.best_entries()), None)
     entry = [None, None, None] if key is None else [key, query.entries.get(key), passage.pairs[key].answer]
     covered = len(passage.reaching(query.min_grade))

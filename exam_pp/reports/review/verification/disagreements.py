@@ -1,4 +1,4 @@
-"""Where the judgment of people and the grades of the model contradict each other, worst first."""
+"""Report on passages on which judgments and grades disagree, worst first."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ _ENTRIES = 5
 """Entries shown with a passage, best first."""
 
 
-def summary(found: Disagreements) -> str:
-    """How many passages disagree, in each direction."""
-    low, high = found.found[LOW].added, found.found[HIGH].added
-    if not found.both:
+def summary(selection: Disagreements) -> str:
+    """The number of disagreements in each direction."""
+    low, high = selection.directions[LOW].added, selection.directions[HIGH].added
+    if not selection.both:
         return "No passage has both a judgment and a grade."
-    words = (
-        f"Of {found.both} passages with a judgment and a grade, {low} are judged {found.min_judgment} or "
-        f"higher and have no grade of {found.min_grade} or higher; {high} are judged lower and have one"
+    counts = (
+        f"Of {selection.both} passages with a judgment and a grade, {low} are judged "
+        f"{selection.min_judgment} or higher and have no grade of {selection.min_grade} or higher; {high} "
+        "are judged lower and have such a grade"
     )
-    return f"{words}." if low or high else f"{words}: judgments and grades agree."
+    return f"{counts}." if low or high else f"{counts}: judgments and grades agree."
 
 
-def blocks(found: Disagreements) -> list[Block]:
+def blocks(selection: Disagreements) -> list[Block]:
     """A card for each passage, in two sections."""
-    shown: list[Block] = []
-    for direction, passages in found.found.items():
+    parts: list[Block] = []
+    for direction, passages in selection.directions.items():
         if not passages.added:
             continue
-        shown.append(Heading(f"{direction[0].upper()}{direction[1:]} ({passages.added})"))
+        parts.append(Heading(f"{direction[0].upper()}{direction[1:]} ({passages.added})"))
         items = passages.items()
         for number, (query, passage) in enumerate(items, 1):
             covered = len(passage.reaching(query.min_grade))
@@ -37,16 +38,16 @@ def blocks(found: Disagreements) -> list[Block]:
                 f"{number}. {query.heading} — passage {passage.passage_id}: {judged(passage)}, "
                 f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
             )
-            shown += card(passage, label, nearest(passage, _ENTRIES), query.entries)
-        shown += omission(passages.omitted, "passage", len(items))
-    return shown
+            parts += card(passage, label, nearest(passage, _ENTRIES), query.entries)
+        parts += omission(passages.omitted, "passage", len(items))
+    return parts
 
 
-def table(found: Disagreements) -> Table:
-    """A row for each passage, with its best entry."""
+def table(selection: Disagreements) -> Table:
+    """A row per passage, with its best entry."""
     rows = [
         [direction, *row(query, passage)]
-        for direction, passages in found.found.items()
+        for direction, passages in selection.directions.items()
         for query, passage in passages.items()
     ]
     return Table(("direction", *ROW), rows)

@@ -1,4 +1,4 @@
-"""*Verify grading*: entry by entry, the passages by rating, with the answer that explains it."""
+"""Verify-grading report: the passages of every entry by rating, with the extracted answers."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def summary(found: Grading) -> str:
-    """How many pairs there are, and how many replies need a look."""
-    counts = found.counts
+def summary(selection: Grading) -> str:
+    """The numbers of pairs, of replies to check, and of ungraded pairs."""
+    counts = selection.counts
     return (
-        f"{counted(len(found.queries), 'query')}, {counted(found.entries, 'entry')}, "
+        f"{counted(len(selection.queries), 'query')}, {counted(selection.entries, 'entry')}, "
         f"{counted(counts.pairs, 'pair')}: {counts.odd_replies} with a reply that is not just the rating "
         f"({counts.by_default} of them marked as read by the default rule), {counts.ungraded} ungraded, "
         f"{counts.not_asked} not asked."
     )
 
 
-def blocks(found: Grading) -> Iterator[Block]:
-    """A table per bank entry under the entry's text."""
-    for shown in found.queries.values():
-        yield Heading(shown.heading)
-        for entry in shown.entries:
+def blocks(selection: Grading) -> Iterator[Block]:
+    """A table per bank entry, with the entry's text as heading."""
+    for query in selection.queries.values():
+        yield Heading(query.heading)
+        for entry in query.entries:
             yield from _entry_blocks(entry)
 
 
 def _entry_blocks(entry: GradedEntry) -> list[Block]:
-    shown: list[Block] = [Heading(entry.text, level=2)]
+    parts: list[Block] = [Heading(entry.text, level=2)]
     if entry.pairs:
-        shown.append(pair_table(entry.pairs))
-    return shown + omission(entry.omitted, "passage", len(entry.pairs))
+        parts.append(pair_table(entry.pairs))
+    return parts + omission(entry.omitted, "passage", len(entry.pairs))
 
 
-def table(found: Grading) -> Table:
-    """All pairs that are shown."""
-    return Table(_COLUMNS, Remade(lambda: _rows(found)))
+def table(selection: Grading) -> Table:
+    """A row per shown pair."""
+    return Table(_COLUMNS, Remade(lambda: _rows(selection)))
 
 
-def _rows(found: Grading) -> Iterator[list[Cell]]:
-    for shown in found.queries.values():
-        for entry in shown.entries:
+def _rows(selection: Grading) -> Iterator[list[Cell]]:
+    for query in selection.queries.values():
+        for entry in query.entries:
             for pair in entry.pairs:
                 yield [
                     entry.query_id, entry.entry_id, entry.text, pair.rating, pair.source, pair.answer,

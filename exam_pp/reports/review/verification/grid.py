@@ -1,4 +1,4 @@
-"""*Grid display*: passages × bank entries with grades and answers, by judgment and grade."""
+"""Grid report: passages × bank entries with grades and answers, sorted by judgment and grade."""
 
 from __future__ import annotations
 
@@ -17,70 +17,70 @@ _ANSWER = 80
 
 
 def grid_report(*, answers_in_cells: bool = False) -> VerificationReport[Grid]:
-    """The answers are in the grid, for pages that wrap; else they are listed below it."""
+    """The report with answers in the grid (for formats that wrap cells), or in a table below it."""
     return VerificationReport("Grid", summary, partial(blocks, in_cells=answers_in_cells), table)
 
 
-def summary(found: Grid) -> str:
-    """How many passages there are, and how many are shown."""
-    words = f"{counted(len(found.queries), 'query')}, {counted(found.passages, 'passage')}."
-    if found.min_answers:
-        shown = sum(rows.passages.added for rows in found.queries.values())
-        words += f" {shown} of them cover {found.min_answers} or more entries."
-    return words
+def summary(selection: Grid) -> str:
+    """The numbers of queries and passages, and of passages with enough covered entries."""
+    text = f"{counted(len(selection.queries), 'query')}, {counted(selection.passages, 'passage')}."
+    if selection.min_answers:
+        shown = sum(rows.passages.added for rows in selection.queries.values())
+        text += f" {shown} of them cover {selection.min_answers} or more entries."
+    return text
 
 
-def blocks(found: Grid, *, in_cells: bool) -> list[Block]:
-    """For each query its entries, numbered, and the grid with a column for each number."""
-    shown: list[Block] = []
-    for rows in found.queries.values():
+def blocks(selection: Grid, *, in_cells: bool) -> list[Block]:
+    """For each query its numbered entries, and the grid with a column for each number."""
+    parts: list[Block] = []
+    for rows in selection.queries.values():
         passages = rows.passages.items()
-        shown += [Heading(rows.query.heading), _legend(rows)]
+        parts += [Heading(rows.query.heading), _legend(rows)]
         if passages:
-            shown.append(_grid(rows, passages, in_cells=in_cells))
+            parts.append(_grid(rows, passages, in_cells=in_cells))
             if not in_cells:
-                shown += _answers(rows, passages)
-        shown += omission(rows.passages.omitted, "passage", len(passages))
-    return shown
+                parts += _answers(rows, passages)
+        parts += omission(rows.passages.omitted, "passage", len(passages))
+    return parts
 
 
-def table(found: Grid) -> Table:
-    """A row for each pair, passage by passage."""
+def table(selection: Grid) -> Table:
+    """A row per pair, ordered by passage."""
     columns = (
         "query_id", "passage_id", "judgment", "best_grade", "covered", "entry_id", "entry", "rating",
         "source", "answer", "reply", "reason", "text",
     )  # fmt: skip
     cells: list[list[Cell]] = []
-    for rows in found.queries.values():
+    for rows in selection.queries.values():
         for passage in rows.passages.items():
             covered = len(passage.reaching(rows.query.min_grade))
-            known: list[Cell] = [
+            passage_cells: list[Cell] = [
                 rows.query.query_id, passage.passage_id, passage.judgment, passage.best_rating, covered,
             ]  # fmt: skip
-            for entry_id, words in rows.entries.items():
+            for entry_id, text in rows.entries.items():
                 pair = passage.pairs.get(entry_id) or blank_pair(passage)
                 cells.append(
-                    [*known, entry_id, words, pair.rating, pair.source, pair.answer, pair.reply,
+                    [*passage_cells, entry_id, text, pair.rating, pair.source, pair.answer, pair.reply,
                      pair.reason, passage.text]
                 )  # fmt: skip
     return Table(columns, cells)
 
 
-def _legend(found: GridRows) -> Table:
-    """The entries under their numbers, and how many passages cover each."""
-    columns = ("#", f"passages ≥{found.query.min_grade}", "entry", "entry_id")
-    rows: list[list[Cell]] = [
-        [number, found.covering.get(entry_id, 0), words if words != entry_id else None, entry_id]
-        for number, (entry_id, words) in enumerate(found.entries.items(), 1)
+def _legend(rows: GridRows) -> Table:
+    """The entries with their numbers, and how many passages cover each."""
+    columns = ("#", f"passages ≥{rows.query.min_grade}", "entry", "entry_id")
+    cells: list[list[Cell]] = [
+        [number, rows.covering.get(entry_id, 0), text if text != entry_id else None, entry_id]
+        for number, (entry_id, text) in enumerate(rows.entries.items(), 1)
     ]
-    return without_empty_columns(Table(columns, rows))
+    return without_empty_columns(Table(columns, cells))
 
 
 def _grid(rows: GridRows, passages: list[CheckedPassage], *, in_cells: bool) -> Table:
-    """Covered cells are boxed; an empty cell is a pair without a grade."""
-    least = rows.query.min_grade
+    """The grid; covered cells are boxed, and ungraded pairs have empty cells."""
+    min_grade = rows.query.min_grade
     numbers = [str(number) for number, _ in enumerate(rows.entries, 1)]
-    columns = ("judgment", "best", f"≥{least}", "passage", *numbers, "text")
+    columns = ("judgment", "best", f"≥{min_grade}", "passage", *numbers, "text")
     cells_of: list[list[Cell]] = []
     boxed: set[tuple[int, int]] = set()
     for passage in passages:
@@ -88,11 +88,11 @@ def _grid(rows: GridRows, passages: list[CheckedPassage], *, in_cells: bool) -> 
         for column, entry_id in enumerate(rows.entries, 4):
             pair = passage.pairs.get(entry_id)
             rating = pair.rating if pair else None
-            if rating is not None and rating >= least:
+            if rating is not None and rating >= min_grade:
                 boxed.add((len(cells_of), column))
             answer = pair.answer if pair and in_cells and rating is not None else None
             cells.append(f"{rating} · {shortened(answer, _ANSWER)}" if answer else rating)
-        covered = len(passage.reaching(least))
+        covered = len(passage.reaching(min_grade))
         cells_of.append(
             [passage.judgment, passage.best_rating, covered, passage.passage_id, *cells,
              shortened(passage.text, _TEXT)]
@@ -101,7 +101,7 @@ def _grid(rows: GridRows, passages: list[CheckedPassage], *, in_cells: bool) -> 
 
 
 def _answers(rows: GridRows, passages: list[CheckedPassage]) -> list[Block]:
-    """The extracted answers of the grades above zero, passage by passage."""
+    """The extracted answers of pairs with a rating above 0, ordered by passage."""
     number = {entry_id: position for position, entry_id in enumerate(rows.entries, 1)}
     cells: list[list[Cell]] = [
         [passage.passage_id, number[entry_id], pair.rating, shortened(pair.answer, _ANSWER)]

@@ -1,4 +1,4 @@
-"""Passages of one bank entry as a table, with a note on what is special about each rating."""
+"""Table of the passages of a bank entry, with a note on unusual ratings and replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CELL = 56
 
 
 def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:
-    """Passages of one entry, for people; ``width`` is how much is shown of a passage's text."""
+    """The table of an entry's passages; ``width`` is the number of characters shown of each passage."""
     rows: list[tuple[Cell, ...]] = [
         (
             pair.rating,
@@ -30,7 +30,7 @@ def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "
 
 
 def note(pair: GradedPair) -> str:
-    """What is special about a pair: a rating by default, no rating and why, an odd reply."""
+    """The note on a pair: the reason for a missing rating, a default rule, an unusual reply; else empty."""
     reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
     if pair.rating is None:
         mark = f"{UNGRADED}: {pair.reason}" if pair.asked else pair.reason

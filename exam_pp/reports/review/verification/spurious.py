@@ -1,4 +1,4 @@
-"""*Spurious test bank entries*: those that non-relevant passages often cover, most frequent first."""
+"""Report on spurious bank entries: entries that non-relevant passages often cover, most frequent first."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ _EXAMPLE = 200
 """Characters of an example passage."""
 
 
-def summary(found: Spurious) -> str:
-    """How many entries there are, and how many of them look spurious."""
-    if not found.non_relevant:
-        return f"No graded passage is judged below {found.min_judgment}: no entry can look spurious."
+def summary(selection: Spurious) -> str:
+    """The number of entries, and of entries that look spurious."""
+    if not selection.non_relevant:
+        return f"No graded passage is judged below {selection.min_judgment}, so no entry can look spurious."
+    spurious = selection.spurious_entries().added
     return (
-        f"{found.found().added} of {found.entries} entries of {counted(len(found.queries), 'query')} "
-        f"are covered (grade {found.min_grade} or higher) by {found.often} or more non-relevant passages "
-        f"(judged below {found.min_judgment})."
+        f"{spurious} of {selection.entries} entries of {counted(len(selection.queries), 'query')} are "
+        f"covered (grade {selection.min_grade} or higher) by {selection.often} or more non-relevant "
+        f"passages (judged below {selection.min_judgment})."
     )
 
 
-def blocks(found: Spurious) -> Iterator[Block]:
-    """A table of the entries, then examples of each."""
-    entries = found.found()
-    places = entries.items()
-    if not places:
+def blocks(selection: Spurious) -> Iterator[Block]:
+    """A table of the entries, then examples for each entry."""
+    entries = selection.spurious_entries()
+    keys = entries.items()
+    if not keys:
         return
     yield Paragraph(
-        "How many non-relevant and how many relevant passages cover an entry, and what share that is of "
-        "those graded on it. A good entry is covered by many relevant passages and few others."
+        "The number of non-relevant and of relevant passages that cover an entry, and their percentage of "
+        "the passages graded on it. A good entry is covered by many relevant and few non-relevant passages."
     )
     columns = ("non-relevant", "% of non-relevant", "relevant", "% of relevant", "query_id", "entry")
     rows: list[list[Cell]] = [
@@ -43,14 +44,14 @@ def blocks(found: Spurious) -> Iterator[Block]:
             entry.share(relevant=False),
             entry.covered[True],
             entry.share(relevant=True),
-            place.query_id,
+            key.query_id,
             entry.text,
         ]
-        for place, entry in found.at(places)
+        for key, entry in selection.coverage_of(keys)
     ]
     yield Table(columns, rows, decimals=0)
-    yield from omission(entries.omitted, "entry", len(places))
-    for _, entry in found.at(places):
+    yield from omission(entries.omitted, "entry", len(keys))
+    for _, entry in selection.coverage_of(keys):
         yield from _examples(entry)
 
 
@@ -62,20 +63,20 @@ def _examples(entry: Coverage) -> list[Block]:
     return [heading, pair_table(pairs, width=_EXAMPLE, title=entry.heading)]
 
 
-def table(found: Spurious) -> Table:
-    """A row for each entry."""
+def table(selection: Spurious) -> Table:
+    """A row per entry."""
     columns = (
         "query_id", "entry_id", "entry", "covered_by_non_relevant", "non_relevant", "covered_by_relevant",
         "relevant", "examples",
     )  # fmt: skip
-    return Table(columns, Remade(lambda: _rows(found)))
+    return Table(columns, Remade(lambda: _rows(selection)))
 
 
-def _rows(found: Spurious) -> Iterator[list[Cell]]:
-    for place, entry in found.at(found.found().items()):
+def _rows(selection: Spurious) -> Iterator[list[Cell]]:
+    for key, entry in selection.coverage_of(selection.spurious_entries().items()):
         yield [
-            place.query_id,
-            place.entry_id,
+            key.query_id,
+            key.entry_id,
             entry.text,
             entry.covered[False],
             entry.graded[False],

@@ -1,4 +1,4 @@
-"""*Missing in test bank*: relevant passages that cover no entry, by which the bank should grow."""
+"""Report on relevant passages that cover no entry: they show what the test bank lacks."""
 
 from __future__ import annotations
 
@@ -8,47 +8,49 @@ from exam_pp.reports.review.verification.base import VerificationReport, omissio
 from exam_pp.reports.review.verification.cards import ROW, card, judged, nearest, row
 
 _NEAREST = 3
-"""Entries shown with a passage: those that it comes nearest to covering."""
+"""Entries shown with a passage: its best-rated entries."""
 
 
-def summary(found: Uncovered) -> str:
-    """How many of the relevant passages cover nothing."""
-    uncovered = sum(gaps.found.added for gaps in found.queries.values())
-    relevant = sum(gaps.relevant for gaps in found.queries.values())
-    ungraded = sum(gaps.ungraded for gaps in found.queries.values())
+def summary(selection: Uncovered) -> str:
+    """The number of relevant passages, and of those that cover no entry."""
+    uncovered = sum(gaps.uncovered.added for gaps in selection.queries.values())
+    relevant = sum(gaps.relevant for gaps in selection.queries.values())
+    ungraded = sum(gaps.ungraded for gaps in selection.queries.values())
     if not relevant:
-        return f"No passage is judged {found.min_judgment} or higher: there is nothing to cover."
-    passages = f"{relevant} relevant passages (judged {found.min_judgment} or higher)"
+        return f"No passage is judged {selection.min_judgment} or higher, so no passage is relevant."
+    passages = f"{relevant} relevant passages (judged {selection.min_judgment} or higher)"
     if ungraded == relevant:
-        return f"None of {passages} is graded: that says nothing of the bank."
-    words = f"{uncovered} of {passages} have no grade of {found.min_grade} or higher"
+        return f"None of {passages} is graded, so nothing can be said about the bank."
+    counts = f"{uncovered} of {passages} have no grade of {selection.min_grade} or higher"
     if ungraded:
-        return f"{words}; {ungraded} more are not graded."
-    return f"{words}." if uncovered else f"{words}: the bank misses none of them."
+        return f"{counts}; {ungraded} more are not graded."
+    return f"{counts}." if uncovered else f"{counts}: the bank covers all of them."
 
 
-def blocks(found: Uncovered) -> list[Block]:
-    """A table of the queries, then the passages."""
-    gaps = found.gaps()
+def blocks(selection: Uncovered) -> list[Block]:
+    """A table of the queries, then a card per passage."""
+    gaps = selection.gaps()
     if not gaps:
         return []
     rows: list[list[Cell]] = [
-        [one.found.added, one.relevant, one.query.query_id, one.query.text or None] for one in gaps
+        [gap.uncovered.added, gap.relevant, gap.query.query_id, gap.query.text or None] for gap in gaps
     ]
-    shown: list[Block] = [Table(("uncovered", "relevant", "query_id", "query"), rows)]
-    for one in gaps:
-        shown.append(Heading(one.query.heading))
-        passages = one.found.items()
+    parts: list[Block] = [Table(("uncovered", "relevant", "query_id", "query"), rows)]
+    for gap in gaps:
+        parts.append(Heading(gap.query.heading))
+        passages = gap.uncovered.items()
         for passage in passages:
             label = f"{passage.passage_id}: {judged(passage)}, best grade {passage.best_rating}"
-            shown += card(passage, label, nearest(passage, _NEAREST), one.query.entries)
-        shown += omission(one.found.omitted, "passage", len(passages))
-    return shown
+            parts += card(passage, label, nearest(passage, _NEAREST), gap.query.entries)
+        parts += omission(gap.uncovered.omitted, "passage", len(passages))
+    return parts
 
 
-def table(found: Uncovered) -> Table:
-    """A row for each passage, with the entry that it comes nearest to covering."""
-    return Table(ROW, [row(one.query, passage) for one in found.gaps() for passage in one.found.items()])
+def table(selection: Uncovered) -> Table:
+    """A row per passage, with its best-rated entry."""
+    return Table(
+        ROW, [row(gap.query, passage) for gap in selection.gaps() for passage in gap.uncovered.items()]
+    )
 
 
 REPORT = VerificationReport("Missing in the test bank", summary, blocks, table)

@@ -1,4 +1,4 @@
-"""Small graded passages, as the file has them and as reports see them."""
+"""Small graded passages, and the selections and reports of the verification reports."""
 
 from __future__ import annotations
 

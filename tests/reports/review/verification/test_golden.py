@@ -1,4 +1,4 @@
-"""Every report of a small file, character by character; `scripts/golden_reports.py` writes the files."""
+"""Golden reports of a small file; `scripts/golden_reports.py` writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*Verify grading*: what people see of a passage and an entry."""
+"""The verify-grading report: pairs of passage and entry, with answers and notes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.reports.review.verification.material import (
 def listed(
     *passages: Passage, bank: dict[str, Entry] | None = BANK, answers_class: str | None = None
 ) -> dict[str, GradedEntry]:
-    found = graded_entries(query(*passages, bank=bank, answers_class=answers_class))
-    return {entry.entry_id: entry for entry in found}
+    entries = graded_entries(query(*passages, bank=bank, answers_class=answers_class))
+    return {entry.entry_id: entry for entry in entries}
 
 
 def test_passages_by_rating_with_extracted_answers() -> None:
@@ -51,7 +51,7 @@ def test_passages_by_rating_with_extracted_answers() -> None:
     ]
 
 
-def test_answers_are_those_of_the_same_model_and_the_wanted_prompt() -> None:
+def test_answers_are_of_the_same_model_and_the_selected_prompt() -> None:
     subject = passage(
         "p",
         rated({"q/a": 5}),
@@ -79,7 +79,7 @@ def test_replies_that_are_not_the_number() -> None:
     assert (entries["q/b"].pairs[0].reply, entries["q/b"].pairs[0].by_default) == (None, False)
 
 
-def test_answers_that_are_right_or_wrong_are_no_odd_replies() -> None:
+def test_extracted_answers_are_not_unusual_replies() -> None:
     subject = passage("p", grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1950s"}))
     report = Grading()
     report.add(query(subject, prompt_class=EXTRACTION))
@@ -99,7 +99,7 @@ def test_ungraded_pairs_come_last_with_their_reason() -> None:
     ]
 
 
-def test_a_reason_that_reads_like_a_pair_without_grade_is_a_failure() -> None:
+def test_a_failure_with_the_reason_not_asked_is_ungraded() -> None:
     failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "not asked"}})
     report = Grading()
     report.add(query(passage("p", failed), bank=None))
@@ -156,7 +156,7 @@ MIXED = (
 )
 
 
-def test_pages_for_people() -> None:
+def test_blocks() -> None:
     heading, entry, pairs = pages(reported(*MIXED))
     assert [heading, entry] == [Heading("q: rock"), Heading(PIONEERS, level=2)]
     assert isinstance(pairs, Table)
@@ -169,21 +169,21 @@ def test_pages_for_people() -> None:
     ]
 
 
-def test_columns_without_anything_are_left_out() -> None:
+def test_empty_columns_are_omitted() -> None:
     pairs = pages(reported(passage("p1", rated({"q/a": 5}))))[2]
     assert isinstance(pairs, Table)
     assert pairs.columns == ["rating", "passage", "text"]
 
 
-def test_what_is_not_shown_is_counted() -> None:
+def test_omitted_passages_are_counted() -> None:
     report = reported(*MIXED, min_grade=1, limit=1)
     assert pages(report)[3] == Paragraph("3 more passages are not shown.")
     assert summary(report) == (
         "1 query, 1 entry, 4 pairs: 1 with a reply that is not just the rating (1 of them marked as read "
         "by the default rule), 1 ungraded, 1 not asked."
     )
-    nothing: list[Block] = pages(reported(passage("p4"), min_grade=1))[2:]
-    assert nothing == [Paragraph("1 passage is not shown.")]
+    without_pairs: list[Block] = pages(reported(passage("p4"), min_grade=1))[2:]
+    assert without_pairs == [Paragraph("1 passage is not shown.")]
 
 
 def test_a_query_in_two_parts_is_one() -> None:
