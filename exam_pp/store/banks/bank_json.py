@@ -128,33 +128,33 @@ class _PackedQueries(Mapping[str, QueryBank]):
 
     def __init__(self, lines: _PackedLines) -> None:
         self._lines = lines
-        self._line_numbers: dict[str, list[int]] = {}
+        self._line_indices: dict[str, list[int]] = {}
         self._last = QueryBank("")
 
     def append(self, number: int, line: bytes) -> list[str]:
         """Append a line of the file; returns its ids that the query already has."""
         bank_line = self._lines.append(number, line)
         query = self[bank_line.query_id] if bank_line.query_id in self else QueryBank(bank_line.query_id)
-        self._line_numbers.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
+        self._line_indices.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
         self._last = query
         return query.add(bank_line)
 
     def __getitem__(self, query_id: str) -> QueryBank:
-        line_numbers = self._line_numbers[query_id]
+        indices = self._line_indices[query_id]
         if self._last.query_id != query_id:
             self._last = QueryBank(query_id)
-            for place in line_numbers:
-                self._last.add(self._lines[place])
+            for index in indices:
+                self._last.add(self._lines[index])
         return self._last
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._line_numbers
+        return query_id in self._line_indices
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._line_numbers)
+        return iter(self._line_indices)
 
     def __len__(self) -> int:
-        return len(self._line_numbers)
+        return len(self._line_indices)
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
