@@ -136,9 +136,7 @@ _TABLES = (
             Column("expected", "DOUBLE", "soft grade: the expected rating under the model's probabilities"),
             Column("margin", "DOUBLE", "probability of the most likely rating minus that of the second"),
             Column("source", "VARCHAR", "origin of a rating that was not read as a number from the reply"),
-            Column(
-                "assignment", "VARCHAR", "nuggets only: `support`, `partial_support` or `not_support`"
-            ),
+            Column("assignment", "VARCHAR", "nuggets only: `support`, `partial_support` or `not_support`"),
             Column("tokens_cut", "INTEGER", "tokens cut from the passage to fit the model's input"),
             _FAILURE,
         ),
@@ -170,7 +168,9 @@ _TABLES = (
             Column("facet_text", "VARCHAR", "text of the facet; NULL without facets"),
             Column("importance", "VARCHAR", "`vital`, `okay`, or another value in the bank"),
             Column("weight", "DOUBLE", "weight of the entry in scores; 1 by default"),
-            Column("gold_answers", "VARCHAR[]", "gold answers; an empty list if the question is unanswerable"),
+            Column(
+                "gold_answers", "VARCHAR[]", "gold answers; an empty list if the question is unanswerable"
+            ),
         ),
     ),
     Table(
