@@ -26,8 +26,8 @@ _UNSUPPORTED = {
 }
 """First bytes of files that no command reads, as a pattern, and the start of the error message."""
 PIECE = 2**16
-"""Unpacked bytes that are read at a time. A larger piece loses more lines where a gzip is truncated; and twice
-this size is slower, because every allocation asks the system for memory."""
+"""Unpacked bytes that are read at a time. A larger piece loses more lines where a gzip is truncated. Twice
+this size is also slower, because every allocation asks the system for memory."""
 
 
 def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
@@ -91,7 +91,7 @@ class _Counted(io.RawIOBase):
 
 
 def limit_of(variable: str, default: int) -> int:
-    """Return the limit in an environment variable; raises :class:`DataError` unless it is an integer above 0."""
+    """Return the limit in an environment variable; raises :class:`DataError` unless it is an integer > 0."""
     text = os.environ.get(variable, "").strip()
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):
         raise DataError(

@@ -41,7 +41,8 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     if bank.duplicates:
         log.warning(
             "%s: %s of another entry (first: %s). Such an id is graded once and counts once%s.",
-            path, counted(len(bank.duplicates), "entry has the id", "entries have the id"), bank.duplicates[0],
+            path, counted(len(bank.duplicates), "entry has the id", "entries have the id"),
+            bank.duplicates[0],
             ", except in nugget scores, which count every entry" if "nugget" in bank.kinds else "",
         )  # fmt: skip
     return bank

@@ -117,7 +117,7 @@ def text_at(record: RawJson, key: str) -> str:
 
 
 def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
-    """Return the fields with ``change`` applied at a path of keys; missing objects on the path are created."""
+    """Return the fields with ``change`` applied at a path of keys; missing objects are created."""
     key, *inner = path
     old, after = fields.get(key), dict(fields)
     if inner:

@@ -20,7 +20,7 @@ from exam_pp.store.sql.tables import Row, TableName
 Emit = Callable[[TableName, Row], None]
 """Takes a row of a table."""
 
-# Lines that the fast decoder rejects are parsed in full, so that SQL accepts the same files as other commands.
+# Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
 AnyPassage = Passage | DetailedPassage
 AnyRubric = RubricGrades | DetailedRubric
 AnyDirect = DirectGrade | DetailedDirect

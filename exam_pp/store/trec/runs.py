@@ -129,7 +129,7 @@ Run = dict[str, dict[str, float]]
 
 
 def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
-    """Read a run file as a mapping of system to run; errors as in :func:`read_run`. An empty file gives {}."""
+    """Read a run file as runs by system; errors as in :func:`read_run`. An empty file gives {}."""
     systems = _valid_rankings(path, method)
     if systems is None:  # read again: the error names its line, and blank lines are skipped
         systems = {}
@@ -200,7 +200,7 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         fields = line.split()
         if len(fields) != 4:
             raise DataError(
-                f"has {counted(len(fields), 'column')}, but a qrels file has four (query_id 0 passage_id grade).",
+                f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade).",
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
@@ -244,7 +244,7 @@ def write_qrels(
             for identifier in (qrel.query_id, qrel.passage_id):
                 if not _is_word(identifier):
                     raise DataError(
-                        f"the id {identifier!r} is empty or has white space, which a qrels file does not allow."
+                        f"the id {identifier!r} is empty or has white space, which qrels do not allow."
                     )
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
             stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())

@@ -1,4 +1,4 @@
-"""Reading and writing scores as JSON lines with the keys ``system``, ``query_id``, ``metric`` and ``value``."""
+"""Reading and writing scores as JSON lines: ``{"system", "query_id", "metric", "value"}``."""
 
 from __future__ import annotations
 

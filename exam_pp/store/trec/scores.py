@@ -33,9 +33,9 @@ def read_leaderboard_means(path: str | Path) -> list[Score]:
     """Read the means of a leaderboard, as scores of the query :data:`~exam_pp.results.ALL_QUERIES`.
 
     Reads TSV and JSON of ``exam-pp evaluate`` (of ``--per-query`` the rows ``all``), published Cover
-    leaderboards, output of trec_eval, and any table with a header and the system in the first column. Columns
-    of standard errors, intervals, ranks and text are ignored. In trec_eval output without a line ``runid`` the
-    system is the file name. Raises :class:`DataError`.
+    leaderboards, output of trec_eval, and any table with a header and the system in the first column.
+    Columns of standard errors, intervals, ranks and text are ignored. In trec_eval output without a line
+    ``runid`` the system is the file name. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:
@@ -101,8 +101,8 @@ def write_scores(
 ) -> None:
     """Write scores in the long format of ``exam-pp evaluate --per-query``, but with all digits.
 
-    One row per score: system, query (``all`` for a mean), measure, value. Raises :class:`DataError` for a name
-    that a TSV file cannot represent.
+    One row per score: system, query (``all`` for a mean), measure, value. Raises :class:`DataError` for a
+    name that a TSV file cannot represent.
     """
     if as_json:
         rows = [dict(zip(_LONG, score, strict=True)) for score in scores]

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.passages.filter import Wanted, filter_file
+from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.passages.merge import merge_files
 from exam_pp.phases.passages.rename import Renaming, rename_file
 from exam_pp.phases.passages.sample import SampleOptions, sample_file
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
-from exam_pp.phases.passages.strip import Unwanted, strip_file
+from exam_pp.phases.passages.strip import StripOptions, strip_file
 from exam_pp.store.passages.graded_file import read_passages
 
 # Values are texts of JSON, since Python's json module does not keep how a number was spelt.
@@ -267,7 +267,7 @@ def test_merge_in_any_order(one: str, other: str) -> None:
 def test_the_filter_of_a_merge_is_the_merge_of_filters(
     one: str, other: str, criteria: dict[str, Any]
 ) -> None:
-    wanted = Wanted(grade_filter=GradeFilter(**criteria))
+    wanted = FilterOptions(grade_filter=GradeFilter(**criteria))
     with folder(one, other) as (where, (a, b)):
         try:
             for source, target in ((merged(where / "ab", a, b), "f_ab"), (a, "f_a"), (b, "f_b")):
@@ -320,7 +320,7 @@ def test_a_sample_of_a_sample_is_the_sample(text: str, queries: int, count: int,
 @given(text=files())
 @settings(max_examples=25)
 def test_only_what_is_unwanted_is_stripped(part: str, text: str) -> None:
-    unwanted = replace(Unwanted(), **{part: True})  # type: ignore[arg-type]  # names of switches
+    unwanted = replace(StripOptions(), **{part: True})  # type: ignore[arg-type]  # names of switches
     with folder(text) as (where, (path,)):
         strip_file(path, where / "once", unwanted)
         assert not strip_file(where / "once", where / "twice", unwanted)
