@@ -19,9 +19,9 @@ class FilterOptions:
     """Criteria of the parts to keep, combined with AND; the default keeps everything.
 
     ``systems`` keeps their rankings and the passages that they returned. ``grade_filter`` keeps matching sets
-    of grades, without an effect on passages. ``graded`` keeps passages with (True) or without (False) matching
-    grades, ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps passages with a
-    judgment, ``min_judgment`` passages with a judgment of at least this.
+    of grades and drops no passages. ``graded`` keeps passages with (True) or without (False) matching grades,
+    ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps passages with a judgment,
+    ``min_judgment`` passages with a judgment of at least this.
     """
 
     queries: Collection[str] | None = None

@@ -38,7 +38,8 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
             sizes[part] += len(query.dump())
             writers[part].write(query)
         if len(part_of) < parts:
-            raise SelectionError(f"--parts {parts} is more than {source} has queries ({len(part_of)}).")
+            queries = counted(len(part_of), "query")
+            raise SelectionError(f"{source} has {queries}, which is fewer than --parts {parts}.")
     return Split({folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)})
 
 

@@ -122,7 +122,7 @@ class _Stripper:
         return grades
 
     def _errors(self, parts: Mapping[str, str], direct: bool, old: RawJson | None) -> RawJson | None:
-        """Return the errors, by entry id or of a direct grade, without some keys; ``parts`` has their plurals."""
+        """Return errors (by entry id, or of a direct grade) without the keys of ``parts``."""
         if old is None:
             return None
         if _starts_with(b"[", old):  # in old files, with unknown content

@@ -38,7 +38,7 @@ def rewrite(
     inputs: Iterable[Path] = (),
     check: Callable[[Rewritten], None] = lambda _counts: None,
 ) -> Rewritten:
-    """Write ``source`` to ``output`` with ``change`` applied to every query; unchanged parts keep their bytes.
+    """Write ``source`` to ``output``, applying ``change`` to every query; unchanged parts keep their bytes.
 
     ``inputs`` are further files that must not be overwritten. ``check`` gets the counts before the output
     appears, and may raise an error. ``-`` is standard input or output. Raises

@@ -227,7 +227,7 @@ def test_graders(sources: Asked) -> None:
         assert row["same"] == pytest.approx(sum(a == b for a, b in found) / len(found), abs=0.0006)
         mean = sum(abs(a - b) for a, b in found) / len(found)
         assert row["mean_difference"] == pytest.approx(mean, abs=0.0006)
-        assert row["covered_by_one_alone"] == sum((a >= 4) != (b >= 4) for a, b in found)
+        assert row["covered_by_one_model"] == sum((a >= 4) != (b >= 4) for a, b in found)
 
 
 def test_system_coverage_is_rubric_cover(graded: Path) -> None:
