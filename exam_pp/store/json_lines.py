@@ -15,16 +15,16 @@ from exam_pp.store.parsing import parse_record
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_records(model: type[M], path: str | Path, what: str) -> Iterator[tuple[int, M]]:
+def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[int, M]]:
     """Yield line number and record, in file order.
 
-    Raises :class:`DataError` for an invalid line, and for an empty file ("has no " + ``what``).
+    Raises :class:`DataError` for an invalid line, and for an empty file ("has no " + ``noun``).
     """
     number = 0
     for number, text in read_lines(path):
         yield number, parse_record(model, text, path, number)
     if not number:
-        raise DataError(f"has no {what}.", file=str(path))
+        raise DataError(f"has no {noun}.", file=str(path))
 
 
 def write_records(

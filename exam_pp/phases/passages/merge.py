@@ -76,8 +76,8 @@ def merge_files(
 
     Grades, rankings and judgments of a passage are concatenated in the order of the files, without
     duplicates; a passage without a text gets the text of another file. Queries and passages are in the order
-    of ``like`` if it is given, else in the order of their first occurrence. Files are read in parallel, so
-    only queries at different positions are held in memory.
+    of ``like`` if it is given, else in the order of their first occurrence. All files are open at the
+    same time, and only queries at different positions are held in memory.
 
     Raises :class:`DataError` for a passage id with two different texts, a query of ``like`` that no file
     has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.

@@ -47,9 +47,7 @@ def read_around_errors(
             if error.line is None or error.line in bad or is_stream(path):
                 return []
             if len(bad) == _MOST_BAD_LINES:
-                problem = (
-                    f"has more than {_MOST_BAD_LINES} invalid lines; the following lines are not checked"
-                )
+                problem = f"has more than {_MOST_BAD_LINES} invalid lines; later lines are not checked"
                 findings.add("unreadable", str(path), error.line, "", problem)
                 return []
             bad.add(error.line)

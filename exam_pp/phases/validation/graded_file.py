@@ -25,7 +25,7 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.validation.across_queries import AcrossQueries
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
-from exam_pp.phases.validation.rankings import Place, check_ranks
+from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.graded_file import parse_query, passage_field
@@ -53,7 +53,7 @@ def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ())
 
 @dataclass
 class _Texts:
-    """Ids and texts of all passages as 64-bit hashes, 28 bytes per passage, because a file may have millions."""
+    """Ids and texts of all passages as 64-bit hashes: 28 bytes per passage, as a file may have millions."""
 
     ids: array[int] = field(default_factory=lambda: array("q"))
     texts: array[int] = field(default_factory=lambda: array("q"))
@@ -235,11 +235,11 @@ def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
 
 
 def _check_rankings(query: QueryPassages, note: Note) -> None:
-    systems: dict[str, list[Place]] = defaultdict(list)
+    systems: dict[str, list[RankedPassage]] = defaultdict(list)
     for passage in query.passages:
         for ranking in passage.rankings:
             name = _ranking_name(query.query_id, ranking)
-            systems[name].append(Place(ranking.rank, ranking.score, passage.passage_id))
+            systems[name].append(RankedPassage(ranking.rank, ranking.score, passage.passage_id))
     for check, message in check_ranks(systems):
         note(check, "", message)
 

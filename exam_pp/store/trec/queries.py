@@ -124,8 +124,8 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
 
 
 def is_query(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is one query, under the names of any collection, not an object of id to text."""
-    return all(value.keys() & {name, *others} for name, others in _ALIASES.items())
+    """Whether a JSON object is a query, with key names of any collection, and not a mapping of id to text."""
+    return all(value.keys() & {name, *aliases} for name, aliases in _ALIASES.items())
 
 
 def _is_object(line: str) -> bool:

@@ -220,9 +220,9 @@ def test_graders(sources: Asked) -> None:
                     ratings = other.entry_ratings()
                     pairs[key] += [(r, ratings[e]) for e, r in one.entry_ratings().items() if e in ratings]
     rows = example(sources, "graders")
-    assert {(r["prompt_class"], r["one"], r["other"]) for r in rows} == pairs.keys()
+    assert {(r["prompt_class"], r["model_a"], r["model_b"]) for r in rows} == pairs.keys()
     for row in rows:
-        found = pairs[row["prompt_class"], row["one"], row["other"]]
+        found = pairs[row["prompt_class"], row["model_a"], row["model_b"]]
         assert row["pairs"] == len(found)
         assert row["same"] == pytest.approx(sum(a == b for a, b in found) / len(found), abs=0.0006)
         mean = sum(abs(a - b) for a, b in found) / len(found)
