@@ -155,8 +155,8 @@ def test_written_banks_hold_what_was_read(write_jsonl: Write, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (line("q", []), "holds no questions and no nuggets."),
-        ([1], "line 1: is no line of a test bank, a JSON object; exam-pp validate tells what kind of file"),
+        (line("q", []), "has no questions or nuggets."),
+        ([1], "line 1: is not a line of a test bank, a JSON object; exam-pp validate tells what kind of file"),
         ({"query_id": "q"}, "line 1, items: is missing."),
         (line("q", [{"query_id": "q"}]), "line 1, items.1: question_id (or nugget_id) is missing."),
         (

@@ -58,7 +58,7 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
         ("qid,agent,answer\nq,a,yes,more\n", "line 2: has more cells than the header"),
         ("qid,agent,answer\nq,a,yes\nq,b\n", "line 3: has fewer cells than the header"),
         ('qid,agent,answer\nq,a,"yes\n', "is not a CSV file"),
-        ("qid,agent,answer\n", "holds no rows"),
+        ("qid,agent,answer\n", "has no rows"),
     ],
 )
 def test_what_cannot_be_read_is_named(text: str, message: str, tmp_path: Path) -> None:

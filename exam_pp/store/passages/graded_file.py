@@ -80,7 +80,7 @@ def write_passages(queries: Iterable[Line], path: str | Path, *, inputs: Iterabl
 
 
 class Line(Protocol):
-    """A query that can be written: `QueryPassages` or :class:`~exam_pp.store.passages.raw_passages.RawQuery`."""
+    """A query that can be written, such as `QueryPassages` and `RawQuery`."""
 
     def dump(self) -> bytes:
         """Return the line without its end."""

@@ -145,7 +145,7 @@ class Filler:
         if self._pending > _PENDING_BYTES:
             self.flush()
             self._pending = size
-        needed = min(_MEMORY_PER_BYTE * size, self.most_memory)
+        needed = min(_MEMORY_PER_BYTE * size, self.max_memory)
         if needed > self.memory:
             self.memory = needed
             self.connection.execute(f"SET memory_limit = '{_in_kb(needed)}'")

@@ -113,7 +113,7 @@ def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) ->
 
     found = read_official(path)
     assert (found.ranks, found.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
-    with pytest.raises(DataError, match="holds official ranks, not a leaderboard of scores"):
+    with pytest.raises(DataError, match="has official ranks, not scores"):
         scores_by_measure(path)
 
 

@@ -330,7 +330,7 @@ def test_a_file_of_nothing_is_told(
 ) -> None:
     (empty := tmp_path / "empty.jsonl").touch()
     merge(tmp_path / "out.jsonl", tiny_passages, empty)
-    assert f"{empty} holds no queries" in capsys.readouterr().err
+    assert f"{empty} has no queries" in capsys.readouterr().err
     assert (tmp_path / "out.jsonl").read_bytes() == tiny_passages.read_bytes()
 
 

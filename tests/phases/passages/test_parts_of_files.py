@@ -110,12 +110,12 @@ def test_splits_that_cannot_be(
     parts = tmp_path / "parts"
     assert "has 5 queries, too few for 6 parts" in fails(capsys, f"split {file} -o {parts} -n 6")
     assert not parts.exists()
-    assert "Say --parts N or --by-query" in fails(capsys, f"split {file} -o {parts}")
+    assert "split needs either --parts N or --by-query" in fails(capsys, f"split {file} -o {parts}")
     twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
-    assert "the query 'q' stands on several lines" in fails(capsys, f"split {twice} -o {parts} --by-query")
+    assert "the query 'q' is on several lines" in fails(capsys, f"split {twice} -o {parts} --by-query")
     case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
-    assert "'q' and 'Q' differ in case alone" in fails(capsys, f"split {case} -o {parts} --by-query")
-    assert "cannot be made a folder" in fails(capsys, f"split {file} -o {file}/parts -n 1")
+    assert "'q' and 'Q' differ only in case" in fails(capsys, f"split {case} -o {parts} --by-query")
+    assert "cannot be created" in fails(capsys, f"split {file} -o {file}/parts -n 1")
 
 
 # --- sample --------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_passages_of_a_query_on_two_lines_are_not_drawn_twice(
 ) -> None:
     lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
     source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
-    assert "'q' stands on several lines; unite them" in fails(
+    assert "'q' is on several lines; unite them" in fails(
         capsys, f"sample {source} -o {out} --passages 1"
     )
     run(f"sample {source} -o {out} --queries 1")
@@ -262,7 +262,7 @@ def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.Cap
     assert "is left by the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
     unknown = f"filter {file} -o {out} --model z --judged"
     assert f"No grades in {file} match the filter; it holds:" in fails(capsys, unknown)
-    assert "Say what to keep" in fails(capsys, f"filter {file} -o {out}")
+    assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
 
 
@@ -320,9 +320,9 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
         ("--model a=b", "has no model 'a'; it has: google/flan-t5-large, human:ana."),
         ("--system z=y", "has no system 'z'; it has: x, y."),
         ("--prompt-class a=b", f"has no prompt class 'a'; it has: {RATING}."),
-        ("--model a", "'a' is not of the form OLD=NEW"),
+        ("--model a", "'a' must have the form OLD=NEW"),
         ("--model a=b --model a=c", "'a' has two new names"),
-        ("", "Say what to rename"),
+        ("", "rename needs --model"),
     ],
 )
 def test_names_that_collide_or_do_not_exist(
@@ -398,7 +398,7 @@ def test_texts_come_back(secrets: Path, tmp_path: Path) -> None:
 
 
 def test_strip_says_what_it_needs(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Say what to drop" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
+    assert "Select what to remove" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
     assert "say --grades, too" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
     slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --grades --model odl")
     assert "No grades in" in slip
@@ -431,7 +431,7 @@ def test_a_key_twice_in_what_is_stripped_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
-    assert "'n' stands there twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
+    assert "'n' twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
 
 
 # --- all of them ---------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
 def test_other_files_are_no_edits(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=r"other.json: is not an edits file: its \"format\" is not"):
+    with pytest.raises(DataError, match=r"other.json: is not an edits file: its key \"format\" must be"):
         read_edits(tmp_path / "other.json")
 
 

@@ -379,7 +379,7 @@ def test_database_answers_as_the_files_do(sources: Asked, tmp_path: Path) -> Non
     assert [path.name for path in database.parent.iterdir()] == ["grades.duckdb"]
     with pytest.raises(SelectionError, match="queried alone"):
         ask(SqlSources([database, *sources.files.graded]), "SELECT 1")
-    with pytest.raises(SelectionError, match="is a database already"):
+    with pytest.raises(SelectionError, match="is already a database"):
         build_database(SqlSources([database]), tmp_path / "x.duckdb", LIMITS)
 
 

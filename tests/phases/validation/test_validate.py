@@ -503,7 +503,7 @@ def test_bytes_of_another_program_are_of_no_kind(tmp_path: Path) -> None:
 def test_words_after_the_tag_are_told_of_a_run(tmp_path: Path) -> None:
     path = tmp_path / "s.run"
     path.write_text("1 Q0 a 1 2.5 tag more words\n1 Q0 b 2 1.5 tag\n")
-    assert "8 fields, not the six of a run" in words(path, "format")
+    assert "8 columns, but a run file has six" in words(path, "format")
 
 
 def test_the_bank_is_not_overwritten(write_jsonl: Write, tiny_bank: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_key_that_stands_twice_is_not_lost() -> None:
     line = '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "note": 1, "exam_grades": null}]]'
     query = raw(line)
     assert query.dump() == line.encode()
-    with pytest.raises(DataError, match=r"line 1, passage 1: the key 'exam_grades' stands there twice\."):
+    with pytest.raises(DataError, match=r"line 1, passage 1: the key 'exam_grades' twice\."):
         query.passages[0].add_grades([NEW])
 
 

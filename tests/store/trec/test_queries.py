@@ -51,15 +51,15 @@ def test_facets(demo_data: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "holds no queries."),
-        ("q1 no tab\n", "line 1: has no query id with a tab and a text after it."),
+        ("", "has no queries."),
+        ("q1 no tab\n", "line 1: has no tab between query id and text."),
         ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
-        ("q1\t\n", "line 1: has no query id with a tab and a text after it."),
+        ("q1\t\n", "line 1: has no tab between query id and text."),
         ('{"q1": "a", "q1": "b"}', "the query id 'q1' occurs twice."),
-        ('{"q1": null, "q1": "b"}', "is not a JSON object of query id to query text."),
-        ('{"": "a"}', "a query has no id."),
+        ('{"q1": null, "q1": "b"}', "is not a JSON object that maps query ids to query texts."),
+        ('{"": "a"}', "has a query without an id."),
         ('{"q1": "  "}', "the query 'q1' has no text."),
-        ('{"q1": 3}', "is not a JSON object of query id to query text."),
+        ('{"q1": 3}', "is not a JSON object that maps query ids to query texts."),
         ('{"q1": "a"', "is not valid JSON"),
         ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
         (

@@ -64,8 +64,8 @@ def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "holds no systems."),
-        ("system\trank\n", "holds no systems."),
+        ("", "has no systems."),
+        ("system\trank\n", "has no systems."),
         ('{"a": "first"}', "a: the rank 'first' is not a number."),
         ('{"a": true}', "a: the rank True is not a number."),
         ('{"a": NaN}', "a: the rank nan is not a number."),

@@ -71,12 +71,12 @@ def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCapt
 
 
 def test_runs_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no run files"):
+    with pytest.raises(DataError, match="has no run files"):
         run_files(tmp_path)
-    with pytest.raises(DataError, match="is no run file, and no folder of them"):
+    with pytest.raises(DataError, match="is neither a run file nor a folder of run files"):
         run_files(tmp_path / "none")
     with pytest.raises(
-        DataError, match="/dev/null: is a pipe, but runs are read more than once: name a file"
+        DataError, match="/dev/null: is a stream, but runs are read more than once: name a file"
     ):
         run_files("/dev/null")
 
@@ -84,8 +84,8 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("q Q0 d 1 2.0\n", "line 1: has 5 fields, not the six of a run"),
-        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 fields, not the six of a run"),
+        ("q Q0 d 1 2.0\n", "line 1: has 5 columns, but a run file has six"),
+        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 columns, but a run file has six"),
         ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", "line 2, rank: 'first' is not a whole number."),
         ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
         ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
@@ -156,10 +156,10 @@ def test_qrels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("q 0 d\n", "line 1: has 3 fields, not the four of qrels"),
+        ("q 0 d\n", "line 1: has 3 columns, but qrels have four"),
         ("q 0 d 1.5\n", "line 1, grade: '1.5' is not a whole number."),
         ("q 0 d 1\nq 0 d 2\n", "line 2: the passage 'd' has two grades for the query 'q'."),
-        ("", "holds no judgments."),
+        ("", "has no judgments."),
     ],
 )
 def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
@@ -172,7 +172,7 @@ def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
 
 @pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
 def test_qrels_that_nobody_could_read_are_not_written(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(DataError, match="is empty or holds white space, which qrels cannot"):
+    with pytest.raises(DataError, match="is empty or has white space, which qrels cannot"):
         write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
     assert not list(tmp_path.iterdir())
 

@@ -85,7 +85,7 @@ def test_what_is_beside_the_texts_is_told(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"texts: holds no passage texts"),
+        (b"", r"texts: has no passage texts"),
         (b"a\tText.\nno tab here\n", r"texts, line 2: has no tab between passage id and text"),
         (b"a\tText.\n\tb\tText.\n", r"texts, line 2: has no passage id before the tab"),
         (b"a\tOne.\na\tTwo.\n", r"texts, line 2: the passage 'a' occurs twice, with different texts"),
