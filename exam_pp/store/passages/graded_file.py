@@ -107,7 +107,7 @@ def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
     for position, passage in enumerate(passages, 1):
         if texts.setdefault(passage.passage_id, passage.text) != passage.text:
             raise DataError(
-                f"{passage.passage_id!r} is the id of another passage of the query, with a different text.",
+                f"the id {passage.passage_id!r} has two different texts.",
                 file=file, line=number, field=f"passage {position} paragraph_id",
             )  # fmt: skip
 

@@ -18,6 +18,7 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.wording import counted
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,8 @@ def _citations(value: Any, references: list[str]) -> tuple[str, ...]:
         elif not isinstance(citation, int) or isinstance(citation, bool):
             raise ValueError(f"{citation!r} is neither a document id nor an index into the references.")
         elif not 0 <= citation < len(references):
-            raise ValueError(
-                f"the index {citation} is outside the references, of which there are {len(references)} "
-                "(from index 0)."
-            )
+            number = counted(len(references), "reference")
+            raise ValueError(f"the index {citation} is out of range; the answer has {number}, counted from 0.")
         else:
             docids[references[citation]] = None
     return tuple(docids)

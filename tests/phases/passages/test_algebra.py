@@ -282,7 +282,7 @@ def test_the_filter_of_a_merge_is_the_merge_of_filters(
 
 
 @given(files())
-def test_names_there_and_back(text: str) -> None:
+def test_renaming_back_restores_the_file(text: str) -> None:
     with folder(text) as (where, (path,)):
         found = [one for query in read_passages(path) for one in query.passages]
         sets = [grades for one in found for grades in one.grade_sets()]
@@ -305,7 +305,7 @@ def test_names_there_and_back(text: str) -> None:
     st.integers(0, 3),
     st.sampled_from([None, "equal", "proportional"]),
 )
-def test_a_sample_of_a_sample_is_the_sample(text: str, queries: int, count: int, seed: int, how: Any) -> None:
+def test_sampling_a_sample_changes_nothing(text: str, queries: int, count: int, seed: int, how: Any) -> None:
     with folder(text) as (where, (path,)):
         options = SampleOptions(queries, count, seed, how)
         sample_file(path, where / "once", options)
@@ -319,7 +319,7 @@ def test_a_sample_of_a_sample_is_the_sample(text: str, queries: int, count: int,
 @pytest.mark.parametrize("part", ["texts", "prompts", "replies", "human", "judgments", "rankings"])
 @given(text=files())
 @settings(max_examples=25)
-def test_only_what_is_unwanted_is_stripped(part: str, text: str) -> None:
+def test_strip_keeps_the_other_parts(part: str, text: str) -> None:
     unwanted = replace(StripOptions(), **{part: True})  # type: ignore[arg-type]  # names of switches
     with folder(text) as (where, (path,)):
         strip_file(path, where / "once", unwanted)

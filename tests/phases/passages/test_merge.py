@@ -27,7 +27,7 @@ def merge(output: Path, *arguments: object) -> list[Any]:
 
 
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 9))
-def test_shares_are_a_balanced_partition(weights: list[int], shares: int) -> None:
+def test_shards_are_a_balanced_partition(weights: list[int], shares: int) -> None:
     lists = assign_shards(weights, shares)
     assert sorted(index for indices in lists for index in indices) == list(range(len(weights)))
     loads = [sum(weights[index] for index in indices) for indices in lists]
@@ -62,13 +62,13 @@ def test_shards_and_merge_equal_the_whole(
     assert united.read_bytes() == whole.read_bytes()
 
 
-def test_a_missing_shard_is_noticed(
+def test_a_missing_shard_is_an_error(
     tiny_passages: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = write_jsonl("part.jsonl", [["007", [passage("p3")]]])
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", part, "--like", tiny_passages)
-    assert "1 of its queries is in none of the files" in capsys.readouterr().err
+    assert "1 query of this file is in none of the merged files" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -79,7 +79,7 @@ def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLin
     assert [one["paragraph_id"] for one in united] == ["a", "b", "new"]
 
 
-def test_grades_rankings_and_judgments_are_united(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
     def ranking(method: str) -> dict[str, Any]:
         return {"method": method, "paragraphId": "p", "queryId": "q", "rank": 1, "score": 2.0}
 
@@ -111,7 +111,7 @@ def test_merging_a_file_with_itself_changes_nothing(tiny_passages: Path, tmp_pat
     assert lines == [json.loads(line) for line in tiny_passages.read_text().splitlines()]
 
 
-def test_two_texts_of_one_passage_are_refused(
+def test_two_texts_of_a_passage_are_an_error(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = write_jsonl("a.jsonl", [["q", [passage("p")]]])
@@ -135,7 +135,7 @@ def conflicting(write_jsonl: WriteLines) -> list[Path]:
     return [file("a.jsonl", 5, 1, 2, "mine"), file("b.jsonl", 4, 3, 0, "yours")]
 
 
-def test_what_differs_is_reported(
+def test_differences_are_logged(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
@@ -164,7 +164,7 @@ def judged(relevance: int) -> dict[str, Any]:
     return {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
 
 
-def test_what_one_file_says_twice_hides_nothing_of_the_next(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
     """A list with equal members is as long as the union of it with one new member."""
     mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
@@ -174,9 +174,7 @@ def test_what_one_file_says_twice_hides_nothing_of_the_next(write_jsonl: WriteLi
     assert united["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
 
 
-def test_what_one_file_says_differently_is_no_conflict_between_files(
-    write_jsonl: WriteLines, tmp_path: Path
-) -> None:
+def test_contradictions_within_a_file_are_not_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
     """A passage that was graded anew, judged twice, and returned at two ranks, as real files have it."""
     file = with_data(
         write_jsonl,
@@ -188,7 +186,7 @@ def test_what_one_file_says_differently_is_no_conflict_between_files(
     assert merge(tmp_path / "out.jsonl", file, file, "--strict") == [json.loads(file.read_text())]
 
 
-def test_the_later_file_counts_also_where_the_first_has_its_grades_already(
+def test_the_rating_of_the_later_file_counts(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new, other = rubric({"q/a": 5}), rubric({"q/a": 3}), rubric({"q/b": 1}, llm="another")
@@ -207,7 +205,7 @@ def test_the_later_file_counts_also_where_the_first_has_its_grades_already(
 
 
 @pytest.mark.parametrize(("hashes", "conflict"), [((None, "h"), True), (("h", "i"), False)])
-def test_versions_of_a_prompt_differ_but_a_missing_hash_is_any(
+def test_a_missing_prompt_hash_matches_every_version(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     hashes: tuple[str | None, str | None], conflict: bool,
 ) -> None:  # fmt: skip
@@ -221,7 +219,7 @@ def test_versions_of_a_prompt_differ_but_a_missing_hash_is_any(
     assert ("1 rating differs" in capsys.readouterr().err) == conflict
 
 
-def test_strict_refuses_what_differs(
+def test_strict_stops_at_differences(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -238,7 +236,7 @@ def test_strict_refuses_what_differs(
         ({"by": "ana"}, {"by": "bob"}, "1 other value differs"),
     ],
 )
-def test_strict_refuses_whatever_differs(
+def test_strict_stops_at_any_difference(
     one: Any,
     other: Any,
     words: str,
@@ -262,7 +260,7 @@ def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_
         assert united["exam_grades"] == [rubric({"q/a": 1})]
 
 
-def test_spelling_makes_no_difference(tmp_path: Path) -> None:
+def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:
     """Equal records are one, whatever their blanks and the order of their keys; the first stays as it is."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     grades = '{"correctAnswered":["a"],"wrongAnswered":[]}'
@@ -274,7 +272,7 @@ def test_spelling_makes_no_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "x", "1/0", "1/2/3", "-1/2"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_invalid_shards(text: str) -> None:
     with pytest.raises(SelectionError, match="i from 1 to n"):
         Shard.parse(text)
 
@@ -306,7 +304,7 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
     assert all(one in every for one in united["exam_grades"])
 
 
-def test_nothing_inside_contradicts_nothing(
+def test_empty_paragraph_data_is_not_a_conflict(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
@@ -317,7 +315,7 @@ def test_nothing_inside_contradicts_nothing(
     assert not capsys.readouterr().err
 
 
-def test_null_is_a_value_that_is_not_there(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_null_counts_as_missing(write_jsonl: WriteLines, tmp_path: Path) -> None:
     known = write_jsonl("known.jsonl", [["q", [passage("p", note=1, exam_grades=[rubric({"a": 1})])]]])
     null = write_jsonl("null.jsonl", [["q", [passage("p", note=None, exam_grades=None)]]])
     for files in ([known, null], [null, known]):
@@ -325,7 +323,7 @@ def test_null_is_a_value_that_is_not_there(write_jsonl: WriteLines, tmp_path: Pa
         assert (united["note"], len(united["exam_grades"])) == (1, 1)
 
 
-def test_a_file_of_nothing_is_told(
+def test_an_empty_file_is_logged(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (empty := tmp_path / "empty.jsonl").touch()
@@ -344,4 +342,4 @@ def test_a_pipe_is_not_read_twice(
     with pytest.raises(SystemExit):
         main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
     os.close(read)
-    assert f"twice: name a file, not '/dev/fd/{read}'." in capsys.readouterr().err
+    assert f"'/dev/fd/{read}' must be a file, not a stream." in capsys.readouterr().err

@@ -256,7 +256,7 @@ def test_ungraded_and_odd_replies(sources: Asked) -> None:
     assert all(odd[row["model"], row["prompt_class"], row["answer"]] == row["times"] for row in rows)
 
 
-def test_runs_and_boards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+def test_runs_and_leaderboards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     rows = example(SqlSources([graded], runs=[demo_data / "runs"]), "run-holes")
     assert {row["system"] for row in rows} == {p.stem for p in (demo_data / "runs").iterdir()}
     held = {(query_id, p.passage_id) for query_id, p in passages(SqlSources([graded]))}
@@ -372,12 +372,12 @@ def test_nested_and_odd_values(tmp_path: Path) -> None:
     }
 
 
-def test_database_answers_as_the_files_do(sources: Asked, tmp_path: Path) -> None:
+def test_a_database_gives_the_same_results_as_files(sources: Asked, tmp_path: Path) -> None:
     (database,) = sources.database.graded
     for name in ("bad-questions", "judgments"):
         assert example(sources.files, name) == example(sources, name)
     assert [path.name for path in database.parent.iterdir()] == ["grades.duckdb"]
-    with pytest.raises(SelectionError, match="queried alone"):
+    with pytest.raises(SelectionError, match="cannot be combined with other inputs"):
         ask(SqlSources([database, *sources.files.graded]), "SELECT 1")
     with pytest.raises(SelectionError, match="is already a database"):
         build_database(SqlSources([database]), tmp_path / "x.duckdb", LIMITS)
@@ -415,7 +415,7 @@ def command(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-def test_a_ready_query_can_be_copied_with_its_comment(graded: Path) -> None:
+def test_an_example_query_with_its_comment(graded: Path) -> None:
     """As an argument; it begins with dashes, as options do."""
     first, *_ = command("query", "--example").stdout.split("\n\n")
     assert first.startswith("-- contents: ")
@@ -458,16 +458,16 @@ def test_a_pipe_is_read_once(graded: Path, tmp_path: Path) -> None:
     assert row["n"] == sum(1 for _, passage in passages(SqlSources([graded])) for _ in passage.grade_sets())
 
 
-def test_a_missing_file_and_an_empty_table_are_told(
+def test_missing_files_and_empty_tables_are_reported(
     graded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(DataError, match=r"missing\.jsonl"):
         ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
     assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
-    assert "The table bank has no rows: name a file with --bank." in caplog.text
+    assert "The table bank has no rows. Name a file with --bank." in caplog.text
 
 
-def test_every_file_is_there_and_named_once(graded: Path, tmp_path: Path) -> None:
+def test_missing_and_duplicate_files_are_errors(graded: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing\.gz"):
         ask(SqlSources([tmp_path / "missing.gz"]), "SELECT 1")
     with pytest.raises(DataError, match=r"missing\.tsv"):
@@ -508,7 +508,7 @@ def test_examples_count_ranks_from_the_first(graded: Path, demo_data: Path, tmp_
     assert row["returned"] == len(lines)
 
 
-def test_what_is_said_twice_is_one_row(tmp_path: Path) -> None:
+def test_duplicates_are_a_single_row(tmp_path: Path) -> None:
     judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
     place = {"method": "s", "queryId": "q", "paragraphId": "p", "rank": 0, "score": 2.0}
     data = {
@@ -532,9 +532,7 @@ def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
-def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
-    graded: Path, tmp_path: Path, form: str
-) -> None:
+def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path, form: str) -> None:
     def make() -> None:
         if form == "duckdb":
             build_database(SqlSources([graded]), tmp_path / "out.duckdb", LIMITS)

@@ -96,7 +96,7 @@ def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
 
 
 @given(lines, st.data())
-def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject) -> None:
+def test_readers_accept_and_reject_the_same_lines(line: Any, data: st.DataObject) -> None:
     """One place of a good line is damaged: both readers say the same."""
     damage(line, data, UNREAD)
     assert_agreement([line])
@@ -152,7 +152,7 @@ def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
 
 
 @pytest.mark.parametrize("read", [read_passages, read_passages_for_metrics])
-def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
+def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
     with pytest.raises(DataError, match="line 1"):
@@ -160,7 +160,7 @@ def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], "greedy", 5, None])
-def test_options_that_are_none_record_nothing(
+def test_model_options_of_another_type_are_none(
     options: Any, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     """Nothing that is read for numbers needs them; `exam-pp validate` names them."""

@@ -84,7 +84,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [1]}],
             },
-            r"element 1 of the answer, citations: 1 is no index into the 1 references",
+            r"element 1 of the answer, citations: the index 1 is out of range; the answer has 1 reference,",
         ),
         (
             {
@@ -93,7 +93,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "", "citations": [-1]}],
             },
-            r"citations: -1 is no index",
+            r"citations: the index -1 is out of range",
         ),
         (
             {"run_id": "r", "topic_id": "q", "references": ["a"], "answer": [{"text": "x", "citations": 0}]},

@@ -36,7 +36,7 @@ def test_shapes(tmp_path: Path, content: str) -> None:
     assert {key: query.query_text for key, query in queries.items()} == {"007": "first", "q2": "second"}
 
 
-def test_a_single_line_under_other_names_is_no_object_of_texts(tmp_path: Path) -> None:
+def test_a_single_json_line_with_other_key_names(tmp_path: Path) -> None:
     path = tmp_path / "queries.jsonl"
     path.write_text('{"_id": "007", "text": "first"}\n')
     assert {key: query.query_text for key, query in read_queries(path).items()} == {"007": "first"}
@@ -64,7 +64,7 @@ def test_facets(demo_data: Path) -> None:
         ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
         (
             '{"number": "q1", "text": "a"}\n{"number": "q2", "text": "b"}\n',
-            "line 1: has no id and text of a query",
+            "line 1: has no query id (query_id, qid,",
         ),
         ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', "line 2, query_text: is missing."),
         ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),

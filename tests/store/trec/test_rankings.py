@@ -81,7 +81,7 @@ def test_scores_that_look_odd(score: str, tmp_path: Path) -> None:
 
 
 @given(files, st.booleans(), st.sampled_from(["stem", "tag"]))
-def test_files_say_what_their_lines_say(
+def test_the_fast_reader_equals_the_reader_of_lines(
     tmp_path_factory: pytest.TempPathFactory, text: str, zipped: bool, method: MethodName
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "s.run"

@@ -43,7 +43,7 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
     assert side_values(path) == {"official rank": 1, "orig_TREC_leaderboard_rank": 1, "RR rank low": 1}
 
 
-def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
+def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
     """Numbers of queries, errors, and the rows with the correlations of a published board."""
     path = tmp_path / "board.tsv"
     path.write_text(

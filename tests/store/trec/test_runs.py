@@ -55,7 +55,7 @@ def test_runs_of_a_folder(tmp_path: Path) -> None:
     assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
 
 
-def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a.run", "b.res", "input.c", ".hidden"):
         (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
     (tmp_path / "README.md").write_text("# Six words that are no run\n")
@@ -65,19 +65,17 @@ def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCapt
     warn_of_left_out_runs(tmp_path)
     [message] = caplog.messages
     assert message.endswith(
-        ": 2 files that look like runs are left out, with a name that does not end in .run, .txt or .gz: "
+        ": ignored 2 files that look like runs, because the name does not end in .run, .txt or .gz: "
         "b.res, input.c"
     )
 
 
-def test_runs_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_runs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no run files"):
         run_files(tmp_path)
     with pytest.raises(DataError, match="is neither a run file nor a folder of run files"):
         run_files(tmp_path / "none")
-    with pytest.raises(
-        DataError, match="/dev/null: is a stream, but runs are read more than once: name a file"
-    ):
+    with pytest.raises(DataError, match="/dev/null: is a stream, but runs are read more than once"):
         run_files("/dev/null")
 
 
@@ -114,7 +112,7 @@ def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["stem", "tag"])
-def test_a_file_as_a_whole_says_the_same_as_its_lines(lines: str, method: MethodName, tmp_path: Path) -> None:
+def test_read_rankings_equals_read_run(lines: str, method: MethodName, tmp_path: Path) -> None:
     path = tmp_path / "s.run"
     path.write_text(lines)
     expected: dict[str, dict[str, dict[str, float]]] = {}
@@ -139,11 +137,11 @@ def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None
             read()
 
 
-def test_fields_that_are_shifted_between_lines_are_noticed(tmp_path: Path) -> None:
+def test_shifted_columns_are_an_error(tmp_path: Path) -> None:
     """Five fields and then seven are twelve, but no run."""
     path = tmp_path / "s.run"
     path.write_text("1 0 2 3 4\n1 0 2 3 4 t 5\n")
-    with pytest.raises(DataError, match="line 1: has 5 fields"):
+    with pytest.raises(DataError, match="line 1: has 5 columns"):
         read_rankings(path)
 
 
@@ -171,8 +169,8 @@ def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
-def test_qrels_that_nobody_could_read_are_not_written(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(DataError, match="is empty or has white space, which qrels cannot"):
+def test_ids_that_qrels_do_not_allow(tmp_path: Path, qrel: Qrel) -> None:
+    with pytest.raises(DataError, match="is empty or has white space, which qrels do not allow"):
         write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
     assert not list(tmp_path.iterdir())
 
