@@ -246,7 +246,7 @@ def test_the_output_is_never_an_input(tmp_path: Path) -> None:
 
 
 def test_unwritable_outputs(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="is a folder. Name a file with -o"):
+    with pytest.raises(OutputError, match=r"is a folder\. Name a file with -o"):
         check_output(tmp_path)
     with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
         check_output(tmp_path / "none" / "f")

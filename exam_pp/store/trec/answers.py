@@ -177,7 +177,7 @@ def _citations(value: Any, references: list[str]) -> tuple[str, ...]:
             raise ValueError(f"{citation!r} is neither a document id nor an index into the references.")
         elif not 0 <= citation < len(references):
             number = counted(len(references), "reference")
-            raise ValueError(f"the index {citation} is out of range; the answer has {number}, counted from 0.")
+            raise ValueError(f"the index {citation} is out of range for {number}, counted from 0.")
         else:
             docids[references[citation]] = None
     return tuple(docids)

@@ -129,11 +129,11 @@ def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "is empty"),
-        ('{"a": 1}', "holds official ranks"),
+        ('{"a": 1}', "has official ranks"),
         ("system\tRR\na\t0.5\nb\tx\n", "line 3, RR: 'x' is not a number"),
         ("system\tRR\na\t0.5\nb\t0.4\t0.1\n", "line 3: has 3 columns"),
         ("system\tRR\na\t0.5\na\t0.4\n", "'a' occurs twice"),
-        ("system\tofficial_rank\na\t1\n", "holds no scores"),
+        ("system\tofficial_rank\na\t1\n", "has no scores"),
         ("[1, 2", "not valid JSON"),
     ],
 )

@@ -141,11 +141,11 @@ def test_differences_are_logged(
     lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
     where = "(first: query 'q', passage 'p': "
     assert capsys.readouterr().err.splitlines() == [
-        "1 rating differs between the files; both are kept, and the later file's counts "
+        "1 rating differs between the files. Both are kept; the rating of the later file counts "
         f"{where}'q/a', 5 and 4 by google/flan-t5-large).",
-        f"1 ranking differs between the files; both are kept {where}ranks 1 and 3 by 'x').",
-        f"1 judgment differs between the files; both are kept {where}2 and 0).",
-        f"1 other value differs between the files; the first file's is kept {where}note).",
+        f"1 ranking differs between the files. Both are kept {where}ranks 1 and 3 by 'x').",
+        f"1 judgment differs between the files. Both are kept {where}2 and 0).",
+        f"1 other value differs between the files. The value of the first file is kept {where}note).",
     ]
     (united,) = lines[0][1]
     assert [grades["self_ratings"][0]["self_rating"] for grades in united["exam_grades"]] == [5, 4]

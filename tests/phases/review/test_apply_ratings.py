@@ -164,7 +164,10 @@ def test_edits_of_another_file_are_refused(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out.jsonl"
-    for known, words in (("0" * 64, "the edits are for another file"), (None, "do not say which file")):
+    for known, words in (
+        ("0" * 64, "the edits are for another file"),
+        (None, "does not record for which file"),
+    ):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
             main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])

@@ -196,7 +196,7 @@ def test_the_message_of_a_full_disk(tmp_path: Path) -> None:
             filler.connection.execute("SET max_temp_directory_size = '1MB'")
             filler.connection.execute(sql)
 
-    with pytest.raises(QueryError, match=r"^The disk of DuckDB's temporary files is full. .*-limit\.$"):
+    with pytest.raises(QueryError, match=r"^The disk with DuckDB's temporary files is full\. .*-limit\.$"):
         fill()
 
 

@@ -84,7 +84,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [1]}],
             },
-            r"element 1 of the answer, citations: the index 1 is out of range; the answer has 1 reference,",
+            r"element 1 of the answer, citations: the index 1 is out of range for 1 reference,",
         ),
         (
             {
