@@ -1,4 +1,4 @@
-"""Opening files: gzip, line numbers, outputs that appear whole or not at all."""
+"""Reading files with gzip and line numbers, and atomic outputs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
 
 
 def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be empty the second time, as if nothing had been given."""
+    """Without the error the second read would be empty."""
     monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
     assert list(read_lines("-")) == [(1, b"a")]
     with pytest.raises(DataError, match="standard input: is read more than once by this command"):
@@ -119,8 +119,8 @@ def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_reading_a_pipe_twice_is_an_error() -> None:
-    """As what a shell gives a command for ``<(zcat graded.jsonl.gz)``."""
-    for _ in range(2):  # a new pipe may have the number of an old one
+    """The path that a shell passes for ``<(zcat graded.jsonl.gz)``."""
+    for _ in range(2):  # a new pipe may have the inode of an old one
         read, write = os.pipe()
         path = f"/dev/fd/{read}"
         with os.fdopen(write, "wb") as stream:
@@ -154,7 +154,7 @@ def test_truncated_gzip_names_the_last_good_line(many_lines: Path, tmp_path: Pat
 
 
 def test_a_gzip_without_its_last_bytes(tmp_path: Path) -> None:
-    """The eight bytes of checksum and length: all lines are there, and still the file is not whole."""
+    """All lines are complete, but the eight bytes of checksum and length are missing."""
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress(b"a\nb\n")[:-8])
     with pytest.raises(DataError, match="truncated or corrupt"):
@@ -224,7 +224,7 @@ def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
 
 
 def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
-    """No name and no time inside the gzip."""
+    """The gzip has no file name and time stamp."""
     for name in ("a.gz", "b.gz"):
         with atomic_output(tmp_path / name) as stream:
             stream.write(b"content\n")
@@ -292,7 +292,7 @@ def test_write_protected_files_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     target = tmp_path / "target.txt"
     write_text(target, "old")
     target.chmod(0o444)
-    if os.geteuid() == 0:  # who may write all the same
+    if os.geteuid() == 0:  # root may write nevertheless
         monkeypatch.setattr(os, "access", lambda path, mode: path != target)
     with pytest.raises(OutputError, match="is write-protected"):
         write_text(target, "new")
@@ -348,7 +348,7 @@ def test_a_writer_that_ends_between_opening_and_locking(
     def late(stream: Any, operation: int) -> None:
         lock(stream, operation)
         if next(times) == 0:
-            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at its end
+            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at the end
 
     monkeypatch.setattr(fcntl, "flock", late)
     write_text(tmp_path / "f", "text")

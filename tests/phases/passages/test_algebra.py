@@ -1,4 +1,4 @@
-"""Parts of files put together again, in every order: nothing is lost, and only what was meant is changed."""
+"""Properties of merge, split, sample, filter, rename and strip on random passages files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from exam_pp.phases.passages.split import split_by_query, split_in_parts
 from exam_pp.phases.passages.strip import StripOptions, strip_file
 from exam_pp.store.passages.graded_file import read_passages
 
-# Values are texts of JSON, since Python's json module does not keep how a number was spelt.
+# Values are JSON texts, because Python's json module does not keep the spelling of numbers.
 
 odd = st.sampled_from([
     "null", "true", "0", "-0", "-0.0", "1", "1.0", "1.10", "1e2", "1E+400", "-1e-400",
@@ -35,7 +35,7 @@ odd = st.sampled_from([
     '{"a" :1, "b":{"a":2}}', "[" * 60 + "]" * 60,
 ])  # fmt: skip
 unknown = st.dictionaries(st.sampled_from(["x", "é", "data", "model", "judgments ", ""]), odd, max_size=2)
-"""Keys that the format does not have, some of them names of attributes."""
+"""Keys that the format does not define; some are names of attributes."""
 
 
 def record(fields: Mapping[str, str]) -> str:
@@ -95,7 +95,7 @@ def judgments(draw: st.DrawFn, query: str, key: str) -> str:
 
 @st.composite
 def passages(draw: st.DrawFn, query: str, key: str) -> str:
-    """A passage; the lists in it are there or not, null where they may be."""
+    """A passage; its lists are present, missing or null."""
     inner = {}
     for name, members in (("rankings", rankings(query, key)), ("judgments", judgments(query, key))):
         found = draw(st.none() | st.lists(members, max_size=2))
@@ -113,7 +113,7 @@ def passages(draw: st.DrawFn, query: str, key: str) -> str:
 
 @st.composite
 def files(draw: st.DrawFn, queries: Sequence[str] = ("q", "7", "é/../x")) -> str:
-    """A passages file; every query on one line, with every passage once."""
+    """A passages file without duplicate queries and passages."""
     lines = []
     for query in map(json.dumps, draw(st.lists(st.sampled_from(queries), min_size=1, unique=True))):
         keys = draw(st.lists(st.sampled_from(['"p1"', '"p2"']), unique=True))
@@ -126,7 +126,7 @@ of_one_query = files(("q",))
 
 @contextmanager
 def folder(*texts: str) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder, and files of these texts in it."""
+    """A folder with files of these texts."""
     with TemporaryDirectory() as name:
         paths = [Path(name) / f"{number}.jsonl" for number in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
@@ -149,7 +149,7 @@ EMPTY: Sequence[Any] = (None, [], ("object",))
 
 
 def exact(text: str) -> Any:
-    """JSON as it is spelt: numbers by their characters, and objects with all of their keys, in order."""
+    """Parse JSON with numbers as text, and objects as lists of pairs, in order."""
     return json.loads(
         text,
         parse_int=lambda number: ("number", number),
@@ -159,7 +159,7 @@ def exact(text: str) -> Any:
 
 
 def said(text: str) -> dict[tuple[str, str], Fields]:
-    """Query and passage to the values of the passage, as they are spelt, by their paths."""
+    """Values of every passage by path, with the spelling of numbers."""
     found: dict[tuple[str, str], Fields] = {}
     for line in text.splitlines():
         query, members = exact(line)
@@ -173,7 +173,7 @@ def said(text: str) -> dict[tuple[str, str], Fields]:
 
 
 def meaning(value: Any) -> str:
-    """Equal for what is equal but for its spelling and the order of keys."""
+    """A value that is equal for JSON that differs only in formatting and order of keys."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
 
 
 def members(text: str) -> dict[tuple[str, str], dict[tuple[str, ...], set[str]]]:
-    """Of every passage what is in its lists, whatever the order, by its meaning."""
+    """The elements of the lists of every passage, without order and formatting."""
     return {
         key: {path: set(map(meaning, fields[path])) for path in LISTS if fields.get(path)}
         for key, fields in said(text).items()
@@ -193,7 +193,7 @@ def members(text: str) -> dict[tuple[str, str], dict[tuple[str, ...], set[str]]]
 
 
 def ratings(path: Path) -> dict[tuple[str | None, ...], int]:
-    """The ratings that count."""
+    """The last rating of every entry."""
     return {
         (
             query.query_id,
@@ -272,7 +272,7 @@ def test_the_filter_of_a_merge_is_the_merge_of_filters(
         try:
             for source, target in ((merged(where / "ab", a, b), "f_ab"), (a, "f_a"), (b, "f_b")):
                 filter_file(source, where / target, wanted)
-        except SelectionError:  # nothing is left
+        except SelectionError:  # no passage matches
             return
         filtered, united = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
         assert members(content(united)) == members(content(filtered))
@@ -330,7 +330,7 @@ def test_strip_keeps_the_other_parts(part: str, text: str) -> None:
 
 
 def _without(part: str, fields: Fields) -> Fields:
-    """A passage as it should be."""
+    """The expected passage."""
     after = dict(fields)
     if part == "texts":
         after["text",] = ""

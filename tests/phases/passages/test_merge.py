@@ -1,4 +1,4 @@
-"""Shards of a grading, united again; files with different grades of the same passages."""
+"""Merging shards of a grading run, and files with different grades of the same passages."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def judged(relevance: int) -> dict[str, Any]:
 
 
 def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """A list with equal members is as long as the union of it with one new member."""
+    """A list with a duplicate is as long as its union with one new element."""
     mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
     second = with_data(write_jsonl, "b.jsonl", [yours], rankings=[ranked(1, "q/facet")])
@@ -175,7 +175,7 @@ def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp
 
 
 def test_contradictions_within_a_file_are_not_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """A passage that was graded anew, judged twice, and returned at two ranks, as real files have it."""
+    """A passage that is graded twice, judged twice and ranked twice, as in real files."""
     file = with_data(
         write_jsonl,
         "a.jsonl",
@@ -209,7 +209,7 @@ def test_a_missing_prompt_hash_matches_every_version(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     hashes: tuple[str | None, str | None], conflict: bool,
 ) -> None:  # fmt: skip
-    """As readers unite them: files of the published tool record no hash."""
+    """Files of the published tool record no hash."""
     files = []
     for name, rating, prompt_hash in zip("ab", (5, 3), hashes, strict=True):
         info = {"prompt_class": RATING, **({"prompt_hash": prompt_hash} if prompt_hash else {})}
@@ -261,7 +261,7 @@ def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_
 
 
 def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:
-    """Equal records are one, whatever their blanks and the order of their keys; the first stays as it is."""
+    """Records are equal whatever their spaces and order of keys; the first keeps its bytes."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     grades = '{"correctAnswered":["a"],"wrongAnswered":[]}'
     swapped = '{ "wrongAnswered" : [] , "correctAnswered" : ["\\u0061"] }'
@@ -335,7 +335,7 @@ def test_an_empty_file_is_logged(
 def test_a_pipe_is_not_read_twice(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the shell's ``<(...)``, which looks like a file."""
+    """The shell's ``<(...)`` looks like a file."""
     read, write = os.pipe()
     with os.fdopen(write, "wb") as stream:
         stream.write(tiny_passages.read_bytes())

@@ -1,4 +1,4 @@
-"""split, sample, filter, rename, strip: parts of files, in which the rest keeps its bytes."""
+"""The commands split, sample, filter, rename and strip; unchanged parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def data(passage_id: str, relevance: int | None, methods: str = "") -> dict[str,
 
 @pytest.fixture
 def file(write_jsonl: WriteLines) -> Path:
-    """Five queries with ids that are no file names, twelve passages each."""
+    """Five queries with ids that are not valid file names, with twelve passages each."""
     lines = []
     for number, query_id in enumerate(BIG):
         passages = []
@@ -413,7 +413,7 @@ def with_errors(path: Path, errors: str) -> Path:
 
 
 def test_unchanged_parts_keep_their_bytes(tmp_path: Path) -> None:
-    """Numbers keep their spelling, and sets of grades without such words all of their bytes."""
+    """Numbers keep their spelling, and sets of grades without removed parts all bytes."""
     source = with_errors(
         tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
     )

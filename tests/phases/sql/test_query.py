@@ -1,4 +1,4 @@
-"""SQL over the demo data and over published grades: every ready query, checked in plain Python."""
+"""SQL on the demo data and on published grades: every example query, checked in plain Python."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
 
 @pytest.fixture(scope="module", params=["demo", pytest.param("llmjudge-dev", marks=pytest.mark.integration)])
 def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
-    """Graded files, with a bank where there is one."""
+    """Graded files, with a bank if it exists."""
     if request.param == "demo":
         return SqlSources([request.getfixturevalue("graded")], [demo_data / "questions.jsonl"])
     folder = request.getfixturevalue("shared_data") / "llmjudge-dev"
@@ -76,7 +76,7 @@ def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
 
 
 class Asked(NamedTuple):
-    """A database, and the files that it was made from."""
+    """A database and its source files."""
 
     database: SqlSources
     files: SqlSources
@@ -416,7 +416,7 @@ def command(*arguments: str) -> Any:
 
 
 def test_an_example_query_with_its_comment(graded: Path) -> None:
-    """As an argument; it begins with dashes, as options do."""
+    """The argument starts with dashes, like an option."""
     first, *_ = command("query", "--example").stdout.split("\n\n")
     assert first.startswith("-- contents: ")
     done = command("query", str(graded), first)

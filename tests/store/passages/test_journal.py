@@ -1,4 +1,4 @@
-"""The reply journal: nothing lost, first reply wins, one writer."""
+"""The reply journal: durable, the first reply wins, a single writer."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -> None:
-    """Each of many runs gets a journal of its own, or is told that another has it."""
+    """Each of many runs opens the journal, or gets the error that another run uses it."""
     script = (
         "import sys, pathlib\n"
         "from exam_pp.errors import OutputError\n"

@@ -1,4 +1,4 @@
-"""Passages that keep their bytes: only what is changed is written anew, and what is seen is what all see."""
+"""Lazy editing of passages files: unchanged parts keep their bytes, values equal those of other readers."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_editing_a_duplicate_key_is_an_error() -> None:
 
 
 def test_lines_that_only_python_s_json_reads() -> None:
-    """NaN in a key that nobody knows, a number as an id: taken, as the full objects take them."""
+    """NaN in an unknown key and a number as an id are accepted, as by the full reader."""
     query = raw('["q", [{"paragraph_id": 7, "text": "t", "x": NaN}]]')
     query.passages[0].add_grades([NEW])
     assert query.passages[0].passage_id == "7"

@@ -1,4 +1,4 @@
-"""SQL can read the tables, and nothing else."""
+"""DuckDB databases: filling tables, and SQL that can only read them."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_errors_are_one_sentence(sql: str, words: str, database: Path) -> None:
 
 
 def test_the_message_of_a_full_disk(tmp_path: Path) -> None:
-    """DuckDB calls it so, where it may write no more than a megabyte beside its database."""
+    """DuckDB's error if it may write only a megabyte beside its database."""
     sql = "SELECT count(*) FROM (SELECT DISTINCT hash(range) FROM range(2000000))"
 
     def fill() -> None:

@@ -1,4 +1,4 @@
-"""What SQL sees of a graded file is what the full objects say, whatever the line looks like."""
+"""The SQL rows of a graded file equal the objects of the full reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Write = Callable[[str, list[Any]], Path]
 
 
 def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
-    """Table to its rows, as column to value."""
+    """Rows by table, each as value by column."""
     found: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
 
     def take(table: TableName, row: Row) -> None:
@@ -38,7 +38,7 @@ def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
 
 
 def outcome(read: Callable[[Path], Any], path: Path) -> Any:
-    """What a reader sees, or the words of its error."""
+    """The result of a reader, or the message of its error."""
     try:
         found = read(path)
         return found if isinstance(found, dict) else list(found)
@@ -47,7 +47,7 @@ def outcome(read: Callable[[Path], Any], path: Path) -> Any:
 
 
 def united(found: Passage) -> dict[tuple[str | None, str, str], int]:
-    """Model, prompt class and entry to rating by the documented rule: the later rating counts."""
+    """Ratings by model, prompt class and entry; by the documented rule the last rating counts."""
     ratings: dict[tuple[str | None, str, str], int] = {}
     for grades in found.grade_sets():
         prompt_class = GradeKey.of(grades).prompt_class

@@ -1,4 +1,4 @@
-"""Answers of RAG systems in the shapes that evaluation campaigns use."""
+"""Reading answers of RAG systems in the formats of evaluation campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query files in their three shapes."""
+"""Reading queries in three formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Official leaderboards."""
+"""Reading official leaderboards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_shapes(tmp_path: Path, content: str) -> None:
 
 
 def test_names_of_csv_may_be_quoted(tmp_path: Path) -> None:
-    """Between tabs a quote is a character of the name."""
+    """In tab-separated cells a quote is part of the name."""
     path = tmp_path / "board.csv"
     path.write_text('system,rank\n"a, b",1\n"c ""d""",2\n')
     assert read_ranks(path) == {"a, b": 1.0, 'c "d"': 2.0}
@@ -44,7 +44,7 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
-    """Numbers of queries, errors, and the rows with the correlations of a published board."""
+    """Numbers of queries, errors, and the correlations of a published leaderboard."""
     path = tmp_path / "board.tsv"
     path.write_text(
         "method\texam\t+/-\texam-std\tqueries\na\t0.5\t+/-\t0.1\t25\nspearman\t0.9\nkendall\t0.8\n"

@@ -58,7 +58,7 @@ def test_runs_of_a_folder(tmp_path: Path) -> None:
 def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a.run", "b.res", "input.c", ".hidden"):
         (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
-    (tmp_path / "README.md").write_text("# Six words that are no run\n")
+    (tmp_path / "README.md").write_text("# Six words, not a run\n")
     (tmp_path / "folder").mkdir()
     warn_of_left_out_runs(tmp_path / "a.run")
     assert not caplog.messages
@@ -138,7 +138,7 @@ def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None
 
 
 def test_shifted_columns_are_an_error(tmp_path: Path) -> None:
-    """Five fields and then seven are twelve, but no run."""
+    """A line of five and a line of seven columns are not two lines of six."""
     path = tmp_path / "s.run"
     path.write_text("1 0 2 3 4\n1 0 2 3 4 t 5\n")
     with pytest.raises(DataError, match="line 1: has 5 columns"):

@@ -1,4 +1,4 @@
-"""Passage texts: two formats, many key names, and what may be wrong with them."""
+"""Reading passage texts: two formats, many key names, and errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        # BEIR; the titles of passages that are not wanted do not count.
+        # BEIR; titles of passages that are not selected do not count.
         ('{"_id": "a", "title": "A", "text": "x"}\n{"_id": "b", "title": "", "text": "y"}\n{"_id": "c", '
          '"title": "C", "text": "z"}\n', "ignored the titles of 1 passage"),
         # MS MARCO documents: id, address, title, body.

@@ -1,4 +1,4 @@
-"""What trec_eval prints, read back: its own golden output, and ours for several systems."""
+"""Parsing trec_eval output: its own golden output, and concatenated output of several systems."""
 
 from __future__ import annotations
 
