@@ -1,4 +1,4 @@
-"""CSV files of other tools, with alternative names of columns."""
+"""Reading and writing CSV files of other tools, whose columns may have alternative names."""
 
 from __future__ import annotations
 

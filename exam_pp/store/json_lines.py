@@ -30,7 +30,7 @@ def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[
 def write_records(
     records: Iterable[BaseModel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write one record a line, keys in the model's order; keys that were never set are not written."""
+    """Write one record per line, keys in the model's order; keys that were never set are not written."""
     with atomic_output(path, inputs=inputs) as stream:
         for record in records:
             stream.write(record.model_dump_json(exclude_unset=True).encode() + b"\n")

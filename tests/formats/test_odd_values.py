@@ -74,18 +74,18 @@ def test_places_in_rankings_that_have_no_place(
 
 @pytest.mark.parametrize("system", ["", " a"])
 def test_agents_of_documents_have_names(system: str, write_jsonl: Write, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot stand in a table"):
+    with pytest.raises(DataError, match="cannot be written to"):
         converted(write_jsonl("g.jsonl", passages({"method": system})), tmp_path / "o", "ragelo-documents")
 
 
 def test_agents_of_answers_have_names(write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": " s", "text": "x"}])
-    with pytest.raises(DataError, match="the id ' s' cannot stand in a table"):
+    with pytest.raises(DataError, match="the id ' s' cannot be written to"):
         converted(source, tmp_path / "o.csv", "ragelo-answers")
 
 
 def test_ids_of_runs_and_qrels_are_single_words(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="' q' is empty or holds white space"):
+    with pytest.raises(DataError, match="' q' is empty or has white space"):
         write_qrels([Qrel(" q", "p", 1)], tmp_path / "o")
     for line in (
         RunLine("a b", "p", 1, 1.0, "s"),
@@ -101,7 +101,7 @@ def test_ids_of_runs_and_qrels_are_single_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("query_id", ["{", "<top>", "\ufeffq"])
 def test_queries_that_tsv_would_make_another_file(query_id: str, write_jsonl: Write, tmp_path: Path) -> None:
     source = write_jsonl("q.jsonl", [{"query_id": query_id, "query_text": "x"}])
-    with pytest.raises(DataError, match="cannot stand in a table"):
+    with pytest.raises(DataError, match="cannot be written to"):
         converted(source, tmp_path / "o.tsv", "queries-tsv")
 
 
@@ -176,7 +176,7 @@ def test_relevance_of_a_game(relevance: Any, lost: int, write_jsonl: Write, tmp_
 def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
     source = tmp_path / "n.jsonl"
     source.write_text('{"query_id":"q","format_version":"v3","nugget_bank":{"x":{"question":"\\ud800"}}}\n')
-    with pytest.raises(DataError, match="not Unicode"):
+    with pytest.raises(DataError, match="not valid Unicode"):
         converted(source, tmp_path / "o", "bank")
 
 

@@ -87,7 +87,7 @@ def test_what_a_run_file_cannot_hold(
 
 def test_a_folder_that_cannot_be_made(write_jsonl: Write, tmp_path: Path) -> None:
     passages = write_jsonl("p.jsonl", [["q", [ranked("a", ("s", 1, 1.0))]]])
-    with pytest.raises(OutputError, match="cannot be made"):
+    with pytest.raises(OutputError, match="cannot be created"):
         export_runs(passages, passages / "runs")
 
 
