@@ -92,7 +92,7 @@ def test_ids_of_runs_and_qrels_are_single_words(tmp_path: Path) -> None:
         RunLine("q", "p\u2028", 1, 1.0, "s"),
         RunLine("q", "p", 1, 1.0, ""),
     ):
-        with pytest.raises(DataError, match="is empty or holds white space, which a run file cannot"):
+        with pytest.raises(DataError, match="is empty or has white space, which a run file does not allow"):
             write_run([line], tmp_path / "o")
     write_qrels([Qrel("q", "p", 1)], tmp_path / "o")
     assert read_qrels(tmp_path / "o") == [Qrel("q", "p", 1)]
