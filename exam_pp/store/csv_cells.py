@@ -88,8 +88,8 @@ def read_rows(path: str | Path) -> list[tuple[int, dict[str, str]]]:
 
 def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
     names = [name.strip() for name in reader.fieldnames or ()]
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(f"has the column {duplicates[0]!r} twice.", file=str(path), line=1)
     reader.fieldnames = names
     for record in reader:
         if None in record:

@@ -39,7 +39,7 @@ def command(
     min_grade: int | None,
     **criteria: Any,
 ) -> None:
-    r"""Keep the queries, systems, passages and grades that match all options.
+    """Keep the queries, systems, passages and grades that match all options.
 
     --model, --prompt-class and the other grade options keep only the matching grades, and --graded and
     --min-grade then look only at these. They keep passages without such grades; add --graded to drop

@@ -19,7 +19,7 @@ from exam_pp.wording import counted
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Stop with an error if values differ between the files.")
 def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
-    r"""Merge passages files: shards of a grading run, or several gradings of the same passages.
+    """Merge passages files: shards of a grading run, or several gradings of the same passages.
 
     Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
     of FILES, without duplicates; a passage without a text gets the text of another file. Two different texts
@@ -28,7 +28,7 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     Example:
 
     \b
-      exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --like passages.jsonl.gz \
+      exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --like passages.jsonl.gz \\
         -o merged.jsonl.gz
     """
     from exam_pp.phases.passages.merge import merge_files

@@ -28,7 +28,7 @@ def command(
     prompt_classes: tuple[str, ...],
     systems: tuple[str, ...],
 ) -> None:
-    r"""Rename models, prompt classes and systems in a passages file.
+    """Rename models, prompt classes and systems in a passages file.
 
     Options may be repeated, also to swap two names. It is an error if two graders or two systems would get
     the same name.
@@ -36,7 +36,7 @@ def command(
     Example:
 
     \b
-      exam-pp rename graded.jsonl.gz --model google/flan-t5-large=flan-t5 --system bm25=BM25 \
+      exam-pp rename graded.jsonl.gz --model google/flan-t5-large=flan-t5 --system bm25=BM25 \\
         -o renamed.jsonl.gz
     """
     from exam_pp.phases.passages.rename import Renaming, rename_file

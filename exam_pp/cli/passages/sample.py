@@ -24,7 +24,7 @@ from exam_pp.cli.options import PASSAGES, log_summary, output_option
 def command(
     passages: Path, output: Path, queries: int | None, count: int | None, seed: int, by_judgment: Any
 ) -> None:
-    r"""Draw a random sample of queries, and of the passages of each query.
+    """Draw a random sample of queries, and of the passages of each query.
 
     The sample depends only on the seed and the ids, not on the order of the file.
 

@@ -18,7 +18,7 @@ from exam_pp.wording import counted
 @click.option("-n", "--parts", type=click.IntRange(min=1), help="Number of files, of nearly equal size.")
 @click.option("--by-query", is_flag=True, help="Write a file for each query, named by its (escaped) id.")
 def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> None:
-    r"""Split a passages file into files of whole queries.
+    """Split a passages file into files of whole queries.
 
     The parts are named NAME-1-of-N and so on, after PASSAGES. `exam-pp merge` joins them again.
 

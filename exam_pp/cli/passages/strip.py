@@ -24,7 +24,7 @@ from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summ
 @click.option("--rankings", is_flag=True, help="Remove the systems' rankings.")
 @filter_options
 def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
-    r"""Remove grades, texts, replies or other parts from a passages file before it is shared.
+    """Remove grades, texts, replies or other parts from a passages file before it is shared.
 
     Ids, ratings and failure reasons are kept. `exam-pp merge` adds the texts of another file again.
 

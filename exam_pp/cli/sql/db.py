@@ -31,7 +31,7 @@ from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limi
 )
 @limit_options
 def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) -> None:
-    r"""Build a database of graded files, banks, runs and leaderboards, for many queries.
+    """Build a database of graded files, banks, runs and leaderboards, for many queries.
 
     The tables are those of `exam-pp query`, which also reads the database. Other programs read it as DuckDB
     or Parquet. Comments in the database describe the columns.

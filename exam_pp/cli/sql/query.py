@@ -69,7 +69,7 @@ def command(
     example: str | None,
     **options: Any,
 ) -> None:
-    r"""Run a SQL query on graded files, banks, runs and leaderboards.
+    """Run a SQL query on graded files, banks, runs and leaderboards.
 
     The SQL dialect is DuckDB's. The tables are queries, passages, judgments, rankings, grades, ratings,
     answers, bank, runs and scores; only tables that the SQL names are filled. FILE may also be a database
@@ -115,7 +115,7 @@ def _files_and_sql(arguments: tuple[str, ...], sql_file: Path | None) -> tuple[l
 
         return [Path(argument) for argument in arguments], read_text(sql_file)
     if not arguments:
-        raise click.UsageError("query needs files and a SQL statement; --example shows some.")
+        raise click.UsageError("query needs files and a SQL statement. --example prints example queries.")
     *files, sql = arguments
     if len(sql.split()) == 1 and Path(sql).is_file():
         raise click.UsageError(f"The last argument must be a SQL statement, but {sql!r} is a file.")

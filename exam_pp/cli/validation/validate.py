@@ -62,7 +62,7 @@ def command(
     form: str,
     output: Path,
 ) -> None:
-    r"""Check the format and the consistency of files.
+    """Check the format and the consistency of files.
 
     FILES are graded passages, test banks, runs (also folders), qrels, queries, edits, leaderboards or
     answers. All problems of all lines are listed with line numbers, and counted by check. The exit code is 1

@@ -169,8 +169,8 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
                 continue
             if passage.text and first.text not in {"", passage.text}:
                 raise DataError(
-                    f"the passage {passage.passage_id!r} of query {query.query_id!r} has another text than "
-                    f"in {first_path}.",
+                    f"the text of passage {passage.passage_id!r} of query {query.query_id!r} differs from "
+                    f"that in {first_path}.",
                     file=str(path),
                 )
             _Pair(query.query_id, first, passage, summary.conflicts).merge()

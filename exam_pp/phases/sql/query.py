@@ -62,7 +62,7 @@ class SqlSources:
         seen: set[Path] = set()
         for path in self.graded:
             if path.resolve() in seen:
-                raise SelectionError(f"{path} is named twice. Name it once, else its rows would count twice.")
+                raise SelectionError(f"{path} is named twice. Name it only once, or its rows count twice.")
             seen.add(path.resolve())
 
     def files(self) -> list[Path]:

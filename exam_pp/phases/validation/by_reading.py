@@ -13,7 +13,7 @@ from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.store.files import is_stream, read_bytes, read_lines, without_lines
 from exam_pp.store.parsing import sentence
-from exam_pp.store.passages.raw_json import repeated_key
+from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.wording import counted
 
 _MOST_BAD_LINES = 100
@@ -52,7 +52,7 @@ def read_around_errors(
                 return []
             bad.add(error.line)
         except ExamError as error:
-            findings.add("format", str(path), None, "", f"as {kind}: {error}")
+            findings.add("format", str(path), None, "", f"cannot be read as {kind}: {error}")
             return []
 
 
@@ -74,7 +74,7 @@ def check_duplicate_keys(path: Path, findings: Findings) -> None:
 
     def check(line: int | None, value: bytes) -> bool:
         try:
-            key = repeated_key(value)
+            key = duplicate_key(value)
         except (ValueError, RecursionError):
             return False
         if key is not None:

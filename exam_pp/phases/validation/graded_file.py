@@ -29,7 +29,7 @@ from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.graded_file import parse_query, passage_field
-from exam_pp.store.passages.raw_json import repeated_key
+from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 
@@ -104,7 +104,7 @@ class _Checker:
             location = f"query {query.query_id}" + (f", {where}" if where else "")
             self.findings.add(check, self.file, number, location, message)
 
-        if key := repeated_key(line):
+        if key := duplicate_key(line):
             note("duplicate-key", "", f"has the key {key!r} twice in one object")
         if query.query_id in self.first_line:
             note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")

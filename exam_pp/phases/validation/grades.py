@@ -168,5 +168,5 @@ def _soft_problem(
     return None
 
 
-def _differs(value: float | None, should_be: float, tolerance: float) -> bool:
-    return value is not None and not abs(value - should_be) <= tolerance
+def _differs(value: float | None, expected: float, tolerance: float) -> bool:
+    return value is not None and not abs(value - expected) <= tolerance

@@ -54,14 +54,14 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
         try:
             with no_collections():
                 query_id, passages = _DECODER.decode(line)
-        except NOT_TAKEN:
+        except DECODER_ERRORS:
             yield parse_query(line, str(path), number)
         else:
             check_ids(passages, str(path), number)
             yield QueryFields(query_id, passages)
 
 
-NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
+DECODER_ERRORS = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
 """Errors of the fast decoder, after which the full one parses the line or raises a readable error."""
 
 

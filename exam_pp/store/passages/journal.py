@@ -229,7 +229,7 @@ _UNREADABLE = (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError)
 def _reason(path: Path | None, error: Exception) -> str:
     if isinstance(error, _UNREADABLE) or "malformed" in str(error) or "decode" in str(error):
         return (
-            f"The journal {path} is damaged ({error}). Delete it, which requests its replies again, or name "
+            f"The journal {path} is damaged ({error}). Delete it to request its replies again, or name "
             "another file with --journal."
         )
     if "locked" in str(error):

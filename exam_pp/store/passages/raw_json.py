@@ -63,7 +63,7 @@ def _duplicate(pairs: list[tuple[str, Any]]) -> str:
     return next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
 
 
-def repeated_key(value: RawJson) -> str | None:
+def duplicate_key(value: RawJson) -> str | None:
     """Return a duplicate key of any object in a JSON value, or None."""
     duplicates: list[str] = []
 

@@ -29,7 +29,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error
-from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
 from exam_pp.store.passages.raw_json import (
     Change,
     RawJson,
@@ -95,7 +95,7 @@ def _read(line: _Line) -> RawQuery:
             for position, (raw, head) in enumerate(heads)
         ]
         return RawQuery(query_id, passages, _Original(line.data, raw_id, tuple(passages)))
-    except NOT_TAKEN:
+    except DECODER_ERRORS:
         query = parse_query(line.data, line.file, line.number)
     passages = [
         RawPassage(line, position, dump(passage), passage.passage_id, passage.text)
@@ -249,7 +249,7 @@ class RawPassage:
             line.viewed = None
             try:
                 line.view = _VIEW.decode(self.raw)
-            except NOT_TAKEN:
+            except DECODER_ERRORS:
                 line.view = self.full()
             line.viewed = self._position
         return line.view

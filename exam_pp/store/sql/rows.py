@@ -13,7 +13,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, Rub
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
 from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric
 from exam_pp.store.sql.tables import Row, TableName
 
@@ -82,7 +82,7 @@ class GradedRows:
                     self._emit("passages", (*here, passage.text, number, position))
                 seen.add(passage.passage_id)
                 if self._tables & {"grades", "ratings", "answers"}:
-                    self._sets(here, passage)
+                    self._emit_grade_sets(here, passage)
             self._judgments_and_rankings((file, query_id), passages)
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
@@ -106,7 +106,7 @@ class GradedRows:
                 if is_new("rankings", ranking, r.citations):
                     self._emit("rankings", (*ranking, r.citations))
 
-    def _sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
+    def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
         sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
         merged: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
         keys = _merge_keys(sets)
@@ -137,7 +137,7 @@ def shown_path(path: str | Path) -> str:
 def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
     try:
         query_id, passages = _DECODER.decode(line)
-    except NOT_TAKEN:
+    except DECODER_ERRORS:
         query = parse_query(line, str(path), number)
         return query.query_id, query.passages
     check_ids(passages, str(path), number)

@@ -113,9 +113,11 @@ def _json(line: bytes, path: str | Path, number: int) -> _Entry:
         raise DataError(f"cannot be read ({error}).", file=str(path), line=number) from error
     passage_id, text = entry.identifier, entry.passage_text
     if passage_id is None:
-        raise DataError(f"has none of the keys {', '.join(ID_KEYS)}.", file=str(path), line=number)
+        keys = ", ".join(ID_KEYS)
+        raise DataError(f"has no passage id under one of the keys {keys}.", file=str(path), line=number)
     if text is None:
-        raise DataError(f"has none of the keys {', '.join(TEXT_KEYS)}.", file=str(path), line=number)
+        keys = ", ".join(TEXT_KEYS)
+        raise DataError(f"has no passage text under one of the keys {keys}.", file=str(path), line=number)
     return passage_id, text, bool(entry.title)
 
 

@@ -120,7 +120,7 @@ def test_two_texts_of_a_passage_are_an_error(
         merge(tmp_path / "out.jsonl", first, second)
     assert stop.value.code == 1
     message = capsys.readouterr().err
-    assert "b.jsonl: the passage 'p' of query 'q' has another text than in" in message
+    assert "b.jsonl: the text of passage 'p' of query 'q' differs from that in" in message
     assert len(message.splitlines()) == 1
 
 
