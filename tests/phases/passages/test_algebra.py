@@ -98,9 +98,9 @@ def passages(draw: st.DrawFn, query: str, key: str) -> str:
     """A passage; its lists are present, missing or null."""
     inner = {}
     for name, members in (("rankings", rankings(query, key)), ("judgments", judgments(query, key))):
-        found = draw(st.none() | st.lists(members, max_size=2))
-        if found is not None:
-            inner[name] = array(found)
+        values = draw(st.none() | st.lists(members, max_size=2))
+        if values is not None:
+            inner[name] = array(values)
     fields = {"paragraph_id": key, "text": json.dumps(f"Text of {key}.")}
     if inner or draw(st.sampled_from([True, False])):
         fields["paragraph_data"] = record(inner | draw(unknown))
@@ -160,7 +160,7 @@ def exact(text: str) -> Any:
 
 def said(text: str) -> dict[tuple[str, str], Fields]:
     """Values of every passage by path, with the spelling of numbers."""
-    found: dict[tuple[str, str], Fields] = {}
+    result: dict[tuple[str, str], Fields] = {}
     for line in text.splitlines():
         query, members = exact(line)
         for _, *fields in members:
@@ -168,8 +168,8 @@ def said(text: str) -> dict[tuple[str, str], Fields]:
             for key, value in fields:
                 inner = value[1:] if key == "paragraph_data" else ()
                 flat |= {(key, name): part for name, part in inner} if inner else {(key,): value}
-            found[query, flat["paragraph_id",]] = flat
-    return found
+            result[query, flat["paragraph_id",]] = flat
+    return result
 
 
 def meaning(value: Any) -> str:
@@ -267,29 +267,29 @@ def test_merge_in_any_order(one: str, other: str) -> None:
 def test_the_filter_of_a_merge_is_the_merge_of_filters(
     one: str, other: str, criteria: dict[str, Any]
 ) -> None:
-    wanted = FilterOptions(grade_filter=GradeFilter(**criteria))
+    options = FilterOptions(grade_filter=GradeFilter(**criteria))
     with folder(one, other) as (where, (a, b)):
         try:
             for source, target in ((merged(where / "ab", a, b), "f_ab"), (a, "f_a"), (b, "f_b")):
-                filter_file(source, where / target, wanted)
+                filter_file(source, where / target, options)
         except SelectionError:  # no passage matches
             return
-        filtered, united = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
-        assert members(content(united)) == members(content(filtered))
-        assert ratings(united) == ratings(filtered)
-        filter_file(filtered, where / "again", wanted)
+        filtered, merged_parts = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
+        assert members(content(merged_parts)) == members(content(filtered))
+        assert ratings(merged_parts) == ratings(filtered)
+        filter_file(filtered, where / "again", options)
         assert content(where / "again") == content(filtered)
 
 
 @given(files())
 def test_renaming_back_restores_the_file(text: str) -> None:
     with folder(text) as (where, (path,)):
-        found = [one for query in read_passages(path) for one in query.passages]
-        sets = [grades for one in found for grades in one.grade_sets()]
+        passages = [passage for query in read_passages(path) for passage in query.passages]
+        sets = [grades for passage in passages for grades in passage.grade_sets()]
         names = (
             {grades.model for grades in sets if grades.model},
             {grades.prompt_class for grades in sets if grades.prompt_class},
-            {ranking.method for one in found for ranking in one.rankings},
+            {ranking.method for passage in passages for ranking in passage.rankings},
         )
         rename_file(path, where / "there", Renaming(*({name: f"new {name}" for name in n} for n in names)))
         rename_file(

@@ -53,13 +53,13 @@ def test_shards_and_merge_equal_the_whole(
     ]
     bank_file = write_jsonl("bank.jsonl", [*bank, *more])
     options = ["--bank", str(bank_file), "--model", "fake", "--prompt-class", RATING]
-    whole, united = tmp_path / "whole.jsonl", tmp_path / "united.jsonl"
+    whole, merged = tmp_path / "whole.jsonl", tmp_path / "merged.jsonl"
     main(["-q", "grade", str(file), "-o", str(whole), *options])
     parts = [tmp_path / f"part-{i}.jsonl" for i in range(1, shards + 1)]
     for index, part in enumerate(parts, 1):
         main(["-q", "grade", str(file), "-o", str(part), *options, "--shard", f"{index}/{shards}"])
-    merge(united, *reversed(parts), "--like", file)
-    assert united.read_bytes() == whole.read_bytes()
+    merge(merged, *reversed(parts), "--like", file)
+    assert merged.read_bytes() == whole.read_bytes()
 
 
 def test_a_missing_shard_is_an_error(
@@ -75,8 +75,8 @@ def test_a_missing_shard_is_an_error(
 def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLines, tmp_path: Path) -> None:
     file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
     like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
-    ((_, united),) = merge(tmp_path / "out.jsonl", file, "--like", like)
-    assert [one["paragraph_id"] for one in united] == ["a", "b", "new"]
+    ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--like", like)
+    assert [one["paragraph_id"] for one in merged] == ["a", "b", "new"]
 
 
 def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -97,11 +97,11 @@ def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_p
     )
     lines = merge(tmp_path / "out.jsonl", first, second, late)
     assert [query for query, _ in lines] == ["q", "r"]
-    united, added = lines[0][1]
-    assert united["exam_grades"] == [old, new, other]
-    assert [r["method"] for r in united["paragraph_data"]["rankings"]] == ["x", "y", "z"]
-    assert united["paragraph_data"]["judgments"] == [judgment]
-    assert (united["mine"], united["yours"]) == (1, [3])
+    merged, added = lines[0][1]
+    assert merged["exam_grades"] == [old, new, other]
+    assert [r["method"] for r in merged["paragraph_data"]["rankings"]] == ["x", "y", "z"]
+    assert merged["paragraph_data"]["judgments"] == [judgment]
+    assert (merged["mine"], merged["yours"]) == (1, [3])
     assert added["paragraph_id"] == "t"
     assert "exam_grades" not in added
 
@@ -147,9 +147,9 @@ def test_differences_are_logged(
         f"1 judgment differs between the files. Both are kept {where}2 and 0).",
         f"1 other value differs between the files. The value of the first file is kept {where}note).",
     ]
-    (united,) = lines[0][1]
-    assert [grades["self_ratings"][0]["self_rating"] for grades in united["exam_grades"]] == [5, 4]
-    assert united["note"] == "mine"
+    (merged,) = lines[0][1]
+    assert [grades["self_ratings"][0]["self_rating"] for grades in merged["exam_grades"]] == [5, 4]
+    assert merged["note"] == "mine"
 
 
 def with_data(write_jsonl: WriteLines, name: str, grades: list[Any], **data: list[Any]) -> Path:
@@ -169,9 +169,9 @@ def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp
     mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
     second = with_data(write_jsonl, "b.jsonl", [yours], rankings=[ranked(1, "q/facet")])
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
-    assert united["exam_grades"] == [mine, yours]
-    assert united["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert merged["exam_grades"] == [mine, yours]
+    assert merged["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
 
 
 def test_contradictions_within_a_file_are_not_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -192,16 +192,16 @@ def test_the_rating_of_the_later_file_counts(
     old, new, other = rubric({"q/a": 5}), rubric({"q/a": 3}), rubric({"q/b": 1}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [old, new, other])
     second = with_data(write_jsonl, "b.jsonl", [old])
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
-    assert united["exam_grades"] == [new, other, old]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert merged["exam_grades"] == [new, other, old]
     assert "1 rating differs between the files" in capsys.readouterr().err
     direct = [{"correctAnswered": level > 1, "llm": "m", "self_ratings": level} for level in (3, 0)]
     parts = [
         write_jsonl(f"{number}.jsonl", [["q", [passage("p", grades=grades)]]])
         for number, grades in enumerate((direct, direct[:1]))
     ]
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", *parts)
-    assert united["grades"] == direct[::-1]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", *parts)
+    assert merged["grades"] == direct[::-1]
 
 
 @pytest.mark.parametrize(("hashes", "conflict"), [((None, "h"), True), (("h", "i"), False)])
@@ -229,7 +229,7 @@ def test_strict_stops_at_differences(
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "words"),
+    ("one", "other", "message"),
     [
         ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking differs"),
         ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment differs"),
@@ -239,7 +239,7 @@ def test_strict_stops_at_differences(
 def test_strict_stops_at_any_difference(
     one: Any,
     other: Any,
-    words: str,
+    message: str,
     write_jsonl: WriteLines,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -247,7 +247,7 @@ def test_strict_stops_at_any_difference(
     files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((one, other))]
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *files, "--strict")
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -255,9 +255,9 @@ def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_
     shared = write_jsonl("a.jsonl", [["q", [passage("p", text="", exam_grades=[rubric({"q/a": 1})])]]])
     texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
     for order in ([shared, texts], [texts, shared]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *order)
-        assert united["text"] == "Text of p."
-        assert united["exam_grades"] == [rubric({"q/a": 1})]
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *order)
+        assert merged["text"] == "Text of p."
+        assert merged["exam_grades"] == [rubric({"q/a": 1})]
 
 
 def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
     paths = [folder / f"{number}.jsonl" for number, _ in enumerate(files)]
     for path, sets in zip(paths, files, strict=True):
         path.write_text(json.dumps(["q", [passage("p", exam_grades=sets)]]) + "\n")
-    ((_, [united]),) = merge(folder / "out.jsonl", *paths)
+    ((_, [merged]),) = merge(folder / "out.jsonl", *paths)
 
     def counting(sets: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
         return {
@@ -299,9 +299,9 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
         }
 
     every = [one for sets in files for one in sets]
-    assert counting(united["exam_grades"]) == counting(every)
-    assert all(one in united["exam_grades"] for one in every)
-    assert all(one in every for one in united["exam_grades"])
+    assert counting(merged["exam_grades"]) == counting(every)
+    assert all(one in merged["exam_grades"] for one in every)
+    assert all(one in every for one in merged["exam_grades"])
 
 
 def test_empty_paragraph_data_is_not_a_conflict(
@@ -310,8 +310,8 @@ def test_empty_paragraph_data_is_not_a_conflict(
     full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
     empty = with_data(write_jsonl, "empty.jsonl", [])
     for files in ([full, empty], [empty, full]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
-        assert united["paragraph_data"] == {"judgments": [judged(1)]}
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert merged["paragraph_data"] == {"judgments": [judged(1)]}
     assert not capsys.readouterr().err
 
 
@@ -319,8 +319,8 @@ def test_null_counts_as_missing(write_jsonl: WriteLines, tmp_path: Path) -> None
     known = write_jsonl("known.jsonl", [["q", [passage("p", note=1, exam_grades=[rubric({"a": 1})])]]])
     null = write_jsonl("null.jsonl", [["q", [passage("p", note=None, exam_grades=None)]]])
     for files in ([known, null], [null, known]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
-        assert (united["note"], len(united["exam_grades"])) == (1, 1)
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert (merged["note"], len(merged["exam_grades"])) == (1, 1)
 
 
 def test_an_empty_file_is_logged(

@@ -143,12 +143,12 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
 def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[int | None, int]) -> None:
     run(f"sample {file} -o {tmp_path / 'out.jsonl'} --passages 8 --by-judgment {how}")
     for _, passages in read(tmp_path / "out.jsonl"):
-        found: dict[int | None, int] = {}
+        counts: dict[int | None, int] = {}
         for one in passages:
             judgments = one["paragraph_data"]["judgments"]
             level = judgments[0]["relevance"] if judgments else None
-            found[level] = found.get(level, 0) + 1
-        assert found == levels
+            counts[level] = counts.get(level, 0) + 1
+        assert counts == levels
 
 
 def test_the_highest_judgment_is_the_stratum(write_jsonl: WriteLines, tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ def test_names_of_dropped_queries_are_known(
     source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
     run(f"filter {source} -o {out} --query r --model m")
     assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
-    told = fails(capsys, f"filter {source} -o {out} --query r --system x")
-    assert f"No passage of {source} matches the filter." in told
+    error = fails(capsys, f"filter {source} -o {out} --query r --system x")
+    assert f"No passage of {source} matches the filter." in error
 
 
 def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -377,8 +377,8 @@ def test_strip_logs_the_removed_parts(
 ) -> None:
     out = tmp_path / "out.jsonl"
     main(["strip", str(secrets), "-o", str(out), *shlex.split(options)])
-    words = capsys.readouterr().err.strip().removeprefix("Removed: ").removesuffix(".")
-    assert sorted(words.split(", ")) == sorted(dropped.split(", "))
+    removed = capsys.readouterr().err.strip().removeprefix("Removed: ").removesuffix(".")
+    assert sorted(removed.split(", ")) == sorted(dropped.split(", "))
     assert out.read_text().count("SECRET") == left
     ((_, [one, _]),) = read(out)
     assert one["paragraph_id"] == "p"

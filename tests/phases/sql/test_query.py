@@ -96,9 +96,9 @@ def ask(sources: SqlSources, sql: str, **parameters: Any) -> list[dict[str, Any]
 
 
 def example(sources: SqlSources | Asked, name: str) -> list[dict[str, Any]]:
-    found = sources.database if isinstance(sources, Asked) else sources
-    assert isinstance(found, SqlSources)
-    return ask(found, EXAMPLES.get(name).sql)
+    files = sources.database if isinstance(sources, Asked) else sources
+    assert isinstance(files, SqlSources)
+    return ask(files, EXAMPLES.get(name).sql)
 
 
 def passages(sources: SqlSources | Asked) -> Iterator[tuple[str, Passage]]:
@@ -138,7 +138,7 @@ def test_bad_questions(sources: Asked) -> None:
     for _, _, model, prompt, graded_entries in rated_sets(sources):
         for entry_id, rating in graded_entries.items():
             ratings[entry_id, model, prompt].append(rating)
-    shares = {key: sum(r >= 4 for r in found) / len(found) for key, found in ratings.items()}
+    shares = {key: sum(r >= 4 for r in scores) / len(scores) for key, scores in ratings.items()}
     expected = {key for key, share in shares.items() if share == 0 or share >= 0.8995}
     rows = example(sources, "bad-questions")
     assert {(r["entry_id"], r["model"], r["prompt_class"]) for r in rows} == expected
@@ -147,8 +147,8 @@ def test_bad_questions(sources: Asked) -> None:
         key: e.text for path in sources.files.banks for q in read_bank(path) for key, e in q.entries.items()
     }
     for row in rows:
-        found = ratings[row["entry_id"], row["model"], row["prompt_class"]]
-        assert (row["passages"], row["best"]) == (len(found), max(found))
+        scores = ratings[row["entry_id"], row["model"], row["prompt_class"]]
+        assert (row["passages"], row["best"]) == (len(scores), max(scores))
         assert row["entry_text"] == texts.get(row["entry_id"])
 
 
@@ -160,10 +160,10 @@ def test_uncovered_passages(sources: Asked) -> None:
             model,
             prompt,
             max(j.relevance for j in passage.judgments),
-            max(found.values()),
+            max(scores.values()),
         )
-        for query_id, passage, model, prompt, found in rated_sets(sources)
-        if passage.judgments and max(j.relevance for j in passage.judgments) >= 2 and max(found.values()) < 4
+        for query_id, passage, model, prompt, scores in rated_sets(sources)
+        if passage.judgments and max(j.relevance for j in passage.judgments) >= 2 and max(scores.values()) < 4
     )
     rows = example(sources, "uncovered-passages")
     columns = ("query_id", "passage_id", "model", "prompt_class", "relevance", "best")
@@ -173,9 +173,9 @@ def test_uncovered_passages(sources: Asked) -> None:
 
 def test_judgments(sources: Asked) -> None:
     expected: dict[tuple[str, str, int], Counter[str]] = defaultdict(Counter)
-    for _, passage, model, prompt, found in rated_sets(sources):
+    for _, passage, model, prompt, scores in rated_sets(sources):
         for judgment in passage.judgments:
-            best = max(found.values())
+            best = max(scores.values())
             name = "best_4_or_5" if best >= 4 else "best_1_to_3" if best >= 1 else "best_0"
             expected[model, prompt, judgment.relevance].update([name, "passages"])
     rows = example(sources, "judgments")
@@ -222,12 +222,12 @@ def test_graders(sources: Asked) -> None:
     rows = example(sources, "graders")
     assert {(r["prompt_class"], r["model_a"], r["model_b"]) for r in rows} == pairs.keys()
     for row in rows:
-        found = pairs[row["prompt_class"], row["model_a"], row["model_b"]]
-        assert row["pairs"] == len(found)
-        assert row["same"] == pytest.approx(sum(a == b for a, b in found) / len(found), abs=0.0006)
-        mean = sum(abs(a - b) for a, b in found) / len(found)
+        values = pairs[row["prompt_class"], row["model_a"], row["model_b"]]
+        assert row["pairs"] == len(values)
+        assert row["same"] == pytest.approx(sum(a == b for a, b in values) / len(values), abs=0.0006)
+        mean = sum(abs(a - b) for a, b in values) / len(values)
         assert row["mean_difference"] == pytest.approx(mean, abs=0.0006)
-        assert row["covered_by_one_model"] == sum((a >= 4) != (b >= 4) for a, b in found)
+        assert row["covered_by_one_model"] == sum((a >= 4) != (b >= 4) for a, b in values)
 
 
 def test_system_coverage_is_rubric_cover(graded: Path) -> None:
@@ -236,9 +236,9 @@ def test_system_coverage_is_rubric_cover(graded: Path) -> None:
         scores = cover(graded, grade_filter=GradeFilter(model, RATED), min_grade=4, cutoff=20).scores
         means = {s.system: s.mean for s in standings(scores) if s.metric.startswith("Cover")}
         means.pop("_overall_", None)
-        found = {row["system"]: row["cover"] for row in rows if row["model"] == model}
-        assert found == pytest.approx(means, abs=0.0006)
-        assert len(found) == 10
+        means_in_sql = {row["system"]: row["cover"] for row in rows if row["model"] == model}
+        assert means_in_sql == pytest.approx(means, abs=0.0006)
+        assert len(means_in_sql) == 10
 
 
 def test_ungraded_and_odd_replies(sources: Asked) -> None:
@@ -284,10 +284,10 @@ def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:
     assert all(row["query_text"] and row["test_collection"] == "exam_pp-demo" for row in rows)
     (row,) = ask(sources, "SELECT count(*) AS n FROM ratings WHERE rating >= $least AND model = $model",
                  least=4, model="lexical")  # fmt: skip
-    found = [
+    covering = [
         r for *_, model, _, ratings in rated_sets(sources) if model == "lexical" for r in ratings.values()
     ]
-    assert row["n"] == sum(rating >= 4 for rating in found)
+    assert row["n"] == sum(rating >= 4 for rating in covering)
 
 
 def test_a_query_on_two_lines_has_its_passages_once(tmp_path: Path) -> None:
@@ -390,9 +390,9 @@ def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in names}
     sql = f"SELECT count(*), sum(rating) FROM '{tmp_path / 'out' / 'ratings.parquet'}'"
     with query_result(SqlSources(), Statement(sql, unsafe=True), LIMITS) as result:
-        (found,) = result
+        (row,) = result
     ratings = [r for *_, found_ in rated_sets(SqlSources([graded])) for r in found_.values()]
-    assert found[0] > len(ratings)
+    assert row[0] > len(ratings)
 
 
 def test_outputs_are_safe(graded: Path, tmp_path: Path) -> None:
@@ -488,8 +488,8 @@ def ranks_from_0(path: Path, graded: Path) -> None:
     with gzip.open(graded, "rt", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
         for line in source:
             value = json.loads(line)
-            for found in value[1]:
-                for ranking in found["paragraph_data"].get("rankings", ()):
+            for passage_value in value[1]:
+                for ranking in passage_value["paragraph_data"].get("rankings", ()):
                     ranking["rank"] -= 1
             target.write(json.dumps(value) + "\n")
 

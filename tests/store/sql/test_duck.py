@@ -50,12 +50,12 @@ def test_more_rows_than_a_batch(tmp_path: Path) -> None:
 
 
 def test_every_column_is_documented_in_the_database(database: Path) -> None:
-    found = run(
+    columns = run(
         database,
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal",
     )
     declared = [(t.name, c.name, c.type, c.description) for t in TABLES.values() for c in t.columns]
-    assert sorted(found) == sorted(declared)
+    assert sorted(columns) == sorted(declared)
     tables = run(database, "SELECT table_name, comment FROM duckdb_tables()")
     assert sorted(tables) == sorted((t.name, t.description) for t in TABLES.values())
 
@@ -171,7 +171,7 @@ def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "words"),
+    ("sql", "message"),
     [
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM ratings", '"nothing" not found'),
@@ -180,10 +180,10 @@ def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
         ("SELECT $a", "parameter"),
     ],
 )
-def test_errors_are_one_sentence(sql: str, words: str, database: Path) -> None:
+def test_errors_are_one_sentence(sql: str, message: str, database: Path) -> None:
     with pytest.raises(QueryError) as error:
         run(database, sql)
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -27,38 +27,38 @@ Write = Callable[[str, list[Any]], Path]
 
 def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
     """Rows by table, each as value by column."""
-    found: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
+    rows: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
 
     def take(table: TableName, row: Row) -> None:
         names = [column.name for column in TABLES[table].columns]
-        found[table].append(dict(zip(names, row, strict=True)))
+        rows[table].append(dict(zip(names, row, strict=True)))
 
     GradedRows(OF_GRADED_FILES, take).read(path)
-    return found
+    return rows
 
 
 def outcome(read: Callable[[Path], Any], path: Path) -> Any:
     """The result of a reader, or the message of its error."""
     try:
-        found = read(path)
-        return found if isinstance(found, dict) else list(found)
+        result = read(path)
+        return result if isinstance(result, dict) else list(result)
     except ExamError as error:
         return str(error)
 
 
-def united(found: Passage) -> dict[tuple[str | None, str, str], int]:
+def united(passage: Passage) -> dict[tuple[str | None, str, str], int]:
     """Ratings by model, prompt class and entry; by the documented rule the last rating counts."""
     ratings: dict[tuple[str | None, str, str], int] = {}
-    for grades in found.grade_sets():
+    for grades in passage.grade_sets():
         prompt_class = GradeKey.of(grades).prompt_class
         for entry_id, rating in grades.entry_ratings().items():
             ratings[grades.model, prompt_class, entry_id] = rating
     return ratings
 
 
-def with_one_hash(found: Passage) -> bool:
+def with_one_hash(passage: Passage) -> bool:
     hashes: dict[Any, set[str | None]] = {}
-    for grades in found.grade_sets():
+    for grades in passage.grade_sets():
         hashes.setdefault((grades.model, GradeKey.of(grades).prompt_class), set()).add(grades.prompt_hash)
     return all(len(some - {None}) <= 1 for some in hashes.values())
 
@@ -181,8 +181,8 @@ def test_a_later_rating_counts_but_a_failure_does_not_replace_it(write_jsonl: Wr
 
 
 def test_versions_of_a_prompt_are_not_merged(write_jsonl: Write) -> None:
-    def version(words: str, rating: int) -> Any:
-        return rubric({"q/a": rating}, prompt_info={"prompt_class": "P", "prompt_hash": words})
+    def version(prompt_hash: str, rating: int) -> Any:
+        return rubric({"q/a": rating}, prompt_info={"prompt_class": "P", "prompt_hash": prompt_hash})
 
     path = write_jsonl(
         "graded.jsonl", [["q", [passage("p", exam_grades=[version("x", 1), version("y", 2)])]]]

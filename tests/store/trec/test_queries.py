@@ -49,7 +49,7 @@ def test_facets(demo_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("", "has no queries."),
         ("q1 no tab\n", "line 1: has no tab between query id and text."),
@@ -70,10 +70,10 @@ def test_facets(demo_data: Path) -> None:
         ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),
     ],
 )
-def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "queries"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError) as caught:
         read_queries(path)
     assert str(caught.value).startswith(str(path))
-    assert words in str(caught.value)
+    assert message in str(caught.value)

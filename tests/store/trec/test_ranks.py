@@ -62,7 +62,7 @@ def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("", "has no systems."),
         ("system\trank\n", "has no systems."),
@@ -77,12 +77,12 @@ def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
         ("a\t1\na\t2\n", "line 2: the system 'a' occurs twice."),
     ],
 )
-def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "board"
     path.write_text(content)
     with pytest.raises(DataError) as caught:
         read_ranks(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_official_ranks_of_dl20(shared_data: Path) -> None:

@@ -80,7 +80,7 @@ def test_missing_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("lines", "message"),
     [
         ("q Q0 d 1 2.0\n", "line 1: has 5 columns, but a run file has six"),
         ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 columns, but a run file has six"),
@@ -91,14 +91,14 @@ def test_missing_runs(tmp_path: Path) -> None:
         ("q Q0 d 1 inf t\n", "line 1, score: 'inf' is not a number."),
     ],
 )
-def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
+def test_broken_runs(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "s.run"
     path.write_text(lines)
     for read in (lambda: list(read_run(path)), lambda: read_rankings(path)):
         with pytest.raises(DataError) as caught:
             read()
         assert str(caught.value).startswith(str(path))
-        assert words in str(caught.value)
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_qrels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("lines", "message"),
     [
         ("q 0 d\n", "line 1: has 3 columns, but qrels have four"),
         ("q 0 d 1.5\n", "line 1, grade: '1.5' is not a whole number."),
@@ -160,12 +160,12 @@ def test_qrels(tmp_path: Path) -> None:
         ("", "has no judgments."),
     ],
 )
-def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
+def test_broken_qrels(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "qrels"
     path.write_text(lines)
     with pytest.raises(DataError) as caught:
         read_qrels(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])

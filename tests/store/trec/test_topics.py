@@ -47,7 +47,7 @@ def test_topics(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("<html></html>", "has no <top> or <topic> elements."),
         ("<top><title>a</top>", "topic 1 has no number."),
@@ -55,12 +55,12 @@ def test_topics(tmp_path: Path, content: str) -> None:
         ("<top><num>1<title>a</top><top><num>1<title>b</top>", "the query id '1' occurs twice."),
     ],
 )
-def test_broken_topics(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_topics(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "topics"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match="topics") as caught:
         read_queries(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 class TitledQuery(NamedTuple):

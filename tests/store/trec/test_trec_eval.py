@@ -67,10 +67,10 @@ def test_the_format_is_detected_and_validated(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("line", "words"), [("map\tq1", "measure, query, value"), ("map\tq1\tnan", "not a number")]
+    ("line", "message"), [("map\tq1", "measure, query, value"), ("map\tq1\tnan", "not a number")]
 )
-def test_broken_lines_are_named(tmp_path: Path, line: str, words: str) -> None:
+def test_broken_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "board.txt"
     path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
-    with pytest.raises(DataError, match=f"line 3.*{words}"):
+    with pytest.raises(DataError, match=f"line 3.*{message}"):
         read_leaderboard_queries(path)
