@@ -83,8 +83,8 @@ def test_lines_are_joined_from_pieces(
     path.write_bytes(gzip.compress(data) if zipped else data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "PIECE", piece)
-        lines = list(read_lines(path))
-    assert lines == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
+        numbered = list(read_lines(path))
+    assert numbered == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\nb\n"])

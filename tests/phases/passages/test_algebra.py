@@ -98,9 +98,9 @@ def passages(draw: st.DrawFn, query: str, key: str) -> str:
     """A passage; its lists are present, missing or null."""
     inner = {}
     for name, members in (("rankings", rankings(query, key)), ("judgments", judgments(query, key))):
-        values = draw(st.none() | st.lists(members, max_size=2))
-        if values is not None:
-            inner[name] = array(values)
+        elements = draw(st.none() | st.lists(members, max_size=2))
+        if elements is not None:
+            inner[name] = array(elements)
     fields = {"paragraph_id": key, "text": json.dumps(f"Text of {key}.")}
     if inner or draw(st.sampled_from([True, False])):
         fields["paragraph_data"] = record(inner | draw(unknown))
