@@ -121,8 +121,8 @@ def test_repeated_nuggets_are_logged_with_where_they_count(
     path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
     with caplog.at_level(logging.WARNING):
         read_bank(path)
-    assert "1 entry repeats the id of another one (first: q/a)" in caplog.text
-    assert "counts once, but each time in nugget scores" in caplog.text
+    assert "1 entry has the id of another entry (first: q/a)" in caplog.text
+    assert "counts once, except in nugget scores" in caplog.text
 
 
 def test_kinds_are_required() -> None:
@@ -155,8 +155,8 @@ def test_bank_round_trip(write_jsonl: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (line("q", []), "holds no questions and no nuggets."),
-        ([1], "line 1: is no line of a test bank, a JSON object; exam-pp validate tells what kind of file"),
+        (line("q", []), "has no questions or nuggets."),
+        ([1], "line 1: is not a line of a test bank, which is a JSON object. exam-pp validate detects"),
         ({"query_id": "q"}, "line 1, items: is missing."),
         (line("q", [{"query_id": "q"}]), "line 1, items.1: question_id (or nugget_id) is missing."),
         (
@@ -200,7 +200,7 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_errors_name_the_line_packed_or_not(write_jsonl: Write, packed: bool) -> None:
     path = write_jsonl("bank.jsonl", [line("q", [question("q", "a")]), line("q", [question("r", "b")])])
-    with pytest.raises(DataError, match=r"line 2.*'r' is not the query of the line"):
+    with pytest.raises(DataError, match=r"line 2.*'r' differs from the query_id of the line"):
         read_bank(path, packed=packed)
 
 

@@ -28,7 +28,7 @@ from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.parsing import data_error, parse_json
-from exam_pp.store.trec.scores import once
+from exam_pp.store.trec.scores import without_duplicates
 from exam_pp.store.trec.trec_eval import is_number
 from exam_pp.test_bank import BankLine, Entry, Nugget, Question, entry_id
 
@@ -212,7 +212,7 @@ _FIELDS = 4
 
 def read_evaluation(path: str | Path, order: Order = "ir_measures") -> Iterator[Score]:
     """Read the scores of single queries and the means, in file order; raises :class:`DataError`."""
-    return once(_scores(path, order), path)
+    return without_duplicates(_scores(path, order), path)
 
 
 def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:

@@ -1,4 +1,4 @@
-"""CSV files of other tools: rows by the names of their columns, which may have several."""
+"""Reading and writing CSV files of other tools, whose columns may have alternative names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from exam_pp.store.files import read_text, write_text
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a kind of file.
+    """The columns of a CSV format.
 
-    ``ids`` are never empty. ``names`` are what a column may be called beside its own name.
+    Cells of the columns ``ids`` must not be empty. ``names`` are alternative names of columns.
     """
 
     required: Sequence[str]
@@ -29,9 +29,9 @@ class Layout:
 
 @dataclass
 class Cells:
-    """The rows of a file by the columns of its layout, each with its line.
+    """The rows of a file as line number and cells by column of the layout.
 
-    ``unused`` counts the values of every other column.
+    ``unused`` counts the values in each column that is not in the layout.
     """
 
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
@@ -39,14 +39,14 @@ class Cells:
 
 
 def read_cells(path: str | Path, layout: Layout) -> Cells:
-    """The rows of a CSV file, white space around cells removed; an optional column may be absent.
+    """Read a CSV file, without white space around cells; optional columns may be missing.
 
-    Raises :class:`DataError` for a required column that is missing, and an id that is empty.
+    Raises :class:`DataError` for a missing required column or an empty id.
     """
     cells = Cells()
     used: dict[str, str] = {}
     for line, record in read_rows(path):
-        used = used or _used(layout, record, path)
+        used = used or _names_in_file(layout, record, path)
         row = {column: record[name] for column, name in used.items()}
         for column in layout.ids:
             if not row.get(column, "-"):
@@ -56,24 +56,24 @@ def read_cells(path: str | Path, layout: Layout) -> Cells:
     return cells
 
 
-def _used(layout: Layout, record: Mapping[str, str], path: str | Path) -> dict[str, str]:
-    """Column to its name in the file."""
+def _names_in_file(layout: Layout, record: Mapping[str, str], path: str | Path) -> dict[str, str]:
+    """Map each column of the layout to its name in the file."""
     used: dict[str, str] = {}
     for column in (*layout.required, *layout.optional):
         names = (column, *layout.names.get(column, ()))
-        found = next((name for name in names if name in record), None)
-        if found is not None:
-            used[column] = found
+        match = next((name for name in names if name in record), None)
+        if match is not None:
+            used[column] = match
         elif column in layout.required:
-            others = f" ({', '.join(names)})" if len(names) > 1 else ""
-            raise DataError(f"has no column {column!r}{others}.", file=str(path), line=1)
+            accepted = f" (or {', '.join(names[1:])})" if len(names) > 1 else ""
+            raise DataError(f"the column {column!r}{accepted} is missing.", file=str(path), line=1)
     return used
 
 
 def read_rows(path: str | Path) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file with a header, each with its last line; white space around cells is removed.
+    """Read a CSV file with a header as (last line, cells by column), without white space around cells.
 
-    Raises :class:`DataError` for what is no such file, and a column that occurs twice.
+    Raises :class:`DataError` if the file is not CSV, has no rows, or a column occurs twice.
     """
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), skipinitialspace=True, strict=True)
     try:
@@ -82,26 +82,26 @@ def read_rows(path: str | Path) -> list[tuple[int, dict[str, str]]]:
     except csv.Error as error:
         raise DataError(f"is not a CSV file ({error}).", file=str(path), line=reader.line_num) from error
     if not rows:
-        raise DataError("holds no rows.", file=str(path))
+        raise DataError("has no rows.", file=str(path))
     return rows
 
 
 def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
     names = [name.strip() for name in reader.fieldnames or ()]
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(f"has the column {duplicates[0]!r} twice.", file=str(path), line=1)
     reader.fieldnames = names
     for record in reader:
         if None in record:
             raise DataError("has more cells than the header.", file=str(path), line=reader.line_num)
-        if None in record.values():  # what is cut off is not empty
+        if None in record.values():  # a missing cell is not an empty cell
             raise DataError("has fewer cells than the header.", file=str(path), line=reader.line_num)
         yield reader.line_num, {name: record[name].strip() for name in names}
 
 
 @contextmanager
 def long_cells() -> Iterator[None]:
-    """Lets Python's reader take cells of more than 128 kB, as documents have; its limit is of the process."""
+    """Let Python's csv module read cells of more than 128 kB inside the block; the limit is process-wide."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -130,7 +130,9 @@ def write_cells(
 
 
 def checked_id(identifier: str) -> str:
-    """The id itself; raises :class:`DataError` if it is empty or has white space around it."""
+    """Return the id; raises :class:`DataError` if it is empty or has white space around it."""
     if not identifier or identifier != identifier.strip():
-        raise DataError(f"the id {identifier!r} cannot stand in a table.")
+        raise DataError(
+            f"the id {identifier!r} cannot be written to a table: it is empty or has white space around it."
+        )
     return identifier

@@ -8,15 +8,18 @@ from exam_pp.errors import DataError
 
 
 def check_name(name: str) -> None:
-    """Raises :class:`DataError` for a name that a table with tabs cannot hold."""
+    """Raise :class:`DataError` for a name that cannot be a cell of a tab-separated table."""
     if name != name.strip() or not name or set(name) & set("\t\n\r"):
-        raise DataError(f"the name {name!r} cannot stand in a table.")
+        raise DataError(
+            f"the name {name!r} cannot be written to a table: it is empty, has white space around it, or "
+            "contains a tab or line break."
+        )
 
 
 def cells_of(line: str, separator: str | None = None) -> list[str]:
-    """The cells of a line without the white space around them; tabs separate if there are any, else commas.
+    """Split a line at its tabs, or at its commas if it has no tab, and strip the cells.
 
-    Between commas a cell may be quoted, as in CSV; a cell between tabs is taken as it is. Raises
+    Comma-separated cells may be quoted, as in CSV; quotes in tab-separated cells are kept. Raises
     :class:`DataError` for a quoted cell of more than 128 kB.
     """
     separator = separator or ("\t" if "\t" in line else ",")
@@ -25,5 +28,5 @@ def cells_of(line: str, separator: str | None = None) -> list[str]:
         try:
             (cells,) = csv.reader([line], skipinitialspace=True)
         except csv.Error as error:
-            raise DataError(f"A line of a table is no CSV: {error}.") from error
+            raise DataError(f"A line of the table is not valid CSV: {error}.") from error
     return [cell.strip() for cell in cells]

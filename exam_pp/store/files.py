@@ -1,4 +1,4 @@
-"""Opening files: gzip by content, lines with numbers, outputs that appear whole or not at all."""
+"""Reading files line by line with gzip detection, and writing files atomically."""
 
 from __future__ import annotations
 
@@ -23,56 +23,56 @@ from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store.gunzip import PIECE, limit_of, unzipped
 
 STDIO = "-"
-NO_UTF8 = "is not UTF-8 text; convert it first, for example from Latin-1 (iconv -f LATIN1 -t UTF-8)."
+NO_UTF8 = "is not UTF-8 text. Convert it first, for example from Latin-1 with iconv -f LATIN1 -t UTF-8."
 MAX_LINE_VARIABLE = "EXAM_PP_MAX_LINE_MB"
 _MAX_LINE_MB = 1024
 _GZIP_LEVEL = 4
-"""A quarter larger than the best, in less than half of its time."""
+"""Files are a quarter larger than at level 9, and written in less than half of the time."""
 _BLOCK = 2**22
-_NO_TAB = b" \n\r\v\f"
+_SPACE_EXCEPT_TAB = b" \n\r\v\f"
 
 
 def read_lines(path: str | Path, *, keep_tabs: bool = False) -> Iterator[tuple[int, bytes]]:
-    """Line number (from 1) and line, for every line that is not blank.
+    """Yield line number (from 1) and line for every line that is not blank.
 
-    White space around a line goes with its end; ``keep_tabs`` leaves tabs, whose columns may be empty.
-    Gzip is recognised by its first bytes, whatever the file's name; ``-`` is standard input.
-    Raises :class:`DataError` where the file is missing, a gzip is cut off or corrupt (naming the last
-    good line), or a line or a gzip is larger than the limits (docs/reliability.md).
+    White space around a line is removed, except tabs with ``keep_tabs``, because table cells may be empty.
+    Gzip is detected by its first bytes, not by the file name; ``-`` is standard input.
+    Raises :class:`DataError` if the file is missing, its gzip data is truncated or corrupt (the message
+    names the last good line), or a line or the unpacked data exceeds a limit (docs/reliability.md).
     """
     for number, line in _raw_lines(path):
         if stripped := line.strip():
-            yield number, line.strip(_NO_TAB) if keep_tabs else stripped
+            yield number, line.strip(_SPACE_EXCEPT_TAB) if keep_tabs else stripped
 
 
-_left_out: dict[str, Collection[int]] = {}
+_skipped_lines: dict[str, Collection[int]] = {}
 
 
 @contextmanager
 def without_lines(path: str | Path, numbers: Collection[int]) -> Iterator[None]:
-    """Inside the block these lines of a file read as blank, so that a reader goes on behind bad lines."""
-    _left_out[str(path)] = numbers
+    """Make these lines of a file read as blank inside the block, so that a reader skips bad lines."""
+    _skipped_lines[str(path)] = numbers
     try:
         yield
     finally:
-        del _left_out[str(path)]
+        del _skipped_lines[str(path)]
 
 
 def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Lines without their ends."""
-    left_out = _left_out.get(str(path), ())
+    """Yield line number and line, without the line end."""
+    skipped = _skipped_lines.get(str(path), ())
     number, limit = 0, limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
         with _open_input(path) as stream:
             for line in _split(stream, limit):
                 number += 1
                 _check_length(len(line), limit, path, number)
-                text = b"" if number in left_out else line
+                text = b"" if number in skipped else line
                 yield number, text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
     except (EOFError, gzip.BadGzipFile, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
         last = f"the last line that could be read is line {number}" if number else "no line could be read"
         raise CorruptFileError(
-            f"the gzip data is cut off or corrupt ({error}); {last}. Copy or make the file again.",
+            f"the gzip data is truncated or corrupt ({error}); {last}. Copy or create the file again.",
             file=str(path),
         ) from error
     except IsADirectoryError as error:
@@ -82,13 +82,13 @@ def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _split(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
-    """Lines without their ends; after one that is longer than the limit, no more.
+    """Yield lines without line ends; stop after a line that is longer than the limit.
 
-    Long lines are put together from pieces, which takes half the time of ``readline``.
+    Joining long lines from pieces takes half the time of ``readline``.
     """
     pieces, length = list[bytes](), 0
     while length <= limit and (piece := stream.read1(PIECE)):
-        first, *starts = piece.split(b"\n") if b"\n" in piece else (piece,)  # to look is faster than to split
+        first, *starts = piece.split(b"\n") if b"\n" in piece else (piece,)  # `in` is faster than `split`
         pieces.append(first)
         length += len(first)
         for start in starts:
@@ -102,13 +102,14 @@ def _split(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
 def _check_length(length: int, limit: int, path: str | Path, line: int | None = None) -> None:
     if length > limit:
         raise DataError(
-            f"is longer than {limit // 2**20} MB; if that is meant, set {MAX_LINE_VARIABLE} to more.",
+            f"is longer than {limit // 2**20} MB. If this is intended, set {MAX_LINE_VARIABLE} to a higher "
+            "number.",
             file=str(path), line=line,
         )  # fmt: skip
 
 
 def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """As :func:`read_lines`, decoded from UTF-8."""
+    """Like :func:`read_lines`, decoded from UTF-8."""
     for number, line in read_lines(path):
         try:
             yield number, line.decode("utf-8")
@@ -117,9 +118,9 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def read_bytes(path: str | Path) -> bytearray:
-    """A text file as a whole, without a byte order mark; gzip and errors as in :func:`read_lines`."""
+    """Return a whole text file without its byte order mark; gzip and errors as in :func:`read_lines`."""
     limit = limit_of(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
-    if _left_out.get(str(path)):
+    if _skipped_lines.get(str(path)):
         return bytearray(b"\n").join(line for _, line in _raw_lines(path))
     data = bytearray()
     try:
@@ -127,11 +128,11 @@ def read_bytes(path: str | Path) -> bytearray:
             while len(data) <= limit and (block := stream.read(_BLOCK)):
                 data += block
     except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
-        if str(path) == STDIO:  # which cannot be read twice
+        if str(path) == STDIO:  # standard input cannot be read twice
             raise CorruptFileError(
-                f"the data is cut off or corrupt ({error}).", file="standard input"
+                f"the data is truncated or corrupt ({error}).", file="standard input"
             ) from error
-        data = bytearray(b"\n").join(line for _, line in _raw_lines(path))  # says where
+        data = bytearray(b"\n").join(line for _, line in _raw_lines(path))  # raises an error with the line
     _check_length(len(data), limit, path)
     if data.startswith(b"\xef\xbb\xbf"):
         del data[:3]
@@ -139,7 +140,7 @@ def read_bytes(path: str | Path) -> bytearray:
 
 
 def read_text(path: str | Path) -> str:
-    """As :func:`read_bytes`, decoded from UTF-8."""
+    """Like :func:`read_bytes`, decoded from UTF-8."""
     try:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -147,19 +148,19 @@ def read_text(path: str | Path) -> str:
 
 
 _opened: WeakSet[Any] = WeakSet()
-"""The standard inputs that were opened before; tests and notebooks have several."""
+"""Standard inputs that were opened before; tests and notebooks have several."""
 _opened_pipes: set[tuple[int, int]] = set()
-_USED_UP = "is needed more than once here: name a file."
+_ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
 
 
 @contextmanager
 def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
     if str(path) == STDIO:
-        # Text streams that tests or notebooks put in its place have no buffered reader inside.
+        # Tests and notebooks replace sys.stdin by streams without a buffered reader.
         stdin: Any = sys.stdin.buffer
         stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
-        if stdin in _opened and not stream.peek(1):  # not empty, but used up
-            raise DataError(_USED_UP, file="standard input")
+        if stdin in _opened and not stream.peek(1):  # not empty, but already read
+            raise DataError(_ALREADY_READ, file="standard input")
         _opened.add(stdin)
         yield unzipped(stream, "standard input")
         return
@@ -168,18 +169,18 @@ def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
         if stat.S_ISFIFO(state.st_mode):
             pipe = state.st_dev, state.st_ino
             if pipe in _opened_pipes and not raw.peek(1):
-                raise DataError(_USED_UP, file=str(path))
+                raise DataError(_ALREADY_READ, file=str(path))
             _opened_pipes.add(pipe)
         yield unzipped(raw, str(path))
 
 
 @contextmanager
 def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Iterator[IO[bytes]]:
-    """A binary stream whose content becomes ``path`` when the block ends without an error.
+    """Open a binary stream whose content replaces ``path`` when the block ends without an error.
 
-    Names that end in ``.gz`` are compressed, without time stamp or name inside, so equal content
-    gives equal bytes. ``-`` is standard output. ``inputs`` are files that must not be overwritten.
-    One process writes an output at a time. Raises :class:`OutputError`.
+    Files named ``*.gz`` are compressed without time stamp and file name, so that equal content gives
+    equal bytes. ``-`` is standard output. ``inputs`` are files that must not be overwritten.
+    Only one process can write an output at a time. Raises :class:`OutputError`.
     """
     if str(path) == STDIO:
         with _standard_output() as stream:
@@ -187,11 +188,11 @@ def atomic_output(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Ite
         return
     target = check_output(path, inputs)
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe, such as /dev/null: never replaced
+        if target.exists() and not target.is_file():  # never replace a device or a pipe, such as /dev/null
             with target.open("wb") as device:
                 yield device
             return
-        with _part_of(target.resolve()) as raw:  # through a symbolic link, to keep the link
+        with _replacing_on_success(target.resolve()) as raw:  # resolved, to keep a symbolic link
             if not target.name.endswith(".gz"):
                 yield raw
                 return
@@ -206,22 +207,22 @@ def _standard_output() -> Iterator[IO[bytes]]:
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    except BrokenPipeError:  # `exam-pp ... | head` is no problem
+    except BrokenPipeError:  # `exam-pp ... | head` is not an error
         raise
     except OSError as error:
         raise OutputError(f"Standard output cannot be written: {error.strerror or error}.") from error
 
 
 @contextmanager
-def _part_of(target: Path) -> Iterator[IO[bytes]]:
-    """A file beside the target that takes its place at the end, and is removed after an error.
+def _replacing_on_success(target: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside the target that replaces it at the end, and is removed after an error.
 
-    It has one name, and its writer holds a lock on it: so two processes cannot write one output, and what
-    a killed process left is in nobody's way and gone after the next attempt.
+    Its name is fixed and its writer holds a lock on it. So two processes cannot write the same output, and
+    the next writer reuses the file that a killed process left behind.
     """
     part, raw = _locked_part(target)
     try:
-        _take_permissions(target, raw.fileno())
+        _copy_permissions(target, raw.fileno())
         yield raw
         raw.flush()
         os.fsync(raw.fileno())
@@ -230,22 +231,22 @@ def _part_of(target: Path) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
         raise
     finally:
-        with suppress(OSError):  # what could not be written is on its way up already
+        with suppress(OSError):  # a write error is already being raised
             raw.close()
     _sync_folder(target.parent)
 
 
-def _take_permissions(target: Path, part: int | Path) -> None:
-    """What was private stays private, and what a group may write stays so."""
-    with suppress(OSError):  # a new file; or a file system without permissions
-        os.chmod(part, target.stat().st_mode & 0o777)  # noqa: PTH101 - an open file, too
+def _copy_permissions(target: Path, part: int | Path) -> None:
+    """Give a new file the permissions of the file that it replaces."""
+    with suppress(OSError):  # the target is new, or the file system has no permissions
+        os.chmod(part, target.stat().st_mode & 0o777)  # noqa: PTH101 - `part` may be a file descriptor
 
 
 @contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
-    """An empty folder beside an output, ``.NAME.work``, for what is made before it; gone after the block.
+    """Make an empty folder ``.NAME.work`` beside an output for intermediate files; removed after the block.
 
-    One process has it at a time, and what a killed process left in it is gone. Raises :class:`OutputError`.
+    Only one process can use it at a time; files of a killed process are deleted. Raises :class:`OutputError`.
     """
     try:
         lock, raw = _locked_part(target.with_name(f"{target.name}.work"), target)
@@ -271,9 +272,10 @@ def _locked_part(target: Path, shown: Path | None = None) -> tuple[Path, IO[byte
         except BlockingIOError:
             raw.close()
             raise OutputError(
-                f"{shown or target} is being written by another process; wait for it or name another -o."
+                f"{shown or target} is being written by another process. Wait for it, or name another file "
+                "with -o."
             ) from None
-        except OSError:  # a file system without locks: at least nobody else has this name
+        except OSError:  # a file system without locks: use a name that no other process uses
             raw.close()
             part.unlink(missing_ok=True)
             part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -281,11 +283,11 @@ def _locked_part(target: Path, shown: Path | None = None) -> tuple[Path, IO[byte
         if _is_open_file(part, raw):
             raw.truncate(0)
             return part, raw
-        raw.close()  # its writer finished between our two steps: once more
+        raw.close()  # the other writer finished between open and lock: try again
 
 
 def _open_part(part: Path, flags: int = 0) -> IO[bytes]:
-    # Through no link that somebody has laid in a folder for everyone.
+    # O_NOFOLLOW: do not follow a symlink planted in a world-writable directory.
     flags |= os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(part, flags, 0o666), "wb")
 
@@ -298,26 +300,26 @@ def _is_open_file(path: Path, stream: IO[bytes]) -> bool:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether a path is standard input or output, a pipe or a device: it can be used only once."""
+    """Whether a path is standard input or output, a pipe or a device, which can be used only once."""
     return str(path) == STDIO or (Path(path).exists() and not Path(path).is_file())
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
-    """The path, if it can be written and is none of the inputs; raises :class:`OutputError`."""
+    """Return the path; raises :class:`OutputError` if it cannot be written or is one of the inputs."""
     target = Path(path)
     if str(path) == STDIO:
         return target
     try:
         _check_target(target, inputs)
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # for example, the name is too long
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from error
     return target
 
 
 def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file with -o.")
-    # A link stays, and what it leads to is replaced.
+        raise OutputError(f"{target} is a folder. Name a file with -o.")
+    # A symbolic link is kept and its target is replaced, so the target's folder counts.
     folder = (target.resolve() if target.is_symlink() else target).parent
     if not folder.is_dir():
         problem = "is a file" if folder.exists() else "does not exist"
@@ -325,42 +327,42 @@ def _check_target(target: Path, inputs: Iterable[str | Path]) -> None:
     if not is_stream(target) and not os.access(folder, os.W_OK):
         raise OutputError(f"{target} cannot be written: no permission for the folder {folder}.")
     if target.exists() and not os.access(target, os.W_OK):
-        raise OutputError(f"{target} is write-protected; name another file with -o, or allow writing to it.")
+        raise OutputError(f"{target} is write-protected. Name another file with -o, or allow writing to it.")
     for source in inputs:
         if str(source) != STDIO and target.exists() and Path(source).exists() and target.samefile(source):
-            raise OutputError(f"{target} is also an input; name another file with -o.")
+            raise OutputError(f"{target} is also an input. Name another file with -o.")
 
 
 @contextmanager
 def folder_output(path: str | Path, inputs: Iterable[str | Path] = (), name: str = "files") -> Iterator[Path]:
-    """An empty folder, whose files are in the folder ``path`` when the block has ended, or none of them.
+    """Make an empty folder whose files are moved to the folder ``path`` when the block ends without an error.
 
-    ``path`` is made where it does not exist; what else is in it stays. One process at a time writes what is
-    called ``name`` there. Raises :class:`OutputError`.
+    ``path`` is created if it does not exist; other files in it are kept. Only one process at a time can write
+    an output with the same ``name`` there. Raises :class:`OutputError`.
     """
     target = Path(path)
-    made = [folder for folder in (target, *target.parents) if not folder.exists()]
+    new_folders = [folder for folder in (target, *target.parents) if not folder.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{target} cannot be made a folder: {error.strerror}.") from error
+        raise OutputError(f"The folder {target} cannot be created: {error.strerror}.") from error
     try:
         with work_folder(target / name) as work:
             try:
                 yield work
-            except OutputError as error:  # readers know the folder, not ours within
+            except OutputError as error:  # name the user's folder, not the temporary one
                 raise OutputError(str(error).replace(f"{work}/", f"{target}/")) from error
             files = {file: check_output(target / file.name, inputs) for file in sorted(work.iterdir())}
             for file, place in files.items():
-                _take_permissions(place, file)
+                _copy_permissions(place, file)
                 try:
                     _move(file, place.resolve())
                 except OSError as error:
                     raise OutputError(f"{place} cannot be written: {error.strerror or error}.") from error
             _sync_folder(target)
     except BaseException:
-        with suppress(OSError):  # not empty: others write there, too
-            for folder in made:
+        with suppress(OSError):  # not empty: another process writes there, too
+            for folder in new_folders:
                 folder.rmdir()
         raise
 
@@ -369,31 +371,31 @@ def _move(file: Path, place: Path) -> None:
     try:
         file.replace(place)
     except OSError as error:
-        if error.errno != errno.EXDEV:  # a link led to another file system
+        if error.errno != errno.EXDEV:  # EXDEV: a symbolic link points to another file system
             raise
-        with file.open("rb") as made, _part_of(place) as part:
-            shutil.copyfileobj(made, part)
+        with file.open("rb") as source, _replacing_on_success(place) as part:
+            shutil.copyfileobj(source, part)
 
 
 def safe_name(identifier: str) -> str:
-    """An id, or the name of a system, as a file name that cannot leave its folder; undone by URL unquoting.
+    """Return an id or system name as a file name without path separators; URL unquoting restores the id.
 
-    Everything but ASCII letters, digits and ``_.-~+@=,`` is percent-encoded, and so is a leading dot. The
-    empty id is a lone ``%``.
+    All characters except ASCII letters, digits and ``_.-~+@=,`` are percent-encoded, as is a leading dot. The
+    empty id becomes ``%``.
     """
     name = quote(identifier, safe="+@=,", errors="surrogatepass")
     return "%2E" + name[1:] if name.startswith(".") else name or "%"
 
 
 def write_text(path: str | Path, text: str | Iterable[str], *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a text, or the parts of one as they come, atomically."""
+    """Write a text, or an iterable of its parts, atomically."""
     with atomic_output(path, inputs=inputs) as stream:
         for part in [text] if isinstance(text, str) else text:
             stream.write(part.encode("utf-8"))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut, where the system can."""
+    """Make a rename survive a power failure, if the file system supports it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -401,6 +403,6 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(handle)
     except OSError:
-        pass  # some network file systems refuse to sync a folder; the file itself is synced
+        pass  # some network file systems cannot sync a folder; the file itself is synced
     finally:
         os.close(handle)

@@ -1,7 +1,4 @@
-"""What a gzip holds, as long as that is not absurdly more than the gzip itself (a "zip bomb").
-
-What else is not text, but is met where text is expected, is refused by its name.
-"""
+"""Reading gzip data with protection against decompression bombs; other binary formats raise DataError."""
 
 from __future__ import annotations
 
@@ -16,86 +13,88 @@ from exam_pp.errors import DataError
 
 MAX_RATIO_VARIABLE = "EXAM_PP_MAX_RATIO"
 _MAX_RATIO = 200
-"""Graded passages shrink to a tenth; gzip at its best, which is a bomb, to a thousandth."""
+"""Graded passages shrink to a tenth, a decompression bomb to a thousandth of its size."""
 _UNGUARDED = 64 * 2**20
-"""So many bytes may come out of a gzip before its ratio counts: little harm, and little files repeat much."""
+"""The ratio is checked only beyond this many unpacked bytes, because small files are often repetitive."""
 _MAGIC = b"\x1f\x8b"
-_REFUSED = {
-    rb"BZh[1-9]1AY&SY": "is packed by bzip2; unpack it first (bzip2 -d)",
-    rb"\x28\xb5\x2f\xfd": "is packed by zstd; unpack it first (zstd -d)",
-    rb"\xfd7zXZ\x00": "is packed by xz; unpack it first (xz -d)",
-    rb"PK\x03\x04": "is a zip archive; unpack it first (unzip)",
-    rb"\xff\xfe|\xfe\xff": "is UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",
+_UNSUPPORTED = {
+    rb"BZh[1-9]1AY&SY": "is compressed with bzip2. Decompress it first (bzip2 -d)",
+    rb"\x28\xb5\x2f\xfd": "is compressed with zstd. Decompress it first (zstd -d)",
+    rb"\xfd7zXZ\x00": "is compressed with xz. Decompress it first (xz -d)",
+    rb"PK\x03\x04": "is a zip archive. Extract it first (unzip)",
+    rb"\xff\xfe|\xfe\xff": "is UTF-16 text. Convert it first (iconv -f UTF-16 -t UTF-8)",
 }
-"""How files start that no command reads, and what to do with them."""
+"""First bytes of files that no command reads, as a pattern, and the start of the error message."""
 PIECE = 2**16
-"""What comes out of a gzip at a time. In larger ones more lines are lost where it breaks off; and from twice
-this size, memory comes from the system every time."""
+"""Unpacked bytes that are read at a time. A larger piece loses more lines where a gzip is truncated. Twice
+this size is also slower, because every allocation asks the system for memory."""
 
 
 def unzipped(raw: io.BufferedReader, file: str) -> io.BufferedReader:
-    """The stream, unpacked where its first bytes say that it is a gzip; ``file`` is its name in errors.
+    """Return the stream, decompressed if its first bytes are those of gzip; errors name it ``file``.
 
-    Raises :class:`DataError` for other packed files, and for UTF-16 text.
+    Raises :class:`DataError` for other compressed formats and for UTF-16 text.
     """
-    start = raw.peek(10)  # a pipe can be looked into, but not rewound
+    start = raw.peek(10)  # a pipe can be peeked, but not rewound
     if start[:2] != _MAGIC:
-        for first, words in _REFUSED.items():
-            if re.match(first, start):
-                raise DataError(f"{words}; plain UTF-8 text and gzip are read.", file=file)
+        for first_bytes, problem in _UNSUPPORTED.items():
+            if re.match(first_bytes, start):
+                raise DataError(f"{problem}; exam_pp reads plain UTF-8 text and gzip.", file=file)
         return raw
-    return io.BufferedReader(_Unzipping(raw, file), PIECE)
+    return io.BufferedReader(_GuardedGzip(raw, file), PIECE)
 
 
-class _Unzipping(io.RawIOBase):
-    """The unpacked bytes, watched."""
+class _GuardedGzip(io.RawIOBase):
+    """The decompressed bytes, with a limit of their ratio to the compressed bytes."""
 
     def __init__(self, packed: io.BufferedReader, file: str) -> None:
         self._packed = _Counted(packed)
         self._zipped = gzip_ng.GzipNGFile(fileobj=self._packed, mode="rb")
         self._file = file
         self._ratio = limit_of(MAX_RATIO_VARIABLE, _MAX_RATIO)
-        self._given = 0
+        self._unpacked = 0
 
     def readable(self) -> bool:
         """True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Unpacked bytes; raises :class:`DataError` when there are too many."""
-        # A piece that holds the place where a gzip breaks off is lost as a whole: pieces are small.
+        """Read decompressed bytes; raises :class:`DataError` beyond the limit."""
+        # Where a gzip is truncated, the whole last piece is lost, so pieces are small.
         count: int = self._zipped.readinto(memoryview(buffer)[:PIECE])
-        self._given += count
-        if self._given > max(_UNGUARDED, self._ratio * self._packed.taken):
+        self._unpacked += count
+        if self._unpacked > max(_UNGUARDED, self._ratio * self._packed.bytes_read):
             raise DataError(
-                f"unpacks to more than {self._ratio} times its size; if that is meant, set "
-                f"{MAX_RATIO_VARIABLE} to more.",
+                f"decompresses to more than {self._ratio} times its size. If this is intended, set "
+                f"{MAX_RATIO_VARIABLE} to a higher number.",
                 file=self._file,
             )
         return count
 
 
 class _Counted(io.RawIOBase):
-    """A stream that knows how much was read from it."""
+    """A stream that counts the bytes that were read from it."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
-        self.taken = 0
+        self.bytes_read = 0
 
     def readable(self) -> bool:
         """True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """As the stream."""
+        """Read from the stream and count."""
         count = self._stream.readinto(buffer)
-        self.taken += count
+        self.bytes_read += count
         return count
 
 
 def limit_of(variable: str, default: int) -> int:
-    """What an environment variable allows; raises :class:`DataError` where it is no whole number above 0."""
+    """Return the limit in an environment variable; raises :class:`DataError` unless it is an integer > 0."""
     text = os.environ.get(variable, "").strip()
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise DataError(f"{text!r} is no whole number above 0.", field=f"the environment variable {variable}")
+        raise DataError(
+            f"must be a whole number above 0, not {text!r}.", field=f"the environment variable {variable}"
+        )
     return int(text) if text else default

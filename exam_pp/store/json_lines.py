@@ -1,4 +1,4 @@
-"""Files of JSON lines in which every line is one record of a pydantic model."""
+"""Reading and writing JSON lines as records of a pydantic model."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from exam_pp.store.parsing import parse_record
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_records(model: type[M], path: str | Path, what: str) -> Iterator[tuple[int, M]]:
-    """Line number and record, in file order.
+def read_records(model: type[M], path: str | Path, noun: str) -> Iterator[tuple[int, M]]:
+    """Yield line number and record, in file order.
 
-    Raises :class:`DataError`, also for a file that "holds no" ``what``.
+    Raises :class:`DataError` for an invalid line, and for an empty file ("has no " + ``noun``).
     """
     number = 0
     for number, text in read_lines(path):
         yield number, parse_record(model, text, path, number)
     if not number:
-        raise DataError(f"holds no {what}.", file=str(path))
+        raise DataError(f"has no {noun}.", file=str(path))
 
 
 def write_records(
     records: Iterable[BaseModel], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write a line a record, in the model's order of keys; keys that were never set are left out."""
+    """Write one record per line, keys in the model's order; keys that were never set are not written."""
     with atomic_output(path, inputs=inputs) as stream:
         for record in records:
             stream.write(record.model_dump_json(exclude_unset=True).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Parsing JSON into pydantic models, with errors of one sentence that name file, line and field."""
+"""Parsing JSON into pydantic models; errors name file, line and field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def parse_record(model: type[M], line: bytes | str, file: str | Path, number: int) -> M:
-    """A line of JSON as ``model``; raises :class:`DataError` with file, line and field."""
+    """Parse a line of JSON as ``model``; raises :class:`DataError` with file, line and field."""
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
@@ -24,7 +24,7 @@ def parse_record(model: type[M], line: bytes | str, file: str | Path, number: in
 def data_error(
     error: ValidationError, file: str | Path | None, number: int | None = None, within: str = ""
 ) -> DataError:
-    """The first problem of a validation as a user error; ``within`` is the field that was validated."""
+    """Convert the first problem of a pydantic error; ``within`` is the path of the validated field."""
     first = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
     field = " ".join(part for part in (within, field) if part)
@@ -33,7 +33,7 @@ def data_error(
 
 
 def sentence(error: Any) -> str:
-    """A pydantic error as the end of a sentence that starts with the field."""
+    """Return a pydantic error as the end of a sentence that starts with the field."""
     if error["type"] == "missing":
         return "is missing."
     if error["type"] == "json_invalid":
@@ -45,13 +45,15 @@ def sentence(error: Any) -> str:
 def parse_json(
     text: bytes | str, file: str | Path, number: int | None = None, *, surrogates: bool = False
 ) -> Any:
-    """Any JSON value; raises :class:`DataError`, unless ``surrogates`` also for texts that are no Unicode."""
+    """Parse any JSON value; raises :class:`DataError`, also for lone surrogates unless ``surrogates``."""
     try:
         value = json.loads(text)
         if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # of its type
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise DataError("has characters that are not Unicode.", file=str(file), line=number) from error
+        raise DataError(
+            "has characters that are not valid Unicode (lone surrogates).", file=str(file), line=number
+        ) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid JSON ({error}).", file=str(file), line=number) from error
     return value

@@ -181,7 +181,7 @@ def test_relevance_of_a_game(relevance: Any, dropped: int, write_jsonl: Write, t
 def test_a_nugget_bank_with_half_a_character(tmp_path: Path) -> None:
     source = tmp_path / "n.jsonl"
     source.write_text('{"query_id":"q","format_version":"v3","nugget_bank":{"x":{"question":"\\ud800"}}}\n')
-    with pytest.raises(DataError, match="not Unicode"):
+    with pytest.raises(DataError, match="not valid Unicode"):
         converted(source, tmp_path / "o", "bank")
 
 

@@ -52,13 +52,13 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("qid,answer\nq,yes\n", "line 1: has no column 'agent'"),
+        ("qid,answer\nq,yes\n", "line 1: the column 'agent' .or agent_id, system. is missing"),
         ("qid,agent,answer\nq,a,yes\n,a,no\n", "line 3, qid: is empty"),
         ("qid,agent,answer\nq,a,yes\nq,a,no\n", "line 3: the agent 'a' answers the query 'q' twice"),
         ("qid,agent,answer\nq,a,yes,more\n", "line 2: has more cells than the header"),
         ("qid,agent,answer\nq,a,yes\nq,b\n", "line 3: has fewer cells than the header"),
         ('qid,agent,answer\nq,a,"yes\n', "is not a CSV file"),
-        ("qid,agent,answer\n", "holds no rows"),
+        ("qid,agent,answer\n", "has no rows"),
     ],
 )
 def test_errors_of_broken_files(text: str, message: str, tmp_path: Path) -> None:

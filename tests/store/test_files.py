@@ -1,4 +1,4 @@
-"""Opening files: gzip, line numbers, outputs that appear whole or not at all."""
+"""Reading files with gzip and line numbers, and atomic outputs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def many_lines(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["f.txt", "f.jsonl.gz", "f.gz.txt"])
 @pytest.mark.parametrize("zipped", [False, True])
-def test_gzip_is_told_by_content(tmp_path: Path, name: str, zipped: bool) -> None:
+def test_gzip_is_detected_by_content(tmp_path: Path, name: str, zipped: bool) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"a\nb\n") if zipped else b"a\nb\n")
     assert list(read_lines(path)) == [(1, b"a"), (2, b"b")]
@@ -75,7 +75,7 @@ def test_bom_line_ends_and_blank_lines(tmp_path: Path) -> None:
     st.booleans(),
     st.integers(1, 25),
 )
-def test_lines_are_put_together_from_pieces(
+def test_lines_are_joined_from_pieces(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], end: bytes, zipped: bool, piece: int
 ) -> None:
     data = b"\n".join(lines) + end
@@ -83,8 +83,8 @@ def test_lines_are_put_together_from_pieces(
     path.write_bytes(gzip.compress(data) if zipped else data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "PIECE", piece)
-        found = list(read_lines(path))
-    assert found == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
+        numbered = list(read_lines(path))
+    assert numbered == [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line]
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"\nb\n"])
@@ -97,7 +97,7 @@ def test_a_line_that_is_too_long(ending: bytes, tmp_path: Path, monkeypatch: pyt
         list(read_lines(tmp_path / "f"))
 
 
-def test_a_file_of_nothing(tmp_path: Path) -> None:
+def test_empty_files(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     assert list(read_lines(tmp_path / "f")) == []
 
@@ -109,24 +109,24 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
 
 
 def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be empty the second time, as if nothing had been given."""
+    """Without the error the second read would be empty."""
     monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
     assert list(read_lines("-")) == [(1, b"a")]
-    with pytest.raises(DataError, match="standard input: is needed more than once here: name a file"):
+    with pytest.raises(DataError, match="standard input: is read more than once by this command"):
         list(read_lines("-"))
     monkeypatch.setattr("sys.stdin", Standard(b""))
     assert list(read_lines("-")) == []
 
 
-def test_a_pipe_that_is_read_twice_is_not_found_empty() -> None:
-    """As what a shell gives a command for ``<(zcat graded.jsonl.gz)``."""
-    for _ in range(2):  # a new pipe may have the number of an old one
+def test_reading_a_pipe_twice_is_an_error() -> None:
+    """The path that a shell passes for ``<(zcat graded.jsonl.gz)``."""
+    for _ in range(2):  # a new pipe may have the inode of an old one
         read, write = os.pipe()
         path = f"/dev/fd/{read}"
         with os.fdopen(write, "wb") as stream:
             stream.write(b"one\n")
         assert [line for _, line in read_lines(path)] == [b"one"]
-        with pytest.raises(DataError, match=f"{path}: is needed more than once here: name a file"):
+        with pytest.raises(DataError, match=f"{path}: is read more than once by this command"):
             list(read_lines(path))
         os.close(read)
 
@@ -149,15 +149,15 @@ def test_truncated_gzip_names_the_last_good_line(many_lines: Path, tmp_path: Pat
     last, line = read[-1]
     assert line.endswith(b"}"), "never half a line"
     assert 0 < last < 20_000
-    assert str(caught.value).startswith(f"{cut}: the gzip data is cut off or corrupt")
+    assert str(caught.value).startswith(f"{cut}: the gzip data is truncated or corrupt")
     assert f"the last line that could be read is line {last}." in str(caught.value)
 
 
-def test_only_the_end_is_missing(tmp_path: Path) -> None:
-    """The eight bytes of checksum and length: all lines are there, and still the file is not whole."""
+def test_a_gzip_without_its_last_bytes(tmp_path: Path) -> None:
+    """All lines are complete, but the eight bytes of checksum and length are missing."""
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress(b"a\nb\n")[:-8])
-    with pytest.raises(DataError, match="cut off or corrupt"):
+    with pytest.raises(DataError, match="truncated or corrupt"):
         list(read_lines(path))
 
 
@@ -165,7 +165,7 @@ def test_corrupt_gzip(many_lines: Path) -> None:
     content = bytearray(many_lines.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 200] = bytes(200)
     many_lines.write_bytes(content)
-    with pytest.raises(DataError, match=r"cut off or corrupt .* last line that could be read is line \d+"):
+    with pytest.raises(DataError, match=r"truncated or corrupt .* last line that could be read is line \d+"):
         list(read_lines(many_lines))
 
 
@@ -185,16 +185,16 @@ def test_not_utf8(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (bz2.compress(b"a\n"), "is packed by bzip2; unpack it first (bzip2 -d)"),
-        (lzma.compress(b"a\n"), "is packed by xz"),
-        (b"\x28\xb5\x2f\xfd\x04\x58\x11", "is packed by zstd"),
+        (bz2.compress(b"a\n"), "is compressed with bzip2. Decompress it first (bzip2 -d)"),
+        (lzma.compress(b"a\n"), "is compressed with xz"),
+        (b"\x28\xb5\x2f\xfd\x04\x58\x11", "is compressed with zstd"),
         (b"PK\x03\x04\x14", "is a zip archive"),
-        ("a\n".encode("utf-16"), "is UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)"),
+        ("a\n".encode("utf-16"), "is UTF-16 text. Convert it first (iconv -f UTF-16 -t UTF-8)"),
         (b"\xfe\xff" + "a\n".encode("utf-16-be"), "is UTF-16 text"),
     ],
 )
 @pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), read_bytes])
-def test_other_packed_files_are_refused_by_name(
+def test_other_compressed_formats_are_errors(
     tmp_path: Path, content: bytes, message: str, read: Callable[[Path], object]
 ) -> None:
     (tmp_path / "f").write_bytes(content)
@@ -202,12 +202,12 @@ def test_other_packed_files_are_refused_by_name(
         read(tmp_path / "f")
 
 
-def test_text_that_starts_like_a_packed_file_is_text(tmp_path: Path) -> None:
+def test_text_that_starts_like_a_compressed_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"BZh9 and PK\n")
     assert list(read_lines(tmp_path / "f")) == [(1, b"BZh9 and PK")]
 
 
-def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
     old = tmp_path / "old.txt"
     old.write_text("old")
 
@@ -224,7 +224,7 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
-    """No name and no time inside the gzip."""
+    """The gzip has no file name and time stamp."""
     for name in ("a.gz", "b.gz"):
         with atomic_output(tmp_path / name) as stream:
             stream.write(b"content\n")
@@ -240,13 +240,13 @@ def test_the_output_is_never_an_input(tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(source)
     for output in (source, link, tmp_path / "." / "in.jsonl"):
-        with pytest.raises(OutputError, match=r"is also an input; name another file with -o\."):
+        with pytest.raises(OutputError, match=r"is also an input. Name another file with -o\."):
             write_text(output, "new", inputs=["-", source])
     assert source.read_text() == "content"
 
 
-def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="is a folder; name a file with -o"):
+def test_unwritable_outputs(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"is a folder\. Name a file with -o"):
         check_output(tmp_path)
     with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
         check_output(tmp_path / "none" / "f")
@@ -263,7 +263,7 @@ def test_a_folder_that_is_locked(unwritable: Path) -> None:
         write_text(unwritable / "f", "text")
 
 
-def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
@@ -288,18 +288,18 @@ def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
         assert target.stat().st_mode & 0o777 == mode
 
 
-def test_what_is_write_protected_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_protected_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "target.txt"
     write_text(target, "old")
     target.chmod(0o444)
-    if os.geteuid() == 0:  # who may write all the same
+    if os.geteuid() == 0:  # root may write nevertheless
         monkeypatch.setattr(os, "access", lambda path, mode: path != target)
     with pytest.raises(OutputError, match="is write-protected"):
         write_text(target, "new")
     assert target.read_text() == "old"
 
 
-def test_a_link_into_nowhere_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_dangling_link_is_an_error_before_any_work(tmp_path: Path) -> None:
     link = tmp_path / "link.txt"
     link.symlink_to(tmp_path / "none" / "target.txt")
     with pytest.raises(OutputError, match=r"the folder .*none does not exist\."):
@@ -322,7 +322,7 @@ def test_pipes_are_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_a_killed_process_left_is_taken_over(tmp_path: Path) -> None:
+def test_files_of_a_killed_process_are_reused(tmp_path: Path) -> None:
     (tmp_path / ".out.jsonl.part").write_bytes(b"half of a longer line")
     write_text(tmp_path / "out.jsonl", "whole")
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
@@ -333,7 +333,7 @@ def test_one_process_writes_an_output_at_a_time(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     with atomic_output(target) as stream:
         stream.write(b"first")
-        with pytest.raises(OutputError, match=r"out\.jsonl is being written by another process; wait for it"):
+        with pytest.raises(OutputError, match=r"out\.jsonl is being written by another process. Wait for it"):
             write_text(target, "second")
     assert target.read_bytes() == b"first"
     write_text(target, "third")
@@ -348,7 +348,7 @@ def test_a_writer_that_ends_between_opening_and_locking(
     def late(stream: Any, operation: int) -> None:
         lock(stream, operation)
         if next(times) == 0:
-            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at its end
+            (tmp_path / ".f.part").replace(tmp_path / "f")  # as the other writer does at the end
 
     monkeypatch.setattr(fcntl, "flock", late)
     write_text(tmp_path / "f", "text")
@@ -374,7 +374,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
-def test_a_link_in_the_place_of_the_part_is_not_followed(tmp_path: Path) -> None:
+def test_a_planted_symlink_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / ".out.jsonl.part").symlink_to(victim)
@@ -405,26 +405,27 @@ def bomb(path: Path, megabytes: int) -> Path:
 def test_zip_bombs_are_refused(read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bomb(tmp_path / "bomb.gz", 80)
     with pytest.raises(
-        DataError, match=r"bomb\.gz: unpacks to more than 200 times its size; if that is meant"
+        DataError, match=r"bomb\.gz: decompresses to more than 200 times its size. If this is intended"
     ):
         read(path)
     monkeypatch.setenv("EXAM_PP_MAX_RATIO", "2000")
     read(path)
     monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "64")
     with pytest.raises(
-        DataError, match=r"bomb\.gz(, line 1)?: is longer than 64 MB; if that is meant, set EXAM"
+        DataError, match=r"bomb\.gz(, line 1)?: is longer than 64 MB. If this is intended, set EXAM"
     ):
         read(path)
 
 
-def test_small_gzips_may_repeat_themselves(tmp_path: Path) -> None:
+def test_small_gzips_may_have_any_ratio(tmp_path: Path) -> None:
     assert len(read_text(bomb(tmp_path / "f.gz", 8))) == 8 * 2**20
 
 
-def test_limits_that_are_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXAM_PP_MAX_LINE_MB", "many")
     with pytest.raises(
-        DataError, match="environment variable EXAM_PP_MAX_LINE_MB: 'many' is no whole number"
+        DataError,
+        match="environment variable EXAM_PP_MAX_LINE_MB: must be a whole number above 0, not 'many'",
     ):
         list(read_lines(bomb(tmp_path / "f", 1)))
 
@@ -438,7 +439,7 @@ def test_safe_names_stay_in_their_folder(identifier: str) -> None:
     assert unquote(name) == (identifier or "%")
 
 
-def test_a_name_that_is_too_long_is_no_output(tmp_path: Path) -> None:
+def test_a_file_name_that_is_too_long(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written: File name too long"):
         check_output(tmp_path / ("n" * 300))
 
@@ -452,7 +453,7 @@ def fill(target: Path, files: dict[str, str], inputs: Sequence[Path] = ()) -> No
             raise ZeroDivisionError
 
 
-def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_folder_output_is_atomic(tmp_path: Path) -> None:
     target = tmp_path / "new" / "out"
     with pytest.raises(ZeroDivisionError):
         fill(target, {})
@@ -464,13 +465,13 @@ def test_a_folder_of_outputs_appears_whole_or_not_at_all(tmp_path: Path) -> None
     with pytest.raises(OutputError, match="is also an input"):
         fill(target, {"0": "before a", "a": "another"}, [target / "a"])
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a", "whole")]
-    with pytest.raises(OutputError, match="cannot be made a folder"):
+    with pytest.raises(OutputError, match="cannot be created"):
         fill(target / "a", {"b": ""})
     with pytest.raises(OutputError, match=r"the folder .*/a is a file"):
         check_output(target / "a" / "b")
 
 
-def test_what_cannot_be_written_in_a_folder_is_called_by_its_place(
+def test_errors_in_a_folder_output_name_the_final_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out"
@@ -487,7 +488,7 @@ def test_what_cannot_be_written_in_a_folder_is_called_by_its_place(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_link_in_a_folder_may_lead_to_another_file_system(
+def test_a_link_in_an_output_folder_to_another_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, elsewhere = tmp_path / "out", tmp_path / "elsewhere"

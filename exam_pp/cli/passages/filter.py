@@ -14,18 +14,18 @@ from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summ
 @click.command("filter")
 @PASSAGES
 @output_option()
-@click.option("--query", "named", multiple=True, help="Only this query; may be repeated.")
+@click.option("--query", "named", multiple=True, help="Keep only this query; may be repeated.")
 @QUERIES
 @click.option(
     "--system",
     "systems",
     multiple=True,
-    help="Only passages that this system returned, and its rankings; may be repeated.",
+    help="Keep only the rankings of this system and the passages that it returned; may be repeated.",
 )
-@click.option("--judged", is_flag=True, help="Only passages with a judgment.")
-@click.option("--min-judgment", type=int, help="Only passages with a judgment of at least this.")
-@click.option("--graded/--ungraded", default=None, help="Only passages with (without) a grade.")
-@click.option("--min-grade", type=int, help="Only passages with a grade of at least this for some entry.")
+@click.option("--judged", is_flag=True, help="Keep only passages with a judgment.")
+@click.option("--min-judgment", type=int, help="Keep only passages with a judgment of at least this.")
+@click.option("--graded/--ungraded", default=None, help="Keep only passages with (without) grades.")
+@click.option("--min-grade", type=int, help="Keep only passages with a rating of at least this.")
 @filter_options
 def command(
     passages: Path,
@@ -39,17 +39,22 @@ def command(
     min_grade: int | None,
     **criteria: Any,
 ) -> None:
-    """Keep a part of PASSAGES: everything that is asked for must hold.
+    """Keep the queries, systems, passages and grades that match all options.
 
-    --model, --prompt-class and their like keep these sets of grades alone, and are the grades that
-    --graded and --min-grade look at; passages without them stay unless --graded says otherwise. Queries
-    without a passage left are left out.
+    --model, --prompt-class and the other grade options keep only the matching grades, and --graded and
+    --min-grade then look only at these. They keep passages without such grades; add --graded to drop
+    them. A query is dropped if no passage of it is kept.
+
+    Example:
+
+    \b
+      exam-pp filter graded.jsonl.gz --system bm25 --min-grade 4 -o covered.jsonl.gz
     """
-    from exam_pp.phases.passages.filter import Wanted, filter_file
+    from exam_pp.phases.passages.filter import FilterOptions, filter_file
     from exam_pp.store.trec.queries import read_queries
 
     ids = None if queries is None and not named else {*named, *(read_queries(queries) if queries else ())}
-    wanted = Wanted(
+    options = FilterOptions(
         queries=ids,
         systems=systems,
         grade_filter=grade_filter(**criteria),
@@ -58,9 +63,11 @@ def command(
         judged=judged,
         min_judgment=min_judgment,
     )
-    if wanted == Wanted(grade_filter=wanted.grade_filter) and not any(
+    if options == FilterOptions(grade_filter=options.grade_filter) and not any(
         criteria[name] for name in criteria if name != "grade_choice"
     ):
-        raise click.UsageError("Say what to keep, such as --query, --system, --judged or --model.")
+        raise click.UsageError(
+            "Select what to keep, for example with --query, --system, --judged or --model."
+        )
     inputs = [queries] if queries else []
-    log_summary([filter_file(passages, output, wanted, named=named, inputs=inputs)])
+    log_summary([filter_file(passages, output, options, required_queries=named, inputs=inputs)])

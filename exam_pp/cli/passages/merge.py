@@ -12,22 +12,28 @@ from exam_pp.wording import counted
 
 @click.command("merge")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@required_output("United file.")
+@required_output("Merged file.")
 @click.option(
     "--like", type=FILE,
-    help="Put queries and passages in the order of this file; every query of it must be there.",
+    help="Write queries and passages in the order of this file, all of whose queries must be in FILES.",
 )  # fmt: skip
-@click.option("--strict", is_flag=True, help="Refuse files that say different things of a passage.")
+@click.option("--strict", is_flag=True, help="Stop with an error if values differ between the files.")
 def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
-    """Unite passages files: the shards of one grading, or gradings of the same passages.
+    """Merge passages files: shards of a grading run, or several gradings of the same passages.
 
-    Passages are united by query and id. Their grades, rankings and judgments come in the order of the
-    FILES, equal ones once; a passage without a text gets that of another file. Two different texts for one
-    passage id are refused. What else differs between the files is counted, with the first place.
+    Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
+    of FILES, without duplicates; a passage without a text gets the text of another file. Two different texts
+    for a passage id are an error. Other differences between the files are counted and logged.
+
+    Example:
+
+    \b
+      exam-pp merge passages-1-of-2.jsonl.gz passages-2-of-2.jsonl.gz --like passages.jsonl.gz \\
+        -o merged.jsonl.gz
     """
     from exam_pp.phases.passages.merge import merge_files
 
     summary = merge_files(files, output, like, strict=strict)
     log_notes(summary.conflicts.lines())
-    held = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
-    log_summary([f"{counted(summary.files, 'file')} united: {held}. Written: {output}"])
+    contents = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
+    log_summary([f"Merged {counted(summary.files, 'file')}: {contents}. Written: {output}"])

@@ -14,9 +14,13 @@ _NAMES = "OLD=NEW"
 @click.command("rename")
 @PASSAGES
 @output_option()
-@click.option("--model", "models", multiple=True, metavar=_NAMES, help="A model (or person) that graded.")
-@click.option("--prompt-class", "prompt_classes", multiple=True, metavar=_NAMES, help="A prompt class.")
-@click.option("--system", "systems", multiple=True, metavar=_NAMES, help="A system in the rankings.")
+@click.option(
+    "--model", "models", multiple=True, metavar=_NAMES, help="Rename a model or reviewer in grades."
+)
+@click.option(
+    "--prompt-class", "prompt_classes", multiple=True, metavar=_NAMES, help="Rename a prompt class."
+)
+@click.option("--system", "systems", multiple=True, metavar=_NAMES, help="Rename a system in the rankings.")
 def command(
     passages: Path,
     output: Path,
@@ -24,15 +28,22 @@ def command(
     prompt_classes: tuple[str, ...],
     systems: tuple[str, ...],
 ) -> None:
-    """Give models, prompt classes and systems of PASSAGES other names; options may be repeated.
+    """Rename models, prompt classes and systems in a passages file.
 
-    Names may be swapped, but two sets of grades, or two systems, never become one.
+    Options may be repeated, also to swap two names. It is an error if two graders or two systems would get
+    the same name.
+
+    Example:
+
+    \b
+      exam-pp rename graded.jsonl.gz --model google/flan-t5-large=flan-t5 --system bm25=BM25 \\
+        -o renamed.jsonl.gz
     """
     from exam_pp.phases.passages.rename import Renaming, rename_file
 
     renaming = Renaming(_names(models), _names(prompt_classes), _names(systems))
     if renaming == Renaming():
-        raise click.UsageError("Say what to rename: --model, --prompt-class or --system OLD=NEW.")
+        raise click.UsageError("rename needs --model, --prompt-class or --system with OLD=NEW.")
     rename_file(passages, output, renaming)
     if str(output) != "-":
         log_summary([f"Written: {output}"])
@@ -43,8 +54,8 @@ def _names(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         old, _, new = pair.partition("=")
         if not (old and new):
-            raise click.UsageError(f"{pair!r} is not of the form OLD=NEW.")
+            raise click.UsageError(f"{pair!r} must have the form OLD=NEW.")
         if old in names:
-            raise click.UsageError(f"{old!r} has two new names.")
+            raise click.UsageError(f"{old!r} has two new names, {names[old]!r} and {new!r}.")
         names[old] = new
     return names

@@ -13,20 +13,25 @@ from exam_pp.cli.options import PASSAGES, log_summary, output_option
 @click.command("sample")
 @PASSAGES
 @output_option()
-@click.option("--queries", type=click.IntRange(min=1), help="So many queries.")
-@click.option("--passages", "count", type=click.IntRange(min=1), help="So many passages of every query.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another sample.")
+@click.option("--queries", type=click.IntRange(min=1), help="Number of queries to draw.")
+@click.option("--passages", "count", type=click.IntRange(min=1), help="Number of passages to draw per query.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")
 @click.option(
     "--by-judgment",
     type=click.Choice(["proportional", "equal"]),
-    help="Draw passages of every level of judgment: in the query's proportions, or as many of each.",
+    help="Stratify passages by judgment: in the proportions of the query, or equal numbers of each level.",
 )
 def command(
     passages: Path, output: Path, queries: int | None, count: int | None, seed: int, by_judgment: Any
 ) -> None:
-    """Draw queries, and passages of each, at random from PASSAGES.
+    """Draw a random sample of queries, and of the passages of each query.
 
-    The same seed draws the same, whatever the order of the file.
+    The sample depends only on the seed and the ids, not on the order of the file.
+
+    Example:
+
+    \b
+      exam-pp sample passages.jsonl.gz --queries 5 --passages 10 --by-judgment equal -o sample.jsonl.gz
     """
     from exam_pp.phases.passages.sample import SampleOptions, sample_file
 

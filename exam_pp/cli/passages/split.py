@@ -12,15 +12,25 @@ from exam_pp.wording import counted
 
 @click.command("split")
 @PASSAGES
-@click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder.")
-@click.option("-n", "--parts", type=click.IntRange(min=1), help="So many files of nearly equal size.")
-@click.option("--by-query", is_flag=True, help="One file for every query, with its id, escaped, as the name.")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Output folder."
+)
+@click.option("-n", "--parts", type=click.IntRange(min=1), help="Number of files, of nearly equal size.")
+@click.option("--by-query", is_flag=True, help="Write a file for each query, named by its (escaped) id.")
 def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> None:
-    """Cut PASSAGES into files of whole queries; `exam-pp merge` puts them together again."""
+    """Split a passages file into files of whole queries.
+
+    The parts are named NAME-1-of-N and so on, after PASSAGES. `exam-pp merge` joins them again.
+
+    Example:
+
+    \b
+      exam-pp split passages.jsonl.gz --parts 2 -o shards
+    """
     from exam_pp.phases.passages.split import split_by_query, split_in_parts
 
     if (parts is None) != by_query:
-        raise click.UsageError("Say --parts N or --by-query.")
+        raise click.UsageError("split needs either --parts N or --by-query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
     files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
-    log_summary([f"{files} with {queries} written to {folder}"])
+    log_summary([f"Written to {folder}: {files} with {queries}."])

@@ -20,25 +20,32 @@ from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limi
     type=click.Choice(["duckdb", "parquet"]),
     default="duckdb",
     show_default=True,
-    help="One database, or a folder with a Parquet file for each table.",
+    help="A DuckDB database, or a folder with a Parquet file for each table.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Database; for parquet a folder."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Output file; for parquet a folder.",
 )
 @limit_options
 def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) -> None:
-    """Put graded FILES, banks, runs and leaderboards into a database, to be queried many times.
+    """Build a database of graded files, banks, runs and leaderboards, for many queries.
 
-    The tables are those of `exam-pp query`, which reads the database too, as does every program that
-    reads DuckDB or Parquet. Comments in the database say what the columns are.
+    The tables are those of `exam-pp query`, which also reads the database. Other programs read it as DuckDB
+    or Parquet. Comments in the database describe the columns.
+
+    Example:
+
+    \b
+      exam-pp db graded.jsonl.gz --bank questions.jsonl --runs runs -o graded.duckdb
     """
     from exam_pp.phases.sql.query import build_database, export_parquet
 
     sources, limits = take_sources(files, options), take_limits(options)
     if not sources.files():
-        raise click.UsageError(
-            "There is nothing to put into the database: name graded files or other options."
-        )
+        raise click.UsageError("db needs graded files, --bank, --runs, --scores or --queries.")
     if form == "duckdb":
         build_database(sources, output, limits)
         log_summary([f"Written: {output}"])

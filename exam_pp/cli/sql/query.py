@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 
 class _SqlCommand(click.Command):
-    """A command whose SQL may begin with a comment, as the ready queries do, which is no option."""
+    """A command whose SQL may start with a comment (`-- text`), which is not parsed as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Comments are told by the white space behind the dashes."""
+        """Treat two dashes before white space as the start of a comment."""
         return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
 
 
@@ -33,9 +33,13 @@ class _SqlCommand(click.Command):
     "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
 )
 @source_options
-@click.option("--sql-file", type=FILE, help="Read the SQL from here.")
+@click.option("--sql-file", type=FILE, help="Read the SQL from this file.")
 @click.option(
-    "--param", "params", multiple=True, metavar="NAME=VALUE", help="What $NAME in the SQL stands for."
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Value of $NAME in the SQL; may be repeated.",
 )
 @click.option(
     "--format",
@@ -47,13 +51,13 @@ class _SqlCommand(click.Command):
 )
 @output_option()
 @limit_options
-@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that writes, and that reads other files.")
+@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that writes or reads other files.")
 @click.option(
     "--example",
     is_flag=False,
     flag_value="all",
     metavar="[NAME]",
-    help="Print the ready queries, or one of them, instead.",
+    help="Print the example queries, or the one of this name, and exit.",
 )
 def command(
     arguments: tuple[str, ...],
@@ -65,15 +69,17 @@ def command(
     example: str | None,
     **options: Any,
 ) -> None:
-    """Run SQL (DuckDB's) over graded files, banks, runs and leaderboards.
+    """Run a SQL query on graded files, banks, runs and leaderboards.
 
-    The tables are queries, passages, judgments, rankings, grades, ratings, answers, bank, runs and scores;
-    only those that the SQL names are read. FILE may also be a database of `exam-pp db`. The SQL can
-    read these tables and nothing else.
+    The SQL dialect is DuckDB's. The tables are queries, passages, judgments, rankings, grades, ratings,
+    answers, bank, runs and scores; only tables that the SQL names are filled. FILE may also be a database
+    made by `exam-pp db`. The SQL can only read these tables.
+
+    Example:
 
     \b
       exam-pp query graded.jsonl.gz "SELECT model, avg(rating) FROM ratings GROUP BY model"
-      exam-pp query graded.jsonl.gz --bank bank.jsonl.gz "$(exam-pp query --example bad-questions)"
+      exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp query --example bad-questions)"
     """
     if example is not None:
         _print_example(example, output)
@@ -85,7 +91,7 @@ def command(
     check_output(output, [sql_file] if sql_file else [])
     files, sql = _files_and_sql(arguments, sql_file)
     if form == "parquet" and str(output) == "-":
-        raise click.UsageError("--format parquet needs a file: -o FILE.")
+        raise click.UsageError("--format parquet needs an output file: -o FILE.")
     sources = take_sources(files, options)
     statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
     limits = take_limits(options)
@@ -109,17 +115,17 @@ def _files_and_sql(arguments: tuple[str, ...], sql_file: Path | None) -> tuple[l
 
         return [Path(argument) for argument in arguments], read_text(sql_file)
     if not arguments:
-        raise click.UsageError("There is no SQL: name files and a statement, or see --example.")
+        raise click.UsageError("query needs files and a SQL statement. --example prints example queries.")
     *files, sql = arguments
     if len(sql.split()) == 1 and Path(sql).is_file():
-        raise click.UsageError(f"The last argument is the SQL, and {sql!r} is a file.")
+        raise click.UsageError(f"The last argument must be a SQL statement, but {sql!r} is a file.")
     return [Path(file) for file in files], sql
 
 
 def _parameter(text: str) -> tuple[str, str | int | float]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise click.UsageError(f"--param {text!r} is not NAME=VALUE.")
+        raise click.UsageError(f"--param {text!r} must have the form NAME=VALUE.")
     if re.fullmatch(r"-?(0|[1-9]\d{0,17})", value):  # an id such as 007 is text
         return name, int(value)
     if re.fullmatch(r"-?\d+\.\d*", value):
@@ -132,6 +138,6 @@ def _draw(sources: Any, statement: Statement, limits: Any) -> None:
     from exam_pp.rendering.terminal import MOST_ROWS, draw_rows
 
     with query_result(sources, statement, limits) as result:
-        more = draw_rows(result.columns, result)
-    if more:
-        log.info("Only the first %d rows are shown; --format tsv prints all of them.", MOST_ROWS)
+        truncated = draw_rows(result.columns, result)
+    if truncated:
+        log.info("Only the first %d rows are shown; --format tsv prints all.", MOST_ROWS)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 source_options = together(
-    click.option("--bank", "banks", multiple=True, type=FILE, help="Test bank, for `bank`."),
-    click.option("--runs", multiple=True, type=FILES, help="Run file or folder of them, for `runs`."),
-    click.option("--scores", multiple=True, type=FILE, help="Leaderboard, for `scores`."),
-    click.option("--queries", multiple=True, type=QUERIES_FILE, help="Query texts, for `queries`."),
+    click.option("--bank", "banks", multiple=True, type=FILE, help="Test bank, for the table bank."),
+    click.option("--runs", multiple=True, type=FILES, help="Run file or folder, for the table runs."),
+    click.option("--scores", multiple=True, type=FILE, help="Leaderboard, for the table scores."),
+    click.option("--queries", multiple=True, type=QUERIES_FILE, help="Query texts, for the table queries."),
     METHOD_NAME,
 )
-"""What stands beside the graded files; taken by :func:`take_sources`."""
+"""Options for the inputs besides graded files; read by :func:`take_sources`."""
 
 
 limit_options = together(
@@ -30,15 +30,15 @@ limit_options = together(
         "--memory-limit",
         default="512MB",
         show_default=True,
-        help="Memory for DuckDB, such as 4GB; beyond it, it writes to temporary files (see TMPDIR).",
+        help="Memory for DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
     ),
     click.option("--threads", type=click.IntRange(min=1), help="Threads for DuckDB.  [default: all cores]"),
 )
-"""What the database may use; taken by :func:`take_limits`."""
+"""Options for DuckDB's memory and threads; read by :func:`take_limits`."""
 
 
 def take_sources(files: Sequence[Path], options: dict[str, Any]) -> SqlSources:
-    """The sources, taken out of a command's keyword arguments."""
+    """Remove the source options from a command's keyword arguments and return the sources."""
     from exam_pp.phases.sql.query import SqlSources
 
     names = ("banks", "runs", "scores", "queries", "method_name")
@@ -46,7 +46,7 @@ def take_sources(files: Sequence[Path], options: dict[str, Any]) -> SqlSources:
 
 
 def take_limits(options: dict[str, Any]) -> Limits:
-    """The limits, taken out of a command's keyword arguments."""
+    """Remove the limit options from a command's keyword arguments and return the limits."""
     from exam_pp.store.sql.duck import Limits
 
     return Limits(options.pop("memory_limit"), options.pop("threads"))

@@ -1,4 +1,4 @@
-"""``exam-pp validate``: what is wrong in files."""
+"""``exam-pp validate``: checking files for errors and inconsistencies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import click
 from exam_pp.cli.options import FILE, emit, format_option, output_option
 
 _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
-"""One that cannot be read is a finding."""
+"""An unreadable file is a finding, not a usage error."""
 
 
 class _Kind(click.ParamType[str]):
-    """A choice of the formats that can be checked; they are imported when the option is used or explained."""
+    """A choice of the formats that can be checked, imported only when the option is used or shown."""
 
     name = "choice"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return self._choice().convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The names of the formats, for ``--help``."""
+        """Return the names of the formats, for ``--help``."""
         return self._choice().get_metavar(param, ctx)
 
     def _choice(self) -> click.Choice[str]:
@@ -38,19 +38,19 @@ class _Kind(click.ParamType[str]):
 @click.option(
     "--kind",
     type=_Kind(),
-    help="What the FILES are.  [default: told by the content]",
+    help="Format of the FILES.  [default: detected by content]",
 )
 @click.option(
-    "--bank", "banks", multiple=True, type=FILE, help="Compare graded files and edits with this bank."
+    "--bank", "banks", multiple=True, type=FILE, help="Check that graded files and edits match this bank."
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="List at most so many findings of every check and file; 0 lists all.",
+    help="Maximum number of findings to list per check and file; 0 lists all.",
 )
-@click.option("--strict", is_flag=True, help="Exit code 1 also for warnings.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 also for warnings.")
 @format_option()
 @output_option()
 def command(
@@ -62,11 +62,16 @@ def command(
     form: str,
     output: Path,
 ) -> None:
-    """Check FILES of any kind: their format, and whether what they say makes sense.
+    """Check the format and the consistency of files.
 
-    Graded passages, test banks, runs (also a folder), qrels, queries, edits, leaderboards, answers. A bad
-    line does not hide the next one: everything is reported, with line numbers, and counted by check.
-    Exit code 1 if there are errors.
+    FILES are graded passages, test banks, runs (also folders), qrels, queries, edits, leaderboards or
+    answers. All problems of all lines are listed with line numbers, and counted by check. The exit code is 1
+    if there are errors.
+
+    Example:
+
+    \b
+      exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt --bank questions.jsonl
     """
     from exam_pp.phases.validation.validate import validate
     from exam_pp.rendering.render import render

@@ -9,7 +9,7 @@ from typing import Any
 
 from exam_pp.edits import BankEdit, Edits
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.phases.passages.sample import draw
+from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.banks.edits import check_reviewed, read_edits
 from exam_pp.store.files import check_output
@@ -212,7 +212,7 @@ def split_bank(lines: Sequence[BankLine], secret: float, seed: int) -> tuple[lis
     hidden = {
         (query_id, key)
         for query_id, keys in ids.items()
-        for key in sorted(keys, key=lambda key: draw(seed, query_id, key))[: round(secret * len(keys))]
+        for key in sorted(keys, key=lambda key: random_key(seed, query_id, key))[: round(secret * len(keys))]
     }
 
     def part(of_secret: bool) -> Iterator[BankLine]:

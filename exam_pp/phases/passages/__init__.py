@@ -1,1 +1,1 @@
-"""Writing passages files from passages files: merge, split, sample, filter, rename, strip."""
+"""Commands that rewrite passages files: merge, split, sample, filter, rename, strip."""

@@ -1,4 +1,4 @@
-"""A part of a passages file: some queries, systems, passages and sets of grades."""
+"""Filtering passages files by query, system, grades and judgments."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is kept. Everything that is set must hold; the default keeps all.
+class FilterOptions:
+    """Criteria of the parts to keep, combined with AND; the default keeps everything.
 
-    Of ``systems``, their rankings and the passages that they returned. Of ``grade_filter``, the sets of
-    grades that pass, whatever passages they are for. ``graded`` keeps the passages that have such grades
-    (False: that have none), ``min_grade`` those whose best such grade reaches it; ``judged`` those with a
-    judgment, ``min_judgment`` those with one that reaches it.
+    ``systems`` keeps their rankings and the passages that they returned. ``grade_filter`` keeps matching sets
+    of grades and drops no passages. ``graded`` keeps passages with (True) or without (False) matching grades,
+    ``min_grade`` passages with a matching grade of at least this; ``judged`` keeps passages with a judgment,
+    ``min_judgment`` passages with a judgment of at least this.
     """
 
     queries: Collection[str] | None = None
@@ -34,71 +34,76 @@ class Wanted:
 
 
 def filter_file(
-    source: Path, output: Path, wanted: Wanted, *, named: Collection[str] = (), inputs: Collection[Path] = ()
+    source: Path,
+    output: Path,
+    options: FilterOptions,
+    *,
+    required_queries: Collection[str] = (),
+    inputs: Collection[Path] = (),
 ) -> Rewritten:
-    """Write the part of a passages file that is wanted; queries without a passage left are left out.
+    """Write the matching part of a passages file, without queries of which no passage matches.
 
-    ``named`` are queries that must be there. Raises :class:`SelectionError` where one of them or one of
-    the systems is not in the file, none of the grades pass the filter of grades, or nothing is left.
+    Raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the file, no
+    grades match the grade filter, or the result is empty.
     """
     seen: set[str] = set()
     ranked: set[str] = set()
-    grades = GradeSelector(wanted.grade_filter)
-    of_grades = wanted.grade_filter != GradeFilter() and wanted.graded is not False
+    grades = GradeSelector(options.grade_filter)
+    filters_grades = options.grade_filter != GradeFilter() and options.graded is not False
 
     def change(query: RawQuery) -> RawQuery | None:
         seen.add(query.query_id)
-        for passage in query.passages:  # of unwanted queries, too: what is in the file is not called absent
-            if wanted.systems:
+        for passage in query.passages:  # also of dropped queries, whose systems and grades are in the file
+            if options.systems:
                 ranked.update(ranking.method for ranking in passage.rankings)
-            if of_grades:
+            if filters_grades:
                 grades.select(passage)
-        if wanted.queries is not None and query.query_id not in wanted.queries:
+        if options.queries is not None and query.query_id not in options.queries:
             return None
-        query.passages = [passage for passage in query.passages if _keep(passage, wanted)]
+        query.passages = [passage for passage in query.passages if _keep(passage, options)]
         return query if query.passages else None
 
     def check(counts: Rewritten) -> None:
-        for what, names, found in (("query", named, seen), ("system", wanted.systems, ranked)):
-            absent = [name for name in names if name not in found]
+        for noun, names, present in (("query", required_queries, seen), ("system", options.systems, ranked)):
+            absent = [name for name in names if name not in present]
             if absent:
-                raise SelectionError(f"{source} has no {what} {absent[0]!r}.")
-        if of_grades:
+                raise SelectionError(f"{source} has no {noun} {absent[0]!r}.")
+        if filters_grades:
             grades.check_any(str(source))
         if not counts.lines:
-            raise SelectionError(f"Nothing in {source} is left by the filter.")
+            raise SelectionError(f"No passage of {source} matches the filter.")
 
     return rewrite(source, output, change, inputs=inputs, check=check)
 
 
-def _keep(passage: RawPassage, wanted: Wanted) -> bool:
-    """Whether the passage is kept; if so, it is left with what is wanted of it."""
-    if wanted.systems and not any(ranking.method in wanted.systems for ranking in passage.rankings):
+def _keep(passage: RawPassage, options: FilterOptions) -> bool:
+    """Return whether the passage matches, and drop its other rankings and grades if so."""
+    if options.systems and not any(ranking.method in options.systems for ranking in passage.rankings):
         return False
-    if not (_is_judged(passage, wanted) and _is_graded(passage, wanted)):
+    if not (_is_judged(passage, options) and _is_graded(passage, options)):
         return False
-    if wanted.systems:
-        passage.change(("paragraph_data", "rankings"), partial(_rankings_of, wanted.systems))
-    if wanted.grade_filter != GradeFilter():
-        passage.edit_grades(partial(_accepted, wanted.grade_filter))
+    if options.systems:
+        passage.change(("paragraph_data", "rankings"), partial(_rankings_of, options.systems))
+    if options.grade_filter != GradeFilter():
+        passage.edit_grades(partial(_accepted, options.grade_filter))
     return True
 
 
-def _is_judged(passage: RawPassage, wanted: Wanted) -> bool:
-    if not wanted.judged and wanted.min_judgment is None:
+def _is_judged(passage: RawPassage, options: FilterOptions) -> bool:
+    if not options.judged and options.min_judgment is None:
         return True
     levels = [judgment.relevance for judgment in passage.judgments]
-    return bool(levels) and (wanted.min_judgment is None or max(levels) >= wanted.min_judgment)
+    return bool(levels) and (options.min_judgment is None or max(levels) >= options.min_judgment)
 
 
-def _is_graded(passage: RawPassage, wanted: Wanted) -> bool:
-    if wanted.graded is None and wanted.min_grade is None:
+def _is_graded(passage: RawPassage, options: FilterOptions) -> bool:
+    if options.graded is None and options.min_grade is None:
         return True
-    accepted = [grades for grades in passage.grade_sets() if wanted.grade_filter.accepts(grades)]
-    if wanted.graded is not None and any(grades.graded_ids() for grades in accepted) != wanted.graded:
+    accepted = [grades for grades in passage.grade_sets() if options.grade_filter.accepts(grades)]
+    if options.graded is not None and any(grades.graded_ids() for grades in accepted) != options.graded:
         return False
     ratings = [rating for grades in accepted for rating in grades.entry_ratings().values()]
-    return wanted.min_grade is None or max(ratings, default=wanted.min_grade - 1) >= wanted.min_grade
+    return options.min_grade is None or max(ratings, default=options.min_grade - 1) >= options.min_grade
 
 
 def _rankings_of(systems: Collection[str], old: RawJson | None) -> RawJson:

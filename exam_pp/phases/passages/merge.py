@@ -1,4 +1,4 @@
-"""Uniting passages files: the shards of one grading, or several gradings of the same passages."""
+"""Merging passages files: shards of one grading run, or several gradings of the same passages."""
 
 from __future__ import annotations
 
@@ -24,44 +24,44 @@ log = logging.getLogger(__name__)
 Conflict = Literal["rating", "ranking", "judgment", "other value"]
 
 _RULES: Mapping[Conflict, str] = {
-    "rating": "both are kept, and the later file's counts",
-    "ranking": "both are kept",
-    "judgment": "both are kept",
-    "other value": "the first file's is kept",
+    "rating": "Both are kept; the rating of the later file counts",
+    "ranking": "Both are kept",
+    "judgment": "Both are kept",
+    "other value": "The value of the first file is kept",
 }
-"""Which of two values counts."""
+"""How each kind of conflict is resolved, as part of a message."""
 
-_LISTS = {
+_MERGED_LISTS = {
     ("exam_grades",),
     ("grades",),
     ("paragraph_data", "rankings"),
     ("paragraph_data", "judgments"),
 }
-"""The lists of a passage whose members are united."""
+"""The lists of a passage that are concatenated without duplicates."""
 
 
 @dataclass
 class Conflicts:
-    """What files say differently of the same thing: how often, and the first place."""
+    """Values that differ between the files: number and first location of each kind."""
 
     counts: Counter[Conflict] = field(default_factory=Counter)
     first: dict[Conflict, str] = field(default_factory=dict)
 
     def add(self, kind: Conflict, place: str) -> None:
-        """Count one."""
+        """Count a conflict."""
         self.counts[kind] += 1
         self.first.setdefault(kind, place)
 
     def lines(self) -> Iterator[str]:
-        """For people: what differs, and which of the values counts."""
+        """Yield a message for each kind of conflict, with the rule that resolves it."""
         for kind, count in self.counts.items():
             differ = counted(count, f"{kind} differs", f"{kind}s differ")
-            yield f"{differ} between the files; {_RULES[kind]} (first: {self.first[kind]})."
+            yield f"{differ} between the files. {_RULES[kind]} (first: {self.first[kind]})."
 
 
 @dataclass
 class MergeSummary:
-    """Counts for the closing line."""
+    """Counts for the summary."""
 
     files: int = 0
     queries: int = 0
@@ -72,27 +72,35 @@ class MergeSummary:
 def merge_files(
     files: Sequence[Path], output: Path, like: Path | None = None, *, strict: bool = False
 ) -> MergeSummary:
-    """Unite passages files by query and passage into one.
+    """Merge passages files by query and passage id.
 
-    Grades, rankings and judgments of a passage are put one after the other in the order of the files,
-    equal ones once; a passage without a text gets that of another file. What the files say differently is
-    counted in the summary, and refused with ``strict``. Queries come in the order in which the files first
-    name them; with ``like``, queries and passages come in the order of that file. Files are read side by
-    side, so that only what comes early is held in memory. Raises :class:`DataError` for a passage id with
-    two different texts, and where a query of ``like`` is in none of the files.
+    Grades, rankings and judgments of a passage are concatenated in the order of the files, without
+    duplicates; a passage without a text gets the text of another file. Queries and passages are in the order
+    of ``like`` if it is given, else in the order of their first occurrence. All files are open at the
+    same time, and only queries at different positions are held in memory.
+
+    Raises :class:`DataError` for a passage id with two different texts, a query of ``like`` that no file
+    has, and with ``strict`` for any conflict; conflicts are otherwise counted in the summary.
     """
     inputs = [*files, *([like] if like else [])]
     if streams := [path for path in inputs if is_stream(path)]:
-        raise SelectionError(f"Files that are merged are read twice: name a file, not {str(streams[0])!r}.")
+        raise SelectionError(
+            f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
+        )
     parts = [_Part(path) for path in files]
     for part in parts:
         if not part.lines:
-            log.warning("%s holds no queries, as a shard of fewer queries than shards.", part.path)
+            log.warning(
+                "%s has no queries. This is normal for a shard if there are more shards than queries.",
+                part.path,
+            )
     order = _order_of(parts, like)
     summary = MergeSummary(len(files))
     with passages_writer(output, inputs=inputs) as writer:
         for query_id, passage_order in order.items():
-            query = _unite([(part.path, line) for part in parts for line in part.take(query_id)], summary)
+            query = _merge_lines(
+                [(part.path, line) for part in parts for line in part.take(query_id)], summary
+            )
             if passage_order:
                 query.passages.sort(key=lambda p: passage_order.get(p.passage_id, len(passage_order)))
             writer.write(query)
@@ -104,107 +112,105 @@ def merge_files(
 
 
 class _Part:
-    """One of the files: which queries it has, and each of them when it is asked for."""
+    """One of the input files, with random access to its queries."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines = Counter(query.query_id for query in read_raw_passages(path))
         self._queries = read_raw_passages(path)
-        self._early: defaultdict[str, list[RawQuery]] = defaultdict(list)
+        self._pending: defaultdict[str, list[RawQuery]] = defaultdict(list)
 
     def take(self, query_id: str) -> list[RawQuery]:
-        """The lines of a query (nearly always one, or none), read as far as needed."""
-        while len(self._early[query_id]) < self.lines[query_id]:
+        """Return the lines of a query, nearly always one or none, after reading the file up to the last."""
+        while len(self._pending[query_id]) < self.lines[query_id]:
             query = next(self._queries)
-            self._early[query.query_id].append(query)
-        return self._early.pop(query_id)
+            self._pending[query.query_id].append(query)
+        return self._pending.pop(query_id)
 
 
 def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, int]]:
-    """Query id to the places of its passages (empty: as they come)."""
+    """Map query ids, in order, to the positions of their passages; empty to keep the order of passages."""
     order: dict[str, dict[str, int]] = {}
     present = {query_id: None for part in parts for query_id in part.lines}
     for query in read_raw_passages(like) if like else ():
-        places = order.setdefault(query.query_id, {})
+        positions = order.setdefault(query.query_id, {})
         for passage in query.passages:
-            places.setdefault(passage.passage_id, len(places))
+            positions.setdefault(passage.passage_id, len(positions))
     missing = [query_id for query_id in order if query_id not in present]
     if missing:
         raise DataError(
-            f"{counted(len(missing), 'of its queries is', 'of its queries are')} in none of the files that "
-            f"are merged (the first is {missing[0]!r}); is a shard missing?",
+            f"{counted(len(missing), 'query of this file is', 'queries of this file are')} in none of the "
+            f"merged files (first: {missing[0]!r}). Check that no shard is missing.",
             file=str(like),
         )
     return order | {query_id: {} for query_id in present if query_id not in order}
 
 
-def unite_passages(query_id: str, found: Sequence[tuple[Path, QueryPassages]]) -> list[Passage]:
-    """The passages of a query's lines, each with its file; one for every id, with all that they know.
+def merge_passages(query_id: str, lines: Sequence[tuple[Path, QueryPassages]]) -> list[Passage]:
+    """Merge the passages of several lines of a query, each with its file, by passage id.
 
     Raises :class:`DataError` for an id with two texts.
     """
-    passages = [passage for _, line in found for passage in line.passages]
+    passages = [passage for _, line in lines for passage in line.passages]
     if len({passage.passage_id for passage in passages}) == len(passages):
         return passages
-    lines = [(path, raw_query(QueryPassages(query_id, line.passages), path)) for path, line in found]
-    return [passage.full() for passage in _unite(lines, MergeSummary()).passages]
+    raw = [(path, raw_query(QueryPassages(query_id, line.passages), path)) for path, line in lines]
+    return [passage.full() for passage in _merge_lines(raw, MergeSummary()).passages]
 
 
-def _unite(found: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) -> RawQuery:
-    """One query of its lines, each with its file."""
-    query = found[0][1]
-    united: dict[str, tuple[Path, RawPassage]] = {}
-    for path, line in found:
+def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) -> RawQuery:
+    """Merge several lines of a query, each with its file."""
+    query = lines[0][1]
+    merged: dict[str, tuple[Path, RawPassage]] = {}
+    for path, line in lines:
         for passage in line.passages:
-            known_path, known = united.setdefault(passage.passage_id, (path, passage))
-            if known is passage:
+            first_path, first = merged.setdefault(passage.passage_id, (path, passage))
+            if first is passage:
                 continue
-            if passage.text and known.text not in {"", passage.text}:
+            if passage.text and first.text not in {"", passage.text}:
                 raise DataError(
-                    f"the passage {passage.passage_id!r} of query {query.query_id!r} has another text than "
-                    f"in {known_path}.",
+                    f"the text of passage {passage.passage_id!r} of query {query.query_id!r} differs from "
+                    f"that in {first_path}.",
                     file=str(path),
                 )
-            _Pair(query.query_id, known, passage, summary.conflicts).unite()
-    query.passages = [passage for _, passage in united.values()]
+            _Pair(query.query_id, first, passage, summary.conflicts).merge()
+    query.passages = [passage for _, passage in merged.values()]
     return query
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two records of one passage, the second of which is to be added to the first."""
+    """Two records of a passage, of which ``second`` is merged into ``first``."""
 
     query_id: str
-    into: RawPassage
-    other: RawPassage
+    first: RawPassage
+    second: RawPassage
     conflicts: Conflicts
 
-    def unite(self) -> None:
-        """Add what the other record knows and this one does not; the first file's values stay."""
-        if not self.into.text:
-            self.into.set_text(self.other.text)
-        versions = _versions(self.into, self.other)
-        before, later = _ratings(self.into, versions), _ratings(self.other, versions)
+    def merge(self) -> None:
+        """Add the values that the first record does not have; conflicting values of the first are kept."""
+        if not self.first.text:
+            self.first.set_text(self.second.text)
+        versions = _versions(self.first, self.second)
+        before, later = _ratings(self.first, versions), _ratings(self.second, versions)
         self._compare_ratings(before, later)
         self._compare_data()
-        for path, value in self.other.parts().items():
+        for path, value in self.second.parts().items():
             if path not in {("paragraph_id",), ("text",)}:
-                self._take(path, value)
-        if not later.items() <= _ratings(self.into, versions).items():
-            self._put_last()
+                self._add(path, value)
+        if not later.items() <= _ratings(self.first, versions).items():
+            self._move_to_end()
 
-    def _take(self, path: tuple[str, ...], new: RawJson) -> None:
-        """Take over one value, or what is new in a list."""
-        if path in _LISTS:
-            self.into.change(path, lambda old: _union(old, new))
-        elif path == (
-            "paragraph_data",
-        ):  # without anything inside: what is known already contradicts nothing
-            self.into.change(path, lambda old: new if old is None else old)
+    def _add(self, path: tuple[str, ...], new: RawJson) -> None:
+        """Add a value, or the new elements of a list."""
+        if path in _MERGED_LISTS:
+            self.first.change(path, lambda old: _union(old, new))
+        elif path == ("paragraph_data",):  # empty in the second record, so not a conflict
+            self.first.change(path, lambda old: new if old is None else old)
         else:
-            self.into.change(path, lambda old: self._first(old, new, ".".join(path)))
+            self.first.change(path, lambda old: self._first_value(old, new, ".".join(path)))
 
-    def _first(self, old: RawJson | None, new: RawJson, name: str) -> RawJson:
+    def _first_value(self, old: RawJson | None, new: RawJson, name: str) -> RawJson:
         if old is None or bytes(old) == b"null":
             return new
         if bytes(new) != b"null" and canonical(old) != canonical(new):
@@ -217,34 +223,40 @@ class _Pair:
                 self._report("rating", f"{slot.entry_id!r}, {before[slot]} and {rating} by {slot.key.model}")
 
     def _compare_data(self) -> None:
-        """A file that contradicts itself is `exam-pp validate`'s business: here only what is new counts."""
-        places = defaultdict(list)
-        for r in self.into.rankings:
-            places[r.method, r.query_id].append((r.rank, r.score))
-        for r in self.other.rankings:
-            known = places.get((r.method, r.query_id))
-            if known and (r.rank, r.score) not in known:
-                self._report("ranking", f"ranks {known[0][0]} and {r.rank} by {r.method!r}")
+        """Count rankings and judgments that differ from those of the first record.
+
+        Contradictions within a file are not counted; `exam-pp validate` reports them.
+        """
+        ranks = defaultdict(list)
+        for r in self.first.rankings:
+            ranks[r.method, r.query_id].append((r.rank, r.score))
+        for r in self.second.rankings:
+            first_ranks = ranks.get((r.method, r.query_id))
+            if first_ranks and (r.rank, r.score) not in first_ranks:
+                self._report("ranking", f"ranks {first_ranks[0][0]} and {r.rank} by {r.method!r}")
         labels = defaultdict(list)
-        for j in self.into.judgments:
+        for j in self.first.judgments:
             labels[j.query_id].append(j.relevance)
-        for j in self.other.judgments:
+        for j in self.second.judgments:
             levels = labels.get(j.query_id)
             if levels and j.relevance not in levels:
                 self._report("judgment", f"{levels[0]} and {j.relevance}")
 
-    def _put_last(self) -> None:
-        """Put the other's sets of grades behind the rest: this record had some of them, and later ones."""
-        for name in ("exam_grades", "grades"):
-            if new := self.other.fields.get(name):
-                self.into.change([name], partial(_with_last, new))
+    def _move_to_end(self) -> None:
+        """Move the second record's sets of grades to the end, where their ratings count.
 
-    def _report(self, kind: Conflict, what: str) -> None:
-        self.conflicts.add(kind, f"query {self.query_id!r}, passage {self.into.passage_id!r}: {what}")
+        Needed if the first record has some of these sets, followed by sets with other ratings.
+        """
+        for name in ("exam_grades", "grades"):
+            if new := self.second.fields.get(name):
+                self.first.change([name], partial(_with_moved_to_end, new))
+
+    def _report(self, kind: Conflict, difference: str) -> None:
+        self.conflicts.add(kind, f"query {self.query_id!r}, passage {self.first.passage_id!r}: {difference}")
 
 
 class _Rated(NamedTuple):
-    """What was rated, by whom; ``version`` where there are several of the prompt's words."""
+    """A grader and the rated entry; ``version`` is None unless there are several versions of the prompt."""
 
     key: GradeKey
     version: str | None
@@ -252,44 +264,44 @@ class _Rated(NamedTuple):
 
 
 def _versions(*passages: PassageView) -> dict[GradeKey, set[str]]:
-    """The hashes of the prompts' words; a set of grades without one is of any, as for all who read grades."""
-    found: defaultdict[GradeKey, set[str]] = defaultdict(set)
+    """Return the prompt hashes by grader; a set of grades without a hash matches every version."""
+    versions: defaultdict[GradeKey, set[str]] = defaultdict(set)
     for passage in passages:
         for grades in passage.grade_sets():
-            found[GradeKey.of(grades)] |= {grades.prompt_hash} if grades.prompt_hash else set()
-    return found
+            versions[GradeKey.of(grades)] |= {grades.prompt_hash} if grades.prompt_hash else set()
+    return versions
 
 
 def _ratings(passage: PassageView, versions: Mapping[GradeKey, set[str]]) -> dict[_Rated, int]:
-    """The ratings that count: of several of an entry the last."""
-    found = {}
+    """Return the last rating of each grader and entry, which is the one that counts."""
+    ratings = {}
     for grades in passage.grade_sets():
         key = GradeKey.of(grades)
         version = grades.prompt_hash if len(versions[key]) > 1 else None
         for entry_id, rating in grades.entry_ratings().items():
-            found[_Rated(key, version, entry_id)] = rating
-    return found
+            ratings[_Rated(key, version, entry_id)] = rating
+    return ratings
 
 
 def _union(first: RawJson | None, second: RawJson) -> RawJson:
-    """All members in order, equal ones once; the first list as it is if it has all of them."""
+    """Concatenate two lists without duplicates; returns ``first`` unchanged if it has all elements."""
     if first is None:
         return second
-    members, more = _distinct(first), _distinct(second)
-    if more.keys() <= members.keys():
+    members, added = _distinct(first), _distinct(second)
+    if added.keys() <= members.keys():
         return first
-    return joined((members | {key: value for key, value in more.items() if key not in members}).values())
+    return joined((members | {key: value for key, value in added.items() if key not in members}).values())
 
 
-def _with_last(last: RawJson, united: RawJson | None) -> RawJson:
-    """A list with the members that are in ``last``, too, behind the others."""
-    behind = _distinct(last)
-    before = [value for key, value in _distinct(united).items() if key not in behind]
-    return joined([*before, *behind.values()])
+def _with_moved_to_end(last: RawJson, merged: RawJson | None) -> RawJson:
+    """Return the merged list with the elements of ``last`` at its end."""
+    moved = _distinct(last)
+    before = [value for key, value in _distinct(merged).items() if key not in moved]
+    return joined([*before, *moved.values()])
 
 
 def _distinct(values: RawJson | None) -> dict[bytes, RawJson]:
-    """The members of a list by content; equal ones once, in the last place, as the last rating counts."""
+    """Return the elements of a list by content; of duplicates the last, because the last rating counts."""
     members: dict[bytes, RawJson] = {}
     for value in list_of(values):
         key = canonical(value)

@@ -1,4 +1,4 @@
-"""Other names for models, prompt classes and systems, all through a passages file."""
+"""Renaming models, prompt classes and systems in passages files."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Renaming:
     systems: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, old: GradeKey) -> GradeKey:
-        """The new name of a set of grades."""
+        """Return the new model and prompt class of a set of grades."""
         return GradeKey(
             self.models.get(old.model, old.model),
             self.prompt_classes.get(old.prompt_class, old.prompt_class),
         )
 
     def grades(self, old: RawGrades) -> RawGrades:
-        """A set of grades under its new name."""
+        """Return a set of grades with its new model and prompt class."""
         before = GradeKey.of(old.view)
         after, new = self.key(before), old
         if after.model != before.model:
@@ -52,7 +52,7 @@ class Renaming:
         return new
 
     def rankings(self, old: RawJson | None) -> RawJson:
-        """Rankings under their new names."""
+        """Return rankings with the new names of their systems."""
         return joined(self._ranking(ranking) for ranking in list_of(old))
 
     def _ranking(self, old: RawJson) -> RawJson:
@@ -65,8 +65,8 @@ class Renaming:
 def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
     """Write a passages file with other names.
 
-    Raises :class:`SelectionError` for an old name that the file does not have, and for a new one under
-    which two sets of grades, or two systems, would become one.
+    Raises :class:`SelectionError` for an old name that is not in the file, and for a new name that would
+    merge two graders or two systems.
     """
     keys: set[GradeKey] = set()
     systems: set[str] = set()
@@ -87,25 +87,25 @@ def rename_file(source: Path, output: Path, renaming: Renaming) -> Rewritten:
         _check_known(source, "model", renaming.models, {key.model for key in keys})
         _check_known(source, "prompt class", renaming.prompt_classes, {key.prompt_class for key in keys})
         _check_known(source, "system", renaming.systems, systems)
-        _check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "sets of grades")
+        _check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))
-        _check_distinct(sorted(systems), new_names, "systems")
+        _check_distinct(sorted(systems), new_names, "system")
 
     return rewrite(source, output, change, check=check)
 
 
-def _check_known(source: Path, what: str, wanted: Collection[str], found: Collection[str]) -> None:
-    for name in wanted:
-        if name not in found:
-            listed = ", ".join(sorted(found)) or "none"
-            raise SelectionError(f"{source} has no {what} {name!r}; it has: {listed}.")
+def _check_known(source: Path, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+    for name in old_names:
+        if name not in present:
+            hint = f" It has: {', '.join(sorted(present))}." if present else ""
+            raise SelectionError(f"{source} has no {noun} {name!r}.{hint}")
 
 
-def _check_distinct(old_names: Iterable[K], new_names: Iterable[K], what: str) -> None:
+def _check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) -> None:
     first: dict[K, K] = {}
     for old, new in zip(old_names, new_names, strict=True):
         if new in first:
             raise SelectionError(
-                f"Two {what} would become one, {new}: {first[new]} and {old}; choose another new name."
+                f"{first[new]} and {old} would get the same {noun}, {new}. Choose another new name."
             )
         first[new] = old

@@ -1,4 +1,4 @@
-"""A random part of a passages file: queries, and passages of every query."""
+"""Drawing random samples of queries and passages from passages files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_p
 
 Stratify = Literal["proportional", "equal"]
 Level = int | None
-"""The highest judgment of a passage; None without one."""
+"""The highest judgment of a passage; None without judgments."""
 
 
 @dataclass(frozen=True)
 class SampleOptions:
-    """How much is drawn. None keeps all queries, or all passages of each.
+    """Sample sizes; None keeps all queries, or all passages of each query.
 
-    ``by_judgment`` draws the passages of every level of judgment (the unjudged are one, too): in the
-    proportions of the query, or as many of each as there are.
+    ``by_judgment`` stratifies the passages of a query by their judgment, with the unjudged as a stratum:
+    ``proportional`` to the size of the strata, or with ``equal`` numbers.
     """
 
     queries: int | None = None
@@ -33,14 +33,14 @@ class SampleOptions:
 
 
 def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten:
-    """Write a random part of a passages file, in its order.
+    """Write a random sample of a passages file, in the order of the file.
 
-    What is drawn depends on the seed and on the ids alone: not on the order of the file, and the passages
-    of a query not on other queries. Unless stratified, a larger sample contains the smaller one of its seed.
-    Raises :class:`DataError` where passages are drawn of a query on several lines: each would be a query.
+    The sample depends only on the seed and the ids, not on the order of the file, and the passages of a query
+    do not depend on other queries. Unless stratified, a larger sample contains a smaller one with the same
+    seed. Raises :class:`DataError` if passages are drawn from a query that is on several lines.
     """
     if options.queries is None and options.passages is None:
-        raise SelectionError("Say how much is drawn: --queries, --passages, or both.")
+        raise SelectionError("sample needs --queries, --passages or both.")
     chosen = None if options.queries is None else _draw_queries(source, options.queries, options.seed)
 
     seen: set[str] = set()
@@ -50,8 +50,10 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
             return None
         if options.passages is not None:
             if query.query_id in seen:
-                words = "stands on several lines; unite them with `exam-pp merge` first."
-                raise DataError(f"the query {query.query_id!r} {words}", file=str(source))
+                raise DataError(
+                    f"the query {query.query_id!r} is on several lines. Merge them first with exam-pp merge.",
+                    file=str(source),
+                )
             seen.add(query.query_id)
             kept = _draw_passages(query, options.passages, options)
             query.passages = [passage for passage in query.passages if passage.passage_id in kept]
@@ -62,9 +64,11 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
 
 def _draw_queries(source: Path, count: int, seed: int) -> set[str]:
     if is_stream(source):
-        raise SelectionError(f"To draw queries the file is read twice: name a file, not {str(source)!r}.")
+        raise SelectionError(
+            f"--queries reads the input twice, so {str(source)!r} must be a file, not a stream."
+        )
     ids = {query.query_id for query in read_raw_passages(source)}
-    return set(sorted(ids, key=lambda query_id: draw(seed, query_id))[:count])
+    return set(sorted(ids, key=lambda query_id: random_key(seed, query_id))[:count])
 
 
 def _draw_passages(query: RawQuery, count: int, options: SampleOptions) -> set[str]:
@@ -73,12 +77,12 @@ def _draw_passages(query: RawQuery, count: int, options: SampleOptions) -> set[s
         level = _level(passage) if options.by_judgment else None
         strata.setdefault(level, {})[passage.passage_id] = None
     sizes = {level: len(ids) for level, ids in strata.items()}
-    shares = allocate(sizes, count, options.by_judgment or "proportional")
+    counts = allocate(sizes, count, options.by_judgment or "proportional")
     return {
         passage_id
         for level, ids in strata.items()
-        for passage_id in sorted(ids, key=lambda key: draw(options.seed, query.query_id, key))[
-            : shares[level]
+        for passage_id in sorted(ids, key=lambda key: random_key(options.seed, query.query_id, key))[
+            : counts[level]
         ]
     }
 
@@ -88,28 +92,28 @@ def _level(passage: RawPassage) -> Level:
 
 
 def allocate(sizes: Mapping[Level, int], count: int, how: Stratify) -> dict[Level, int]:
-    """How many are drawn of strata of these sizes, ``count`` together (or all there are).
+    """Return the sample size of each stratum, ``count`` in total, or the sum of the sizes if that is less.
 
-    ``"proportional"``: as the sizes, the largest remainders rounded up. ``"equal"``: one after the other
-    from each stratum that has some left.
+    ``"proportional"`` rounds the largest remainders up. ``"equal"`` takes one from each stratum in turn, as
+    long as it has any left.
     """
     total = sum(sizes.values())
     count = min(count, total)
     order: Sequence[Level] = sorted(sizes, key=lambda level: (level is None, -(level or 0)))
     if how == "proportional":
-        shares = {level: sizes[level] * count // max(1, total) for level in order}
+        counts = {level: sizes[level] * count // max(1, total) for level in order}
         rest = sorted(order, key=lambda level: -(sizes[level] * count % max(1, total)))
-        for level in rest[: count - sum(shares.values())]:
-            shares[level] += 1
-        return shares
-    shares = dict.fromkeys(order, 0)
-    while sum(shares.values()) < count:
+        for level in rest[: count - sum(counts.values())]:
+            counts[level] += 1
+        return counts
+    counts = dict.fromkeys(order, 0)
+    while sum(counts.values()) < count:
         for level in order:
-            if shares[level] < sizes[level] and sum(shares.values()) < count:
-                shares[level] += 1
-    return shares
+            if counts[level] < sizes[level] and sum(counts.values()) < count:
+                counts[level] += 1
+    return counts
 
 
-def draw(seed: int, *names: str) -> str:
-    """A random key for a named thing: those with the smallest keys of a set are a fair sample of it."""
+def random_key(seed: int, *names: str) -> str:
+    """Return a random sort key for a name: the names with the smallest keys are a uniform sample."""
     return hashlib.sha256("/".join([str(seed), *names]).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""A passages file in parts: of nearly equal size, or one for every query."""
+"""Splitting passages files into parts of nearly equal size, or into a file per query."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from exam_pp.wording import counted
 
 @dataclass
 class Split:
-    """The files that were written, with their queries."""
+    """The files that were written, with the number of their queries."""
 
     files: dict[Path, int] = field(default_factory=dict)
 
 
 def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
-    """Write ``NAME-1-of-N`` to ``NAME-N-of-N`` into a folder, which is made if it is missing.
+    """Write ``NAME-1-of-N`` to ``NAME-N-of-N`` into a folder, which is created if it is missing.
 
-    Every query goes, with all its lines, to the part that is the smallest so far: the parts differ by no
-    more than the largest query. The order of the file stays. All parts appear, or none. Raises
-    :class:`SelectionError` where there are more parts than queries.
+    Each query goes with all its lines to the part that is smallest so far, so the parts differ by at most the
+    largest query. The order of the file is kept. After an error no part is written. Raises
+    :class:`SelectionError` if there are more parts than queries.
     """
-    stem, suffix = _name(source)
+    stem, suffix = _stem_and_suffix(source)
     names = [f"{stem}-{number}-of-{parts}{suffix}" for number in range(1, parts + 1)]
     sizes = [0] * parts
     part_of: dict[str, int] = {}
@@ -38,42 +38,41 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
             sizes[part] += len(query.dump())
             writers[part].write(query)
         if len(part_of) < parts:
-            raise SelectionError(
-                f"{source} has {counted(len(part_of), 'query')}, too few for {counted(parts, 'part')}."
-            )
+            queries = counted(len(part_of), "query")
+            raise SelectionError(f"{source} has {queries}, which is fewer than --parts {parts}.")
     return Split({folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)})
 
 
 def split_by_query(source: Path, folder: Path) -> Split:
-    """Write one file for every query into a folder, which is made if it is missing.
+    """Write a file per query into a folder, which is created if it is missing.
 
-    The file's name is the query's id, escaped (:func:`~exam_pp.store.files.safe_name`). Raises
-    :class:`DataError` for a query on several lines, and for ids that differ in case alone, whose files would
-    be one on many systems.
+    The file's name is the escaped id of the query (:func:`~exam_pp.store.files.safe_name`). Raises
+    :class:`DataError` for a query on several lines, and for ids that differ only in case, whose files would
+    overwrite each other on many systems.
     """
-    _, suffix = _name(source)
+    _, suffix = _stem_and_suffix(source)
     known: dict[str, str] = {}
     with folder_output(folder, [source], source.name) as work:
         for query in read_raw_passages(source):
             folded = query.query_id.casefold()
             if folded in known:
-                raise DataError(_alike(known[folded], query.query_id), file=str(source))
+                raise DataError(_conflict(known[folded], query.query_id), file=str(source))
             known[folded] = query.query_id
             with passages_writer(work / (safe_name(query.query_id) + suffix)) as writer:
                 writer.write(query)
         if not known:
-            raise DataError("holds no queries.", file=str(source))
+            raise DataError("has no queries.", file=str(source))
     return Split({folder / (safe_name(query_id) + suffix): 1 for query_id in known.values()})
 
 
-def _alike(first: str, second: str) -> str:
+def _conflict(first: str, second: str) -> str:
     if first == second:
-        return f"the query {first!r} stands on several lines; unite them with `exam-pp merge` first."
-    return f"the queries {first!r} and {second!r} differ in case alone; split into parts instead."
+        return f"the query {first!r} is on several lines. Merge them first with exam-pp merge."
+    return f"the query ids {first!r} and {second!r} differ only in case. Use --parts instead of --by-query."
 
 
-def _name(source: Path) -> tuple[str, str]:
-    """The file's name up to its suffixes, and these."""
+def _stem_and_suffix(source: Path) -> tuple[str, str]:
+    """Return the file's name without extensions, and the extensions."""
     if is_stream(source):
         return "passages", ".jsonl.gz"
     stem, dot, suffix = source.name.partition(".")

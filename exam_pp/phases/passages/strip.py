@@ -1,4 +1,4 @@
-"""A passages file without what is not to be shared: grades, texts, prompts, replies, judgments, rankings."""
+"""Removing grades, texts, prompts, replies, judgments or rankings from passages files before sharing them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 
 @dataclass(frozen=True)
-class Unwanted:
-    """What is dropped. ``grades`` drops the sets of grades that pass, ``human`` those of people.
+class StripOptions:
+    """The parts to remove.
 
-    ``texts`` are those of passages, with their markup (``paragraph``) and with ``prompts``, which failed
-    calls record and which contain them; ``replies`` are all words of models (they may quote texts). Ratings
-    and the reasons for failures stay.
+    ``grades`` removes sets of grades that match the filter, ``human`` those by persons. ``texts`` removes the
+    texts of passages, their markup (``paragraph``) and ``prompts``, which failed requests record and which
+    contain the texts. ``replies`` removes all text by models, which may quote passages. Ratings and failure
+    reasons are kept.
     """
 
     grades: GradeFilter | None = None
@@ -34,27 +35,30 @@ class Unwanted:
     rankings: bool = False
 
 
-def strip_file(source: Path, output: Path, unwanted: Unwanted) -> Counter[str]:
-    """Write a passages file without what is unwanted; returns what was dropped, with counts.
+def strip_file(source: Path, output: Path, options: StripOptions) -> Counter[str]:
+    """Write a passages file without some parts; returns the number of removed parts of each type.
 
-    Required keys stay, empty: the output is a passages file as before. Raises :class:`SelectionError`
-    where nothing is to be dropped, and where no grades pass the filter that names them.
+    Required keys are kept with empty values, so the output is a valid passages file. Raises
+    :class:`SelectionError` if no part is selected, or no grades match the grade filter.
     """
-    if unwanted == Unwanted():
-        raise SelectionError("Say what to drop: --grades, --human, --texts, --prompts, --replies ...")
-    stripper = _Stripper(unwanted, Counter())
-    grades = GradeSelector(unwanted.grades or GradeFilter())
-    some_grades = grades.filter != GradeFilter()
+    if options == StripOptions():
+        raise SelectionError(
+            "Select the parts to remove: --grades, --human, --texts, --prompts, --replies, --judgments or "
+            "--rankings."
+        )
+    stripper = _Stripper(options, Counter())
+    grades = GradeSelector(options.grades or GradeFilter())
+    filters_grades = grades.filter != GradeFilter()
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
-            if some_grades:
+            if filters_grades:
                 grades.select(passage)
             stripper.passage(passage)
         return query
 
     def check(_counts: Rewritten) -> None:
-        if some_grades:
+        if filters_grades:
             grades.check_any(str(source))
 
     rewrite(source, output, change, check=check)
@@ -63,18 +67,18 @@ def strip_file(source: Path, output: Path, unwanted: Unwanted) -> Counter[str]:
 
 @dataclass(frozen=True)
 class _Stripper:
-    unwanted: Unwanted
+    options: StripOptions
     dropped: Counter[str]
 
     def passage(self, passage: RawPassage) -> None:
-        unwanted = self.unwanted
-        if unwanted.texts:
+        options = self.options
+        if options.texts:
             self._text(passage)
-        if unwanted.judgments:
+        if options.judgments:
             self._empty(passage, "judgments", len(passage.judgments))
-        if unwanted.rankings:
+        if options.rankings:
             self._empty(passage, "rankings", len(passage.rankings))
-        if unwanted != Unwanted(judgments=unwanted.judgments, rankings=unwanted.rankings):
+        if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
             passage.edit_grades(self.grades)
 
     def _text(self, passage: RawPassage) -> None:
@@ -89,15 +93,15 @@ class _Stripper:
             passage.change(("paragraph_data", key), lambda _old: b"[]")
 
     def grades(self, grades: RawGrades) -> RawGrades | None:
-        unwanted = self.unwanted
-        if unwanted.human and is_human(grades.view.model):
-            self.dropped["sets of grades by people"] += 1
+        options = self.options
+        if options.human and is_human(grades.view.model):
+            self.dropped["sets of human grades"] += 1
             return None
-        if unwanted.grades is not None and unwanted.grades.accepts(grades.view):
+        if options.grades is not None and options.grades.accepts(grades.view):
             self.dropped["sets of grades"] += 1
             return None
-        parts = {"prompt": "prompts"} if unwanted.prompts or unwanted.texts else {}
-        if unwanted.replies:
+        parts = {"prompt": "prompts"} if options.prompts or options.texts else {}
+        if options.replies:
             parts["response"] = "replies"
             grades = self._without_replies(grades)
         if parts:
@@ -118,10 +122,10 @@ class _Stripper:
         return grades
 
     def _errors(self, parts: Mapping[str, str], direct: bool, old: RawJson | None) -> RawJson | None:
-        """Errors (of entries by id, or of one direct grade) without the parts, which are named in plural."""
+        """Return errors (by entry id, or of a direct grade) without the keys of ``parts``."""
         if old is None:
             return None
-        if _starts_with(b"[", old):  # of old files; nobody knows what is in there
+        if _starts_with(b"[", old):  # in old files, with unknown content
             self.dropped["errors"] += len(list_of(old))
             return b"[]" if list_of(old) else old
         if direct or not _starts_with(b"{", old):
@@ -134,12 +138,12 @@ class _Stripper:
         if not _starts_with(b"{", old):
             return old
         fields = fields_of(old)
-        found = [key for key in parts if bytes(fields.get(key, b"null")) not in {b"null", b'""'}]
-        for key in found:
+        present = [key for key in parts if bytes(fields.get(key, b"null")) not in {b"null", b'""'}]
+        for key in present:
             self.dropped[parts[key]] += 1
             del fields[key]
-        return record_of(fields) if found else old
+        return record_of(fields) if present else old
 
 
-def _starts_with(mark: bytes, value: RawJson) -> bool:
-    return bytes(value).startswith(mark)
+def _starts_with(prefix: bytes, value: RawJson) -> bool:
+    return bytes(value).startswith(prefix)

@@ -1,4 +1,4 @@
-"""The loop of all commands that write a passages file from a passages file, one query in memory at a time."""
+"""Rewriting a passages file query by query, with only one query in memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.wording import counted
 
 ChangeQuery = Callable[[RawQuery], RawQuery | None]
-"""What becomes of a query; None leaves it out."""
+"""Returns the changed query, or None to drop it."""
 
 
 @dataclass
 class Rewritten:
-    """How many lines and passages there were, and how many are left."""
+    """Numbers of lines and passages read and written."""
 
     lines_read: int = 0
     passages_read: int = 0
@@ -25,8 +25,8 @@ class Rewritten:
 
     def __str__(self) -> str:
         return (
-            f"{self.lines} of {counted(self.lines_read, 'query')}, {self.passages} of "
-            f"{counted(self.passages_read, 'passage')} written."
+            f"Written: {self.lines} of {counted(self.lines_read, 'query')}, {self.passages} of "
+            f"{counted(self.passages_read, 'passage')}."
         )
 
 
@@ -38,10 +38,11 @@ def rewrite(
     inputs: Iterable[Path] = (),
     check: Callable[[Rewritten], None] = lambda _counts: None,
 ) -> Rewritten:
-    """Write ``source`` to ``output``, every query as ``change`` makes it; the rest keeps its bytes.
+    """Write ``source`` to ``output``, applying ``change`` to every query; unchanged parts keep their bytes.
 
-    ``inputs`` are further files that must not be overwritten. ``check`` sees the counts before the output
-    appears, and may raise. ``-`` is standard input or output. Raises :class:`exam_pp.errors.ExamError`.
+    ``inputs`` are further files that must not be overwritten. ``check`` gets the counts before the output
+    appears, and may raise an error. ``-`` is standard input or output. Raises
+    :class:`~exam_pp.errors.ExamError`.
     """
     counts = Rewritten()
     with passages_writer(output, inputs=[source, *inputs]) as writer:

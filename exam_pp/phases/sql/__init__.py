@@ -1,1 +1,1 @@
-"""SQL over graded files, banks, runs and leaderboards."""
+"""SQL queries over graded files, banks, runs and leaderboards."""

@@ -1,4 +1,4 @@
-"""SQL over graded files, banks, runs and leaderboards; and databases of them to keep."""
+"""Running SQL on graded files, banks, runs and leaderboards, and building databases of them."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_lef
 
 log = logging.getLogger(__name__)
 
-ONCE_A_PASSAGE: frozenset[TableName] = frozenset({"passages", "judgments", "rankings"})
-"""Tables that hold what a file says twice of a passage as one row."""
+DEDUPLICATED_TABLES: frozenset[TableName] = frozenset({"passages", "judgments", "rankings"})
+"""Tables in which the duplicates of a file are one row."""
 
 
 @dataclass(frozen=True)
 class SqlSources:
-    """What SQL reads: graded files, and what may stand beside them.
+    """The input files of SQL.
 
-    ``runs`` are run files or folders of them, ``scores`` leaderboards, ``queries`` files of query texts.
-    Instead of all these, ``graded`` may be one database that :func:`build_database` made.
+    ``runs`` are run files or folders of run files, ``scores`` leaderboards, ``queries`` files of query texts.
+    Instead of all these, ``graded`` may be a single database that :func:`build_database` made.
     """
 
     graded: Sequence[Path] = ()
@@ -52,9 +52,9 @@ class SqlSources:
     method_name: MethodName = "stem"
 
     def check(self) -> None:
-        """Raise :class:`DataError` for a file that is not there, also one that no table needs.
+        """Raise :class:`DataError` for a missing file, even if the SQL does not need it.
 
-        Raises :class:`SelectionError` for a graded file that is named twice: its rows would count twice.
+        Raises :class:`SelectionError` for a graded file that is named twice, whose rows would count twice.
         """
         for path in self.files():
             if not is_stream(path) and not path.exists():
@@ -62,25 +62,25 @@ class SqlSources:
         seen: set[Path] = set()
         for path in self.graded:
             if path.resolve() in seen:
-                raise SelectionError(f"{path} is named twice, and its rows would count twice.")
+                raise SelectionError(f"{path} is named twice. Name it only once, or its rows count twice.")
             seen.add(path.resolve())
 
     def files(self) -> list[Path]:
-        """Every input, runs as they were named."""
+        """Return all inputs; a folder of runs is one of them."""
         return [*self.graded, *self.banks, *self.runs, *self.scores, *self.queries]
 
     @property
     def database(self) -> Path | None:
-        """The database, where that is what was named; raises :class:`SelectionError` for a mixture."""
-        found = [path for path in self.graded if is_database(path)]
-        if found and len(self.files()) > 1:
-            raise SelectionError(f"{found[0]} is a database, which is queried alone.")
-        return found[0] if found else None
+        """The database if the input is one, else None; raises :class:`SelectionError` for further inputs."""
+        databases = [path for path in self.graded if is_database(path)]
+        if databases and len(self.files()) > 1:
+            raise SelectionError(f"{databases[0]} is a database, which cannot be combined with other inputs.")
+        return databases[0] if databases else None
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A SQL statement, its parameters, and whether it may do more than read."""
+    """A SQL statement and its parameters; ``unsafe`` allows statements that write."""
 
     sql: str
     parameters: Mapping[str, SqlValue] = field(default_factory=dict)
@@ -88,16 +88,16 @@ class Statement:
 
 
 RowWriter = Callable[[Sequence[str], Iterable[Sequence[Any]], IO[bytes]], None]
-"""Writes columns and rows, which come one by one, to a stream."""
+"""Writes columns and an iterable of rows to a stream."""
 
 
 def query_files(
     sources: SqlSources, statement: Statement, output: str | Path, write: RowWriter, limits: Limits
 ) -> None:
-    """Run a statement over the sources and write its rows.
+    """Run a statement on the sources and write its rows.
 
     Only the tables that the statement names are filled. Raises :class:`~exam_pp.errors.QueryError` for SQL
-    that cannot be run, and whatever reading the sources raises.
+    that cannot be run, and the errors of reading the sources.
     """
     check_output(output, sources.files())
     with (
@@ -108,11 +108,11 @@ def query_files(
 
 
 def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Path, limits: Limits) -> None:
-    """As :func:`query_files`, in the Parquet format."""
+    """Like :func:`query_files`, in the Parquet format."""
     check_output(output, sources.files())
     with TemporaryDirectory(prefix="exam-pp-") as folder:
         parquet = Path(folder) / "rows.parquet"
-        with _opened(sources, statement, Path(folder), limits, parquet) as reader:
+        with _open_reader(sources, statement, Path(folder), limits, parquet) as reader:
             reader.to_parquet(statement.sql, parquet, statement.parameters)
             with atomic_output(output, inputs=sources.files()) as stream, parquet.open("rb") as source:
                 shutil.copyfileobj(source, stream)
@@ -120,72 +120,72 @@ def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Pa
 
 @contextmanager
 def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> Iterator[Result]:
-    """The rows of a statement, for Python and for terminals; errors as of :func:`query_files`."""
+    """Open the rows of a statement, for Python and for terminals; errors as in :func:`query_files`."""
     with (
         TemporaryDirectory(prefix="exam-pp-") as folder,
-        _opened(sources, statement, Path(folder), limits) as reader,
+        _open_reader(sources, statement, Path(folder), limits) as reader,
     ):
         yield reader.run(statement.sql, statement.parameters)
 
 
 @contextmanager
-def _opened(
+def _open_reader(
     sources: SqlSources, statement: Statement, folder: Path, limits: Limits, writes: Path | None = None
 ) -> Iterator[Reader]:
     sources.check()
     database, sandboxed = sources.database, not statement.unsafe
-    wanted = tables_of(statement.sql)
+    tables = tables_of(statement.sql)
     if database is not None:
         with open_database(database, limits, sandboxed=sandboxed, writes=writes) as reader:
             yield reader
         return
     path = folder / "query.duckdb"
     with new_database(path, limits) as filler:
-        fill(filler, sources, wanted)
-    # Only a copy is changed where everything is allowed.
+        fill(filler, sources, tables)
+    # An unsafe statement can change only this temporary database.
     with open_database(path, limits, sandboxed=sandboxed, read_only=sandboxed, writes=writes) as reader:
-        _say_what_is_empty(reader, wanted)
+        _warn_of_empty_tables(reader, tables)
         yield reader
 
 
-def _say_what_is_empty(reader: Reader, wanted: Collection[TableName]) -> None:
+def _warn_of_empty_tables(reader: Reader, tables: Collection[TableName]) -> None:
     options: Mapping[TableName, str] = {"bank": "--bank", "runs": "--runs", "scores": "--scores"}
     for table in TABLES:
-        if table in wanted and reader.is_empty(table):
-            hint = f": name a file with {options[table]}" if table in options else ""
-            log.warning("The table %s has no rows%s.", table, hint)
+        if table in tables and reader.is_empty(table):
+            hint = f" Name a file with {options[table]}." if table in options else ""
+            log.warning("The table %s has no rows.%s", table, hint)
 
 
-def fill(filler: Filler, sources: SqlSources, wanted: Collection[TableName]) -> None:
-    """Read the sources once and fill the wanted tables."""
+def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> None:
+    """Read the sources once and fill the tables."""
     queries: dict[str, tuple[str | None, str | None]] = {}
-    if "queries" in wanted:
+    if "queries" in tables:
         for path in sources.queries:
             for key, query in read_queries(path).items():
                 queries[key] = (query.query_text, None)
-    if {"bank", "queries"} & set(wanted):
+    if {"bank", "queries"} & set(tables):
         for path in sources.banks:
-            _fill_bank(filler, path, wanted, queries)
-    if {"queries", *OF_GRADED_FILES} & set(wanted):
-        rows = GradedRows(wanted, filler.add, filler.expect)
+            _fill_bank(filler, path, tables, queries)
+    if {"queries", *OF_GRADED_FILES} & set(tables):
+        rows = GradedRows(tables, filler.add, filler.expect)
         for path in sources.graded:
             rows.read(path)
         for file, query_id in sorted(rows.repeated):
-            for table in ONCE_A_PASSAGE & set(wanted):
+            for table in DEDUPLICATED_TABLES & set(tables):
                 filler.keep_first(table, file, query_id)
         queries = queries | {key: (None, None) for key in rows.queries if key not in queries}
-    if "runs" in wanted:
+    if "runs" in tables:
         for path in sources.runs:
             warn_of_left_out_runs(path)
         for run in (run for path in sources.runs for run in run_files(path)):
             for line in read_run(run, method=sources.method_name):
                 row = (shown_path(run), line.system, line.query_id, line.passage_id, line.rank, line.score)
                 filler.add("runs", row)
-    if "scores" in wanted:
+    if "scores" in tables:
         for path in sources.scores:
             for score in read_all_scores(path):
                 filler.add("scores", (shown_path(path), *score))
-    if "queries" in wanted:
+    if "queries" in tables:
         for key, (text, collection) in queries.items():
             filler.add("queries", (key, text, collection))
 
@@ -193,14 +193,14 @@ def fill(filler: Filler, sources: SqlSources, wanted: Collection[TableName]) -> 
 def _fill_bank(
     filler: Filler,
     path: Path,
-    wanted: Collection[TableName],
+    tables: Collection[TableName],
     queries: dict[str, tuple[str | None, str | None]],
 ) -> None:
     seen: set[tuple[str, str]] = set()
     for line in read_bank(path, packed=True).lines:
         text, collection = queries.get(line.query_id, (None, None))
         queries[line.query_id] = (text or line.query_text or None, collection or line.test_collection or None)
-        if "bank" not in wanted:
+        if "bank" not in tables:
             continue
         for item in line.items:
             if (line.query_id, item.entry_id) in seen:
@@ -224,10 +224,10 @@ def _fill_bank(
 
 
 def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
-    """Write all tables into one database of DuckDB; its comments say what the columns are."""
+    """Write all tables to a DuckDB database, whose comments describe tables and columns."""
     check_output(output, sources.files())
     with (
-        _built(sources, output.resolve(), limits) as path,
+        _built_database(sources, output.resolve(), limits) as path,
         atomic_output(output, inputs=sources.files()) as stream,
         path.open("rb") as database,
     ):
@@ -235,24 +235,27 @@ def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
 
 
 def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Path]:
-    """Write a Parquet file for every table that has rows; the folder is made where it does not exist."""
+    """Write a Parquet file for each table with rows; the folder is created if it does not exist."""
     written = []
-    with folder_output(folder, sources.files()) as work, _built(sources, work / "tables", limits) as path:
+    with (
+        folder_output(folder, sources.files()) as work,
+        _built_database(sources, work / "tables", limits) as path,
+    ):
         part = path.with_name("table.parquet")
         with open_database(path, limits, writes=part) as reader:
             for table in TABLES:
                 if not reader.is_empty(table):
-                    reader.to_parquet(f"SELECT * FROM {table}", part)  # noqa: S608 - table names are ours
+                    reader.to_parquet(f"SELECT * FROM {table}", part)  # noqa: S608 - constant table names
                     written.append(part.replace(work / f"{table}.parquet"))
     return [folder / file.name for file in written]
 
 
 @contextmanager
-def _built(sources: SqlSources, output: Path, limits: Limits) -> Iterator[Path]:
-    """A database of all tables beside the output: a temporary folder of the system may be too small."""
+def _built_database(sources: SqlSources, output: Path, limits: Limits) -> Iterator[Path]:
+    """Build a database in a folder beside the output, because the temporary folder may be too small."""
     sources.check()
     if sources.database is not None:
-        raise SelectionError(f"{sources.database} is a database already.")
+        raise SelectionError(f"{sources.database} is already a database.")
     try:
         with work_folder(output) as folder:
             path = folder / "tables.duckdb"
@@ -260,4 +263,4 @@ def _built(sources: SqlSources, output: Path, limits: Limits) -> Iterator[Path]:
                 fill(filler, sources, TABLES.keys())
             yield path
     except OSError as error:
-        raise OutputError(f"Nothing can be written to {output.parent}: {error.strerror or error}.") from error
+        raise OutputError(f"{output.parent} is not writable: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""Ready queries: what people ask of graded files, to run as they are or to start from."""
+"""Example SQL queries for frequent questions about graded files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from exam_pp.registry import Registry
 
 
 class Example(NamedTuple):
-    """A question, and the SQL that answers it; ``needs`` names options that it is of no use without."""
+    """A question and the SQL that answers it; ``needs`` names the options or data that the SQL needs."""
 
     name: str
     question: str
@@ -19,7 +19,7 @@ class Example(NamedTuple):
 _EXAMPLES = (
     Example(
         "contents",
-        "What does the file hold: who graded, with which prompt, how many passages?",
+        "Which models and prompts graded the file, and how many passages?",
         """
 SELECT model, prompt_class, kind, count(*) AS passages, sum(asked) AS pairs,
        sum(ungraded) AS ungraded, round(sum(correct) / sum(asked), 3) AS share_correct
@@ -29,7 +29,7 @@ GROUP BY ALL ORDER BY ALL
     ),
     Example(
         "bad-questions",
-        "Which questions or nuggets does no passage cover, and which ones nearly every passage?",
+        "Which questions or nuggets are covered by no passage, or by nearly every passage?",
         """
 SELECT ratings.query_id, ratings.entry_id, any_value(entry_text) AS entry_text, model, prompt_class,
        count(rating) AS passages, max(rating) AS best, round(avg((rating >= 4)::INT), 3) AS covering
@@ -41,7 +41,7 @@ ORDER BY covering DESC, ratings.query_id, ratings.entry_id, model, prompt_class
     ),
     Example(
         "uncovered-passages",
-        "Which passages did people judge relevant (2 or more), though none of the entries is covered?",
+        "Which passages are judged relevant (2 or more), but cover no entry?",
         """
 SELECT query_id, passage_id, model, prompt_class, max(relevance) AS relevance, max(best_rating) AS best,
        any_value(left(passage_text, 60)) AS text
@@ -54,7 +54,7 @@ ORDER BY relevance DESC, best, query_id, passage_id, model, prompt_class
     ),
     Example(
         "judgments",
-        "How do the judgments of people and the best rating of a passage go together?",
+        "How do judgments and the best rating of a passage relate?",
         """
 SELECT model, prompt_class, relevance, count(*) AS passages, count_if(best_rating >= 4) AS best_4_or_5,
        count_if(best_rating BETWEEN 1 AND 3) AS best_1_to_3, count_if(best_rating = 0) AS best_0
@@ -65,7 +65,7 @@ GROUP BY ALL ORDER BY model, prompt_class, relevance DESC
     ),
     Example(
         "disagreement",
-        "Where a model rated an entry and also extracted an answer: how often does one contradict the other?",
+        "How often do ratings and extracted answers of the same model contradict each other?",
         """
 SELECT rated.model, rated.prompt_class AS rated_with, extracted.prompt_class AS extracted_with,
        count(*) AS pairs,
@@ -79,12 +79,12 @@ GROUP BY ALL ORDER BY ALL
     ),
     Example(
         "graders",
-        "How much do two graders differ that rated the same entries with the same prompt?",
+        "How much do the ratings of two models with the same prompt differ?",
         """
-SELECT a.prompt_class, a.model AS one, b.model AS other, count(*) AS pairs,
+SELECT a.prompt_class, a.model AS model_a, b.model AS model_b, count(*) AS pairs,
        round(avg((a.rating = b.rating)::INT), 3) AS same,
        round(avg(abs(a.rating - b.rating)), 3) AS mean_difference,
-       count_if((a.rating >= 4) <> (b.rating >= 4)) AS covered_by_one_alone
+       count_if((a.rating >= 4) <> (b.rating >= 4)) AS covered_by_one_model
 FROM ratings AS a JOIN ratings AS b USING (query_id, passage_id, entry_id, prompt_class)
 WHERE a.model < b.model AND a.is_rated AND b.is_rated
 GROUP BY ALL ORDER BY ALL
@@ -92,7 +92,7 @@ GROUP BY ALL ORDER BY ALL
     ),
     Example(
         "system-coverage",
-        "How much of each query's bank do the first 20 passages of each system cover (Rubric-Cover)?",
+        "Which share of the bank do the first 20 passages of each system cover (Rubric-Cover)?",
         """
 WITH systems AS (  -- ranks start at 0 or 1
     SELECT system, least(min(rank), 1) AS first_rank FROM rankings GROUP BY system
@@ -113,7 +113,7 @@ GROUP BY ALL ORDER BY model, prompt_class, cover DESC, system
     ),
     Example(
         "ungraded",
-        "Which pairs have no rating, and why?",
+        "Which pairs of passage and entry have no rating, and why?",
         """
 SELECT model, prompt_class, failure, count(*) AS pairs, count(DISTINCT query_id) AS queries
 FROM ratings WHERE rating IS NULL
@@ -144,7 +144,7 @@ GROUP BY ALL ORDER BY ALL
     ),
     Example(
         "leaderboards",
-        "Where do the leaderboards rank each system?",
+        "Which rank does each system have on each leaderboard?",
         """
 SELECT system, leaderboard, metric, value,
        rank() OVER (PARTITION BY leaderboard, metric ORDER BY value DESC) AS place
@@ -155,13 +155,13 @@ ORDER BY leaderboard, metric, place, system
     ),
 )
 
-EXAMPLES: Registry[Example] = Registry("ready query", "queries")
+EXAMPLES: Registry[Example] = Registry("example query", "queries")
 for _example in _EXAMPLES:
     EXAMPLES.add(_example.name, _example._replace(sql=_example.sql.strip() + "\n"))
 
 
 def listing() -> str:
-    """All ready queries, each with its question as a comment: SQL that can be read and copied."""
+    """Return all example queries as SQL, each with its question as a comment."""
     parts = []
     for example in _EXAMPLES:
         needs = f" (needs {example.needs})" if example.needs else ""

@@ -1,1 +1,1 @@
-"""Checks of files: their format, and whether their contents make sense."""
+"""Checks of the format and the consistency of files, for ``exam-pp validate``."""

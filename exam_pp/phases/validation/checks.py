@@ -1,4 +1,4 @@
-"""What is wrong in files: checks with names, and findings that are counted and listed."""
+"""The checks of ``exam-pp validate``, with levels and descriptions, and their findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Level = Literal["error", "warning"]
 
 
 class Check(NamedTuple):
-    """Something that is looked for. An error makes numbers wrong or stops other commands."""
+    """A check of a file. An error makes results wrong or stops other commands; a warning may be intended."""
 
     name: str
     level: Level
@@ -18,50 +18,50 @@ class Check(NamedTuple):
 
 
 _CHECKS = (
-    Check("unreadable", "error", "the file cannot be read (to its end), or is of no known kind"),
-    Check("empty", "error", "there is nothing in the file (a query without passages is a warning)"),
-    Check("format", "error", "a line is not in the format: JSON, a field that is missing or of another type"),
-    Check("not-unicode", "warning", "characters that are not Unicode; reading replaces them"),
-    Check("duplicate-key", "error", "a key twice in one JSON object: readers use the last value alone"),
-    Check("duplicate-query", "warning", "a query on several lines"),
-    Check("duplicate-passage", "warning", "a passage twice in a query"),
-    Check("text-conflict", "error", "one passage id with several texts in a query"),
-    Check("text-differs", "warning", "one passage id with several texts, in different queries"),
-    Check("empty-text", "warning", "a passage without words"),
-    Check("wrong-id", "error", "a judgment or ranking of another passage or query than the one it stands at"),
-    Check("duplicate-judgment", "warning", "a judgment twice"),
-    Check("judgment-conflict", "warning", "a passage judged twice, differently (in qrels an error)"),
-    Check("duplicate-ranking", "warning", "a system has a passage twice (in run files an error)"),
-    Check("shared-rank", "warning", "a system has two passages at one rank"),
-    Check("rank-holes", "warning", "ranks or queries missing in a ranking (as below the cut of an import)"),
-    Check("score-order", "warning", "scores that rise with the rank, or stay: trec_eval sorts by score"),
-    Check("id-space", "warning", "an id that is empty or has white space: runs and qrels cannot hold it"),
-    Check("rating-scale", "error", "a rating outside the prompt's scale, or below 0"),
-    Check("rating-conflict", "error", "ratings that contradict the lists of correct and wrong entries"),
-    Check("no-ratings", "warning", "no ratings of a prompt that asks for them: thresholds see correct as 1"),
-    Check("prompt-type", "warning", "a prompt type that is none, or ratings of another kind of entries"),
-    Check("assignment", "warning", "labels of nuggets that are none, or do not fit the ratings beside them"),
-    Check("wrong-above-0", "warning", "entries rated above 0 that are listed as wrong: another threshold"),
-    Check("repeated-entry", "warning", "an entry twice in one set of grades"),
-    Check("rated-again", "warning", "an entry rated twice, by the same model with the same prompt"),
-    Check("unknown-answer", "warning", "a reply to an entry that was not asked"),
-    Check("summary", "warning", "exam_ratio or relevance_label do not fit the ratings"),
-    Check("soft-grade", "warning", "probabilities that are none, or do not fit scale, mean or margin"),
-    Check("mixed-grades", "warning", "grades of one model and prompt, made with different options or words"),
+    Check("unreadable", "error", "the file cannot be read to its end, or its format is unknown"),
+    Check("empty", "error", "the file is empty (a query without passages is a warning)"),
+    Check("format", "error", "a line is not valid JSON, or a field is missing or has the wrong type"),
+    Check("not-unicode", "warning", "characters that are not valid Unicode; readers replace them"),
+    Check("duplicate-key", "error", "duplicate key in a JSON object; readers use the last value"),
+    Check("duplicate-query", "warning", "a query is on several lines"),
+    Check("duplicate-passage", "warning", "a passage occurs twice in a query"),
+    Check("text-conflict", "error", "a passage id has several texts in the same query"),
+    Check("text-differs", "warning", "a passage id has several texts in different queries"),
+    Check("empty-text", "warning", "a passage has an empty text"),
+    Check("wrong-id", "error", "a judgment or ranking names another passage or query than its own"),
+    Check("duplicate-judgment", "warning", "a judgment occurs twice"),
+    Check("judgment-conflict", "warning", "a passage has different judgments (an error in qrels)"),
+    Check("duplicate-ranking", "warning", "a system ranks a passage twice (an error in run files)"),
+    Check("shared-rank", "warning", "a system has two passages at the same rank"),
+    Check("rank-holes", "warning", "a ranking has missing ranks or queries (normal after `import --top`)"),
+    Check("score-order", "warning", "scores do not fall with the rank; trec_eval sorts by score"),
+    Check("id-space", "warning", "an id is empty or has white space, which run files and qrels do not allow"),
+    Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
+    Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
+    Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
+    Check("prompt-type", "warning", "an unknown prompt type, or ratings of another kind of entry"),
+    Check("assignment", "warning", "an unknown nugget assignment, or one that contradicts its rating"),
+    Check("wrong-above-0", "warning", "an entry rated above 0 is listed as wrong (due to another threshold)"),
+    Check("repeated-entry", "warning", "an entry occurs twice in a set of grades"),
+    Check("rated-again", "warning", "an entry is rated twice by the same model with the same prompt"),
+    Check("unknown-answer", "warning", "a reply for an entry that is neither correct nor wrong"),
+    Check("summary", "warning", "exam_ratio or relevance_label does not match the ratings"),
+    Check("soft-grade", "warning", "invalid probabilities, or they do not match the scale, mean or margin"),
+    Check("mixed-grades", "warning", "grades of a model and prompt with different options or prompt texts"),
     Check("foreign-entry", "error", "a grade for an entry of another query"),
-    Check("unknown-entry", "error", "a grade for an entry that the bank does not have"),
-    Check("missing-entry", "warning", "an entry of the bank that was not asked"),
-    Check("no-bank", "warning", "a query that is graded or in the bank, but not both"),
-    Check("incomplete", "warning", "a set of grades that only some queries, or passages of one, have"),
-    Check("bank", "warning", "what `exam-pp bank lint` finds: repetitions, ids of other words ..."),
-    Check("other-file", "warning", "edits that were made for another state of the bank"),
+    Check("unknown-entry", "error", "a grade for an entry that is not in the bank"),
+    Check("missing-entry", "warning", "a passage is not graded for an entry of the bank"),
+    Check("no-bank", "warning", "a query is graded but not in the bank, or in the bank but not in the file"),
+    Check("incomplete", "warning", "a model graded only some queries, or some passages of a query"),
+    Check("bank", "warning", "problems that `exam-pp bank lint` reports, such as duplicates and wrong ids"),
+    Check("other-file", "warning", "the edits were made for another version of the bank"),
 )  # fmt: skip
 
 CHECKS: dict[str, Check] = {check.name: check for check in _CHECKS}
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong; ``where`` is what stands on the line: a query, passage, entry or field."""
+    """A problem in a file; ``where`` is the query, passage, entry or field on the line."""
 
     level: Level
     check: str
@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Findings:
-    """Counts all findings, and keeps ``limit`` of each check and file (0: all)."""
+    """Counts all findings, and keeps ``limit`` per check and file (0: all)."""
 
     limit: int = 0
     kept: list[Finding] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Findings:
     def add(
         self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None
     ) -> None:
-        """Note a finding; ``level`` where it is not the one that the check has."""
+        """Add a finding; ``level`` overrides the level of the check."""
         finding = Finding(level or CHECKS[check].level, check, file, line, where, message)
         key = (file, check, finding.level)
         self.counts[key] += 1
@@ -91,13 +91,13 @@ class Findings:
             self.kept.append(finding)
 
     def checked(self, file: str, kind: str, contents: str) -> None:
-        """Note that a file was checked to its end, and what it holds."""
+        """Record a checked file with its format and a summary of its contents."""
         self.files.append((file, kind, contents))
 
     def has(self, file: str) -> bool:
-        """Whether anything was found in a file."""
-        return any(found == file for found, _, _ in self.counts)
+        """Whether a file has findings."""
+        return any(name == file for name, _, _ in self.counts)
 
     def number(self, level: Level) -> int:
-        """How many findings there are of a level."""
-        return sum(count for (_, _, found), count in self.counts.items() if found == level)
+        """Return the number of findings of a level."""
+        return sum(count for (_, _, counted_level), count in self.counts.items() if counted_level == level)

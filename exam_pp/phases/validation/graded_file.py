@@ -1,4 +1,4 @@
-"""Validate: graded passages, line by line, and what only the whole file shows."""
+"""Checks of passages files: each line, and consistency across lines and with test banks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
-from exam_pp.phases.validation.across_queries import WholeFile
+from exam_pp.phases.validation.across_queries import AcrossQueries
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
-from exam_pp.phases.validation.rankings import Place, check_ranks
+from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.graded_file import parse_query, passage_field
-from exam_pp.store.passages.raw_json import repeated_key
+from exam_pp.store.passages.raw_json import duplicate_key
 from exam_pp.test_bank import QueryBank, TestBank
 from exam_pp.wording import counted
 
@@ -38,9 +38,9 @@ _GENERATED_ID = re.compile(r".+/[0-9a-f]{32}")
 
 
 def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ()) -> str:
-    """Check a passages file; returns what it holds, in words. One query is in memory at a time.
+    """Check a passages file with one query in memory at a time; returns a summary of its contents.
 
-    With ``banks`` the graded entries are compared with those of the kind (question, nugget) that a bank has.
+    ``banks`` are compared with the graded entries of their kind (question or nugget).
     """
     checker = _Checker(str(path), findings, [(bank, bank.kinds) for bank in banks])
     for number, line in read_lines(path):
@@ -53,7 +53,7 @@ def check_graded(path: Path, findings: Findings, banks: Sequence[TestBank] = ())
 
 @dataclass
 class _Texts:
-    """Passage ids and texts as 64-bit digests, twenty bytes a passage: a file may have millions."""
+    """Ids and texts of all passages as 64-bit hashes: 28 bytes per passage, as a file may have millions."""
 
     ids: array[int] = field(default_factory=lambda: array("q"))
     texts: array[int] = field(default_factory=lambda: array("q"))
@@ -67,9 +67,9 @@ class _Texts:
         self.lines.append(line)
 
     def conflicts(self) -> Iterator[tuple[int, int, bool]]:
-        """Line, line of the other text of the same id, and whether that is in the same query.
+        """Yield line, line of the same id with a different text, and whether both are in the same query.
 
-        A text is compared with the first one of its query, and the first of a query with that of the file.
+        A text is compared with the first of its query, and the first of a query with the first of the file.
         """
         order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
         for _, same_id in groupby(order, key=self.ids.__getitem__):
@@ -91,29 +91,29 @@ class _Checker:
     banks: Sequence[tuple[TestBank, Collection[str]]]
     first_line: dict[str, int] = field(default_factory=dict)
     texts: _Texts = field(default_factory=_Texts)
-    whole: WholeFile = field(default_factory=WholeFile)
+    across_queries: AcrossQueries = field(default_factory=AcrossQueries)
     grade_sets: int = 0
 
     def line(self, number: int, line: bytes) -> None:
-        """Check one line; whatever is wrong with it, the next one is checked too."""
+        """Check a line; problems become findings, so that the next line is checked, too."""
         query = self._parsed(number, line)
         if query is None:
             return
 
-        def note(check: str, where: str, words: str) -> None:
-            place = f"query {query.query_id}" + (f", {where}" if where else "")
-            self.findings.add(check, self.file, number, place, words)
+        def note(check: str, where: str, message: str) -> None:
+            location = f"query {query.query_id}" + (f", {where}" if where else "")
+            self.findings.add(check, self.file, number, location, message)
 
-        if twice := repeated_key(line):
-            note("duplicate-key", "", f"the key {twice!r} stands twice in one object")
+        if key := duplicate_key(line):
+            note("duplicate-key", "", f"has the key {key!r} twice in one object")
         if query.query_id in self.first_line:
             note("duplicate-query", "", f"is also on line {self.first_line[query.query_id]}")
         self.first_line.setdefault(query.query_id, number)
         if not query.passages:
             where = f"query {query.query_id}"
             self.findings.add("empty", self.file, number, where, "has no passages", "warning")
-        for words in self.whole.add(query, number):
-            note("mixed-grades", "", words)
+        for message in self.across_queries.add(query, number):
+            note("mixed-grades", "", message)
         _check_passages(query, note)
         for passage in query.passages:
             self.texts.add(passage, query.query_id, number)
@@ -124,8 +124,8 @@ class _Checker:
             _check_bank(query, bank, kinds, note)
 
     def _parsed(self, number: int, line: bytes) -> QueryPassages | None:
-        def note(check: str, where: str, words: str) -> None:
-            self.findings.add(check, self.file, number, where, words)
+        def note(check: str, where: str, message: str) -> None:
+            self.findings.add(check, self.file, number, where, message)
 
         try:
             return parse_line(line)
@@ -140,57 +140,57 @@ class _Checker:
         except DataError as error:
             note("format", error.field or "", error.problem)
             return None
-        note("not-unicode", "", "holds lone surrogates")
+        note("not-unicode", "", "has lone surrogates")
         return query
 
     def finish(self) -> None:
-        """What only the whole file shows."""
+        """Add the findings that need the whole file."""
         if not self.first_line and not self.findings.has(self.file):
-            self.findings.add("empty", self.file, None, "", "holds no queries")
+            self.findings.add("empty", self.file, None, "", "has no queries")
         for line, first, same_query in self.texts.conflicts():
-            if same_query:
-                words = f"has another text on line {first} for one of its passage ids"
-                self.findings.add("text-conflict", self.file, line, "", words)
-            else:
-                words = f"has a passage id that stands for another text on line {first}"
-                self.findings.add("text-differs", self.file, line, "", words)
-        for words in self.whole.incomplete():
-            self.findings.add("incomplete", self.file, None, "", words)
-        for words in self.whole.partly_ranked():
-            self.findings.add("rank-holes", self.file, None, "", words)
+            message = f"has a passage id that has a different text on line {first}"
+            self.findings.add("text-conflict" if same_query else "text-differs", self.file, line, "", message)
+        for message in self.across_queries.incomplete_grades():
+            self.findings.add("incomplete", self.file, None, "", message)
+        for message in self.across_queries.incomplete_rankings():
+            self.findings.add("rank-holes", self.file, None, "", message)
         for query_id in dict.fromkeys(query_id for bank, _ in self.banks for query_id in bank.queries):
             if query_id not in self.first_line:
-                words = "is in the bank, but not in the file"
-                self.findings.add("no-bank", self.file, None, f"query {query_id}", words)
+                message = "is in the bank, but not in the file"
+                self.findings.add("no-bank", self.file, None, f"query {query_id}", message)
 
 
 def _check_passages(query: QueryPassages, note: Note) -> None:
     seen: set[str] = set()
     own = f"{query.query_id}/"
-    for kind, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
+    for noun, name in (("query", query.query_id), *(("passage", p.passage_id) for p in query.passages)):
         if name != NO_PASSAGE and (not name or _SPACE.search(name)):
-            note("id-space", "", f"the {kind} id {name!r} is empty or has white space")
+            note("id-space", "", f"the {noun} id {name!r} is empty or has white space")
     for passage in query.passages:
         where = f"passage {passage.passage_id}"
         if passage.passage_id in seen:
-            note("duplicate-passage", where, "stands in this query already")
+            note("duplicate-passage", where, "occurs twice in this query")
         seen.add(passage.passage_id)
         if not passage.text.strip() and passage.passage_id != NO_PASSAGE:
-            note("empty-text", where, "has no words")
+            note("empty-text", where, "has an empty text")
         _check_judgments(query.query_id, passage, passage.judgments, where, note)
         _check_ids_of_rankings(query.query_id, passage, passage.rankings, where, note)
         rated: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
         for grades in passage.grade_sets():
             key = GradeKey.of(grades)
-            place = f"{where}, {key.model} {key.prompt_class}"
-            check_grades(grades, key.prompt_class, place, note)
+            location = f"{where}, {key.model} {key.prompt_class}"
+            check_grades(grades, key.prompt_class, location, note)
             entries = grades.entry_ratings().keys()
             for entry_id in entries & rated[key, grades.prompt_hash]:
-                note("rated-again", place, f"{entry_id} is rated in an earlier set; the later rating counts")
+                note(
+                    "rated-again",
+                    location,
+                    f"{entry_id} is also rated in an earlier set of grades; the later rating counts",
+                )
             rated[key, grades.prompt_hash] |= entries
             for entry_id in entries:
                 if not entry_id.startswith(own) and _GENERATED_ID.fullmatch(entry_id):
-                    note("foreign-entry", place, f"{entry_id} has the id of another query")
+                    note("foreign-entry", location, f"{entry_id} is the id of an entry of another query")
 
 
 def _check_judgments(
@@ -200,15 +200,15 @@ def _check_judgments(
     for judgment in judgments:
         levels[judgment.query_id].append(judgment.relevance)
         if judgment.passage_id != passage.passage_id:
-            note("wrong-id", where, f"has a judgment of the passage {judgment.passage_id}")
+            note("wrong-id", where, f"has a judgment for the passage {judgment.passage_id}")
         if query_id not in (judgment.query_id, judgment.title_query) and not judgment.query_id.startswith(
             query_id + "/"
         ):
             note("wrong-id", where, f"has a judgment for the query {judgment.query_id}")
-    for found in map(Counter, levels.values()):
-        if len(found) > 1:
-            note("judgment-conflict", where, f"is judged {' and '.join(map(str, found))}")
-        for level, times in found.items():
+    for counts in map(Counter, levels.values()):
+        if len(counts) > 1:
+            note("judgment-conflict", where, f"is judged {' and '.join(map(str, counts))}")
+        for level, times in counts.items():
             if times > 1:
                 note("duplicate-judgment", where, f"is judged {level} several times")
 
@@ -219,29 +219,29 @@ def _check_ids_of_rankings(
     systems = Counter(_ranking_name(query_id, ranking) for ranking in rankings)
     for system, times in systems.items():
         if times > 1:
-            note("duplicate-ranking", where, f"the system {system} has it {times} times")
+            note("duplicate-ranking", where, f"the system {system} ranks it {times} times")
     for ranking in rankings:
         if ranking.passage_id != passage.passage_id:
-            note("wrong-id", where, f"has a ranking of the passage {ranking.passage_id}")
+            note("wrong-id", where, f"has a ranking for the passage {ranking.passage_id}")
         if ranking.query_id != query_id and not ranking.query_id.startswith(query_id + "/"):
             note("wrong-id", where, f"has a ranking for the query {ranking.query_id}")
 
 
 def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
-    """A system; where it ranked passages for a facet of the query, that is a ranking of its own."""
+    """Return the system, with the facet of the query for which it ranked passages, if any."""
     if ranking.query_id == query_id or not ranking.query_id.startswith(f"{query_id}/"):
         return ranking.method
     return f"{ranking.method} ({ranking.query_id.removeprefix(f'{query_id}/')})"
 
 
 def _check_rankings(query: QueryPassages, note: Note) -> None:
-    systems: dict[str, list[Place]] = defaultdict(list)
+    systems: dict[str, list[RankedPassage]] = defaultdict(list)
     for passage in query.passages:
         for ranking in passage.rankings:
             name = _ranking_name(query.query_id, ranking)
-            systems[name].append(Place(ranking.rank, ranking.score, passage.passage_id))
-    for check, words in check_ranks(systems):
-        note(check, "", words)
+            systems[name].append(RankedPassage(ranking.rank, ranking.score, passage.passage_id))
+    for check, message in check_ranks(systems):
+        note(check, "", message)
 
 
 def _check_completeness(query: QueryPassages, note: Note) -> None:
@@ -255,19 +255,19 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
 
 
 def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], note: Note) -> None:
-    known: QueryBank | None = bank.queries.get(query.query_id)
+    query_bank: QueryBank | None = bank.queries.get(query.query_id)
     unknown: Counter[str] = Counter()
     missing: dict[GradeKey, set[str]] = defaultdict(set)
     for passage in query.passages:
-        for (key, kind), entries in _asked(passage).items():
+        for (key, kind), entries in _requested_entries(passage).items():
             if kind not in (*kinds, None):
                 continue
-            if known is None:
+            if query_bank is None:
                 note("no-bank", "", "is graded, but not in the bank")
                 return
-            unknown.update(entries - known.entries.keys())
+            unknown.update(entries - query_bank.entries.keys())
             if not key.is_person:
-                of_kind = {e for e, entry in known.entries.items() if kind in (None, entry.kind)}
+                of_kind = {e for e, entry in query_bank.entries.items() if kind in (None, entry.kind)}
                 missing[key] |= of_kind - entries
     for entry_id, times in unknown.items():
         note(
@@ -275,15 +275,15 @@ def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], no
         )
     for key, entries in missing.items():
         if entries:
-            some = counted(len(entries), "entry of the bank was", "entries of the bank were")
-            words = f"{some} not always asked, such as {min(entries)}"
-            note("missing-entry", f"{key.model} {key.prompt_class}", words)
+            some = counted(len(entries), "entry of the bank is", "entries of the bank are")
+            message = f"{some} not graded for all passages, such as {min(entries)}"
+            note("missing-entry", f"{key.model} {key.prompt_class}", message)
 
 
-def _asked(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
-    """The entries that were asked of a passage, ungraded ones too, by grader and kind."""
-    asked: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
+def _requested_entries(passage: Passage) -> dict[tuple[GradeKey, str | None], set[str]]:
+    """Return the graded and ungraded entries of a passage, by grader and kind."""
+    requested: dict[tuple[GradeKey, str | None], set[str]] = defaultdict(set)
     for grades in passage.rubric_grades or ():
         failed = grades.errors.keys() if isinstance(grades.errors, dict) else ()
-        asked[GradeKey.of(grades), grades.kind] |= {*grades.entry_ratings(), *failed}
-    return asked
+        requested[GradeKey.of(grades), grades.kind] |= {*grades.entry_ratings(), *failed}
+    return requested

@@ -1,4 +1,4 @@
-"""Validate: rankings of systems, in graded files and in run files."""
+"""Checks of ranks and scores in the rankings of systems."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from typing import NamedTuple
 from exam_pp.wording import counted
 
 _MANY = 3
-"""So many passages with one score are no chance."""
+"""From this number of passages, equal scores of all are suspicious."""
 
 
-class Place(NamedTuple):
-    """Where a system has a passage."""
+class RankedPassage(NamedTuple):
+    """A passage in a ranking."""
 
     rank: int
     score: float
     passage_id: str
 
 
-def check_ranks(systems: Mapping[str, Sequence[Place]]) -> Iterator[tuple[str, str]]:
-    """Checks and words about the rankings of one query: one finding a check, for all systems."""
+def check_ranks(systems: Mapping[str, Sequence[RankedPassage]]) -> Iterator[tuple[str, str]]:
+    """Yield check and message for the rankings of a query, at most once per problem for all systems."""
     shared, holes, rising, flat = [], [], [], []
-    for system, places in systems.items():
-        ordered = sorted(places)
-        ranks = {place.rank for place in places}
-        if len(ranks) < len({(place.rank, place.passage_id) for place in places}):
+    for system, passages in systems.items():
+        ordered = sorted(passages)
+        ranks = {passage.rank for passage in passages}
+        if len(ranks) < len({(passage.rank, passage.passage_id) for passage in passages}):
             shared.append(system)
         first = min(1, *ranks)  # ranks start at 0 or 1
         if missing := max(ranks) - first + 1 - len(ranks):
             gap = next(rank for rank in count(first) if rank not in ranks)
-            holes.append(f"{system}: {missing} of {max(ranks) - first + 1} from rank {gap} on")
+            holes.append(f"{system}: {missing} of {max(ranks) - first + 1}, first {gap}")
         if any(b.score > a.score and b.rank > a.rank for a, b in pairwise(ordered)):
             rising.append(system)
-        if len(places) >= _MANY and len({place.score for place in places}) == 1:
+        if len(passages) >= _MANY and len({passage.score for passage in passages}) == 1:
             flat.append(system)
     if shared:
-        yield "shared-rank", f"{_some(shared)} with two passages at one rank"
+        yield "shared-rank", f"two passages have the same rank ({_first_two(shared)})"
     if holes:
-        yield "rank-holes", f"ranks are missing ({_some(holes)})"
+        yield "rank-holes", f"ranks are missing ({_first_two(holes)})"
     if rising:
-        yield "score-order", f"{_some(rising)} with scores that rise with the rank"
+        yield "score-order", f"scores rise with the rank ({_first_two(rising)})"
     if flat:
-        yield "score-order", f"{_some(flat)} with one score for all passages"
+        yield "score-order", f"all passages have the same score ({_first_two(flat)})"
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_two(names: Sequence[str]) -> str:
     return ", ".join(names[:2]) + (f" and {counted(len(names) - 2, 'more system')}" if len(names) > 2 else "")

@@ -1,4 +1,4 @@
-"""Validate: run files and qrels."""
+"""Checks of run files and qrels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exam_pp.phases.validation.by_reading import read_around_errors
 from exam_pp.phases.validation.checks import Findings
-from exam_pp.phases.validation.rankings import Place, check_ranks
+from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.results import RunLine
 from exam_pp.store.files import read_lines
 from exam_pp.store.trec.runs import method_of, read_qrels, read_run, run_files, warn_of_left_out_runs
@@ -16,7 +16,7 @@ from exam_pp.wording import counted
 
 
 def check_runs(path: Path, findings: Findings) -> str:
-    """Check a run file, or all of a folder."""
+    """Check a run file, or the run files of a folder; returns a summary of the contents."""
     queries: set[str] = set()
     systems: dict[str, str] = {}
     count = 0
@@ -26,16 +26,19 @@ def check_runs(path: Path, findings: Findings) -> str:
         count += len(lines)
         queries.update(line.query_id for line in lines)
         if not lines and not findings.has(str(run)):
-            findings.add("empty", str(run), None, "", "holds no results")
+            findings.add("empty", str(run), None, "", "has no lines of a run")
         if len(tags := {line.system for line in lines}) > 1:
-            words = f"holds {len(tags)} tags; its lines count as one system, {method_of(run)}"
-            findings.add("wrong-id", str(run), None, "", words, "warning")
-        before = systems.setdefault(method_of(run), str(run))
-        if before != str(run):
-            findings.add("wrong-id", str(run), None, "", f"has the name of the system in {before}")
+            message = (
+                f"has {len(tags)} tags; without --method-name tag all lines count as one system, "
+                f"{method_of(run)}"
+            )
+            findings.add("wrong-id", str(run), None, "", message, "warning")
+        first = systems.setdefault(method_of(run), str(run))
+        if first != str(run):
+            findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
         _check_ranks_of_run(str(run), lines, findings)
-    held = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
-    return ", ".join(held)
+    contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
+    return ", ".join(contents)
 
 
 def _with_tags(path: Path) -> Iterable[RunLine]:
@@ -43,16 +46,16 @@ def _with_tags(path: Path) -> Iterable[RunLine]:
 
 
 def _check_ranks_of_run(file: str, lines: Sequence[RunLine], findings: Findings) -> None:
-    places: dict[str, list[Place]] = defaultdict(list)
+    rankings: dict[str, list[RankedPassage]] = defaultdict(list)
     for line in lines:
-        places[line.query_id].append(Place(line.rank, line.score, line.passage_id))
-    for query_id, ranked in places.items():
-        for check, words in check_ranks({method_of(Path(file)): ranked}):
-            findings.add(check, file, None, f"query {query_id}", words)
+        rankings[line.query_id].append(RankedPassage(line.rank, line.score, line.passage_id))
+    for query_id, ranked in rankings.items():
+        for check, message in check_ranks({method_of(Path(file)): ranked}):
+            findings.add(check, file, None, f"query {query_id}", message)
 
 
 def check_qrels(path: Path, findings: Findings) -> str:
-    """Check qrels: every line, contradictions and repetitions."""
+    """Check the format of qrels, contradictions and duplicates; returns a summary of the contents."""
     qrels = read_around_errors(path, read_qrels, findings, "qrels")
     pairs: Counter[tuple[bytes, ...]] = Counter()
     for number, line in read_lines(path):
@@ -61,10 +64,8 @@ def check_qrels(path: Path, findings: Findings) -> str:
             key = (fields[0], fields[2], fields[3])
             pairs[key] += 1
             if pairs[key] == 2:
-                words = f"is judged {fields[3].decode('utf-8', 'replace')} several times"
-                where = (
-                    f"query {fields[0].decode('utf-8', 'replace')}, {fields[2].decode('utf-8', 'replace')}"
-                )
-                findings.add("duplicate-judgment", str(path), number, where, words)
+                query_id, passage_id, grade = (field.decode("utf-8", "replace") for field in key)
+                where, message = f"query {query_id}, {passage_id}", f"is judged {grade} several times"
+                findings.add("duplicate-judgment", str(path), number, where, message)
     queries = {qrel.query_id for qrel in qrels}
     return f"{counted(len(queries), 'query')}, {counted(len(qrels), 'judgment')}"

@@ -1,4 +1,4 @@
-"""Validate: whether files are in their format and make sense, with the lines where they do not."""
+"""Validating files of all formats: selecting the checks and collecting their findings."""
 
 from __future__ import annotations
 
@@ -26,34 +26,42 @@ _CHECKS: Mapping[str, Callable[[Path, Findings, Banks], str]] = {
     "run": lambda path, findings, _banks: check_runs(path, findings),
     "qrels": lambda path, findings, _banks: check_qrels(path, findings),
 }
-"""The checks of a format; a file of another one is checked by reading it."""
+"""The checks of a format; files of all other formats are checked by reading them."""
 
 
 def kinds() -> list[str]:
-    """The formats whose files can be checked."""
+    """Return the names of the formats that can be checked."""
     return [form.name for form in all_formats() if form.records or form.name in _CHECKS]
 
 
 def validate(
     files: Sequence[Path], *, kind: str | None = None, banks: Sequence[Path] = (), limit: int = 0
 ) -> Findings:
-    """Check files of any kind and collect what is wrong; a bad line never hides the next one.
+    """Check the format and consistency of files.
 
-    ``kind`` is told by each file's content unless it is given. ``banks`` are what graded files and edits are
-    compared with. ``limit`` findings of every check are kept (0: all). Raises
-    :class:`~exam_pp.errors.ExamError` for banks that cannot be read; problems of the files are findings.
+    Args:
+        files: Files of any format that :func:`kinds` lists, or folders of runs.
+        kind: The format of all files; None to detect it by the content of each file.
+        banks: Test banks that graded files and edits files are compared with.
+        limit: Maximum number of findings to keep per check and file; 0 keeps all.
+
+    Returns:
+        The findings; an invalid line does not stop the check of the following lines.
+
+    Raises:
+        ExamError: A bank cannot be read. Problems of ``files`` are findings.
     """
     known = {path: read_bank(path) for path in banks}
     findings = Findings(limit)
     for path in files:
-        shown = kind or "?"
+        format_name = kind or "?"
         contents = ""
         try:
             if kind is None and not (path.is_dir() or is_stream(path)) and not any(read_lines(path)):
-                findings.add("empty", str(path), None, "", "holds nothing")
+                findings.add("empty", str(path), None, "", "is empty")
                 continue
             form = FORMATS.get(kind) if kind else format_of(path)
-            shown = form.name
+            format_name = form.name
             if form.name in _CHECKS:
                 contents = _CHECKS[form.name](path, findings, known)
             else:
@@ -61,5 +69,5 @@ def validate(
         except DataError as error:
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:
-            findings.checked(str(path), shown, contents)
+            findings.checked(str(path), format_name, contents)
     return findings

@@ -1,1 +1,1 @@
-"""Reports on problems in files."""
+"""Reports of exam-pp validate."""

@@ -1,4 +1,4 @@
-"""Findings of ``exam-pp validate``: files, checks with their counts, and problems with their lines."""
+"""The report of ``exam-pp validate``: files, findings by check, and a list of findings with lines."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.wording import counted
 
 
-def findings_report(found: Findings, *, flat: bool = False) -> Report:
-    """Files, checks with their counts, and findings; ``flat`` is the findings alone."""
-    rows: list[Sequence[Cell]] = [(f.level, f.check, f.file, f.line, f.where, f.message) for f in found.kept]
+def findings_report(findings: Findings, *, flat: bool = False) -> Report:
+    """Return the tables of files, checks and findings; with ``flat`` only the findings."""
+    rows: list[Sequence[Cell]] = [
+        (f.level, f.check, f.file, f.line, f.where, f.message) for f in findings.kept
+    ]
     listed = Table(("level", "check", "file", "line", "where", "finding"), rows, "Findings")
     if flat:
         return Report("", [listed])
-    errors, warnings = found.number("error"), found.number("warning")
+    errors, warnings = findings.number("error"), findings.number("warning")
     blocks: list[Block] = [
-        Table(("file", "kind", "contents"), found.files, "Files"),
+        Table(("file", "kind", "contents"), findings.files, "Files"),
         Paragraph(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."),
     ]
-    if found.counts:
+    if findings.counts:
         order = {name: number for number, name in enumerate(CHECKS)}
         totals: Counter[tuple[str, Level]] = Counter()
-        for (_, check, level), count in found.counts.items():
+        for (_, check, level), count in findings.counts.items():
             totals[check, level] += count
         summary = [
             (level, check, totals[check, level], CHECKS[check].description)
             for check, level in sorted(totals, key=lambda key: (key[1], order[key[0]]))
         ]
         blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]
-        if left := errors + warnings - len(found.kept):
-            further = counted(left, "further finding is", "further findings are")
+        if unlisted := errors + warnings - len(findings.kept):
+            further = counted(unlisted, "further finding is", "further findings are")
             blocks.append(Paragraph(f"{further} not listed (--limit 0 lists all)."))
     return Report("", blocks)

@@ -21,45 +21,46 @@ log = logging.getLogger(__name__)
 def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     """Read a bank of questions, nuggets or both.
 
-    Also reads the older shape with ``questions`` instead of ``items``. Ids that occur more than once are
-    logged: entries by id are the first of each, lines hold every one.
+    Also reads the older format with ``questions`` instead of ``items``. Duplicate ids are logged: the bank's
+    entries by id hold the first of each, its lines hold all.
 
     Args:
         path: The file, gzipped or not; ``-`` is standard input.
-        packed: For work that looks at one query after the other: the file's bytes stay in memory, a fifth of
-            the objects, which are made anew when they are looked at (changes of them are lost).
+        packed: Keep the lines as bytes, which need a fifth of the memory, and parse a query again at each
+            access. Suits work on one query after the other; changes of the objects are lost.
 
     Returns:
         The bank; its ``queries`` are in file order.
 
     Raises:
-        DataError: The file is not in the format, or holds no entry.
+        DataError: The file is not in the format, or has no entries.
     """
     bank = _packed(path) if packed else TestBank.from_lines(read_bank_lines(path))
     if not any(query.entries for query in bank):
-        raise DataError("holds no questions and no nuggets.", file=str(path))
+        raise DataError("has no questions or nuggets.", file=str(path))
     if bank.duplicates:
         log.warning(
-            "%s: %s the id of another one (first: %s): it is graded once, and counts once%s",
-            path, counted(len(bank.duplicates), "entry repeats", "entries repeat"), bank.duplicates[0],
-            ", but each time in nugget scores" if "nugget" in bank.kinds else "",
+            "%s: %s of another entry (first: %s). Such an id is graded once and counts once%s.",
+            path, counted(len(bank.duplicates), "entry has the id", "entries have the id"),
+            bank.duplicates[0],
+            ", except in nugget scores, which count every entry" if "nugget" in bank.kinds else "",
         )  # fmt: skip
     return bank
 
 
 def read_bank_lines(path: str | Path) -> Iterator[BankLine]:
-    """The lines of a bank, one at a time; raises :class:`DataError`."""
+    """Yield the lines of a bank; raises :class:`DataError`."""
     for number, line in read_lines(path):
         yield _parse(line, path, number)
 
 
 def _parse(line: bytes, path: str | Path, number: int) -> BankLine:
     if not line.lstrip().startswith(b"{"):
-        words = (
-            "is no line of a test bank, a JSON object; exam-pp validate tells what kind of file this is, and "
-            "exam-pp bank import reads other formats."
+        problem = (
+            "is not a line of a test bank, which is a JSON object. exam-pp validate detects the format of a "
+            "file; exam-pp bank import reads other formats."
         )
-        raise DataError(words, file=str(path), line=number)
+        raise DataError(problem, file=str(path), line=number)
     value: dict[str, Any] = parse_json(line, path, number)
     return _bank_line(value, path, number)
 
@@ -80,30 +81,30 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
     except ValidationError as error:
         raise data_error(error, path, number) from error
     for position, item in enumerate(bank_line.items, 1):
-        if item.query_id != bank_line.query_id:  # whose is it?
+        if item.query_id != bank_line.query_id:
             raise DataError(
-                f"{item.query_id!r} is not the query of the line, {bank_line.query_id!r}.",
+                f"{item.query_id!r} differs from the query_id of the line, {bank_line.query_id!r}.",
                 file=str(path), line=number, field=f"items.{position}.query_id",
             )  # fmt: skip
     return bank_line
 
 
 def _packed(path: str | Path) -> TestBank:
-    lines = _Lines(path)
-    queries = _Queries(lines)
-    duplicates = [repeated for number, line in read_lines(path) for repeated in queries.append(number, line)]
+    lines = _PackedLines(path)
+    queries = _PackedQueries(lines)
+    duplicates = [key for number, line in read_lines(path) for key in queries.append(number, line)]
     return TestBank(queries, duplicates, lines)
 
 
-class _Lines(Sequence[BankLine]):
-    """The lines of a file as bytes, each an object only when it is looked at."""
+class _PackedLines(Sequence[BankLine]):
+    """The lines of a file as bytes; each access parses a line."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
         self._lines: list[tuple[int, bytes]] = []
 
     def append(self, number: int, line: bytes) -> BankLine:
-        """Keep a line; raises :class:`DataError`."""
+        """Append a line and return it parsed; raises :class:`DataError`."""
         self._lines.append((number, line))
         return self[-1]
 
@@ -123,42 +124,42 @@ class _Lines(Sequence[BankLine]):
         return len(self._lines)
 
 
-class _Queries(Mapping[str, QueryBank]):
-    """The queries of the lines, of which the one that was looked at last is an object."""
+class _PackedQueries(Mapping[str, QueryBank]):
+    """Query id to query; only the query of the last access stays parsed."""
 
-    def __init__(self, lines: _Lines) -> None:
+    def __init__(self, lines: _PackedLines) -> None:
         self._lines = lines
-        self._places: dict[str, list[int]] = {}
+        self._line_indices: dict[str, list[int]] = {}
         self._last = QueryBank("")
 
     def append(self, number: int, line: bytes) -> list[str]:
-        """Take a line of the file; returns the ids in it that its query had before."""
+        """Append a line of the file; returns its ids that the query already has."""
         bank_line = self._lines.append(number, line)
         query = self[bank_line.query_id] if bank_line.query_id in self else QueryBank(bank_line.query_id)
-        self._places.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
+        self._line_indices.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
         self._last = query
         return query.add(bank_line)
 
     def __getitem__(self, query_id: str) -> QueryBank:
-        places = self._places[query_id]
+        indices = self._line_indices[query_id]
         if self._last.query_id != query_id:
             self._last = QueryBank(query_id)
-            for place in places:
-                self._last.add(self._lines[place])
+            for index in indices:
+                self._last.add(self._lines[index])
         return self._last
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._places
+        return query_id in self._line_indices
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._line_indices)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._line_indices)
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write bank lines atomically; keys that were never set are left out."""
+    """Write bank lines atomically; keys that were never set are not written."""
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
             stream.write(line.model_dump_json(exclude_unset=True).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Reading and writing edits files, and the digests that tie them to the reviewed files."""
+"""Reading and writing edits files, and checking the SHA-256 digests of the reviewed files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from exam_pp.store.parsing import data_error, parse_json
 
 
 def read_edits(path: str | Path) -> Edits:
-    """What a reviewer changed; raises :class:`DataError` with the field."""
+    """Read an edits file; raises :class:`DataError` with the field."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise DataError(f'is not an edits file: its "format" is not {FORMAT!r}.', file=str(path))
+        raise DataError(f'is not an edits file: its key "format" must be {FORMAT!r}.', file=str(path))
     try:
         return Edits.model_validate(value)
     except ValidationError as error:
@@ -25,14 +25,14 @@ def read_edits(path: str | Path) -> Edits:
 
 
 def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write an edits file, atomically; keys that were never set are left out."""
+    """Write an edits file atomically; keys that were never set are not written."""
     text = edits.model_dump_json(by_alias=True, exclude_unset=True, indent=1)
     write_text(path, text + "\n", inputs=inputs)
 
 
 def file_sha256(path: str | Path) -> str:
-    """The digest of a file of JSON lines (bank or graded passages); raises :class:`DataError`."""
-    # Web text holds lone surrogates; what reads passages replaces them, so a digest must bear them.
+    """Return the digest of a JSON lines file (bank or graded passages); raises :class:`DataError`."""
+    # Web text has lone surrogates, which the readers of passages replace, so the digest accepts them.
     return canonical_sha256(
         parse_json(line, path, number, surrogates=True) for number, line in read_lines(path)
     )
@@ -43,14 +43,17 @@ def check_reviewed(
 ) -> None:
     """Raise :class:`DataError` unless ``known`` is the digest of the reviewed file.
 
-    ``field`` is the key of the edits file that holds ``known``; ``noun`` and ``parts`` are what the file
-    is called and consists of.
+    ``field`` is the key of the edits file that holds ``known``; ``noun`` names the reviewed file in the
+    message, ``parts`` its records.
     """
     if known == file_sha256(reviewed):
         return
-    why = f"do not say which {noun} they are for" if known is None else f"are for another {noun}"
+    problem = (
+        f"the edits file does not record for which {noun} it was made"
+        if known is None
+        else f"the edits are for another {noun} than {reviewed}, or it has changed since the review"
+    )
     raise DataError(
-        f"the edits {why}, or {reviewed} has changed since the review; use --force if its {parts} are the "
-        "same.",
+        f"{problem}. Use --force if the {parts} of {reviewed} are those that were reviewed.",
         file=str(edits), field=field,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reading and writing graded passages, one query at a time."""
+"""Reading and writing passages files, one query at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from exam_pp.store.passages.structs import PassageFields, QueryFields
 
 log = logging.getLogger(__name__)
 
-_NO_QUERY = (
-    "is no query with its passages, [query id, [passages]]; exam-pp validate tells what kind of file this is."
+_NOT_A_QUERY = (
+    "is not a line of a passages file, [query id, [passages]]. exam-pp validate detects the format of a file."
 )
 
 _DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
@@ -32,63 +32,62 @@ def read_passages(path: str | Path) -> Iterator[QueryPassages]:
     """Read a passages file as full objects, one query at a time.
 
     Args:
-        path: The file, gzipped or not (told by its content); ``-`` is standard input.
+        path: The file, gzipped (detected by its content) or not; ``-`` is standard input.
 
     Returns:
-        The queries in file order; ``list(...)`` of them holds the file in memory.
+        An iterator of queries in file order, which holds one query in memory.
 
     Raises:
-        DataError: With file, line and field, for anything that is not in the format.
+        DataError: A line is not in the format; the message names file, line and field.
     """
     for number, line in read_lines(path):
         yield parse_query(line, str(path), number)
 
 
 def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
-    """As :func:`read_passages`, but only the fields that metrics read: several times faster.
+    """Like :func:`read_passages`, but reads only the fields that metrics use, which is several times faster.
 
-    The objects are read-only views. A line that the fast decoder does not take is read in full, so
-    that the same errors are reported; fields that metrics do not read (answers, model options, soft
-    margins) are not checked.
+    The objects are read-only. A line that the fast decoder rejects is parsed in full, so that the error is
+    the same. Fields that metrics do not read (answers, model options, soft margins) are not checked.
     """
     for number, line in read_lines(path):
         try:
             with no_collections():
                 query_id, passages = _DECODER.decode(line)
-        except NOT_TAKEN:
+        except DECODER_ERRORS:
             yield parse_query(line, str(path), number)
         else:
             check_ids(passages, str(path), number)
             yield QueryFields(query_id, passages)
 
 
-NOT_TAKEN = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
-"""What the fast decoder raises; the slow one then finds the words, or takes the line."""
+DECODER_ERRORS = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
+"""Errors of the fast decoder, after which the full one parses the line or raises a readable error."""
 
 
 @contextmanager
 def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> Iterator[PassagesWriter]:
-    """A writer whose file appears when the block ends without an error."""
+    """Open a writer whose file appears when the block ends without an error."""
     with atomic_output(path, inputs=inputs) as stream:
         yield PassagesWriter(stream)
 
 
 def write_passages(queries: Iterable[Line], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write queries, one a line."""
+    """Write queries, one per line, atomically."""
     with passages_writer(path, inputs=inputs) as writer:
         for query in queries:
             writer.write(query)
 
 
 class Line(Protocol):
-    """A query that can be written: `QueryPassages`, or one of :mod:`exam_pp.store.passages.raw_passages`."""
+    """A query that can be written, such as `QueryPassages` and `RawQuery`."""
 
     def dump(self) -> bytes:
-        """The line without its end."""
+        """Return the line without its end."""
 
 
 class PassagesWriter:
-    """Writes one query a line."""
+    """Writes one query per line."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -100,7 +99,7 @@ class PassagesWriter:
 
 
 def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
-    """Raise :class:`DataError` for an id with two texts, which could not be told apart by their grades."""
+    """Raise :class:`DataError` for an id with two texts, because grades refer to a passage by its id."""
     texts = {passage.passage_id: passage.text for passage in passages}
     if len(texts) == len(passages):
         return
@@ -108,13 +107,13 @@ def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
     for position, passage in enumerate(passages, 1):
         if texts.setdefault(passage.passage_id, passage.text) != passage.text:
             raise DataError(
-                f"the id {passage.passage_id!r} stands for two different texts.",
+                f"the id {passage.passage_id!r} has two different texts.",
                 file=file, line=number, field=f"passage {position} paragraph_id",
             )  # fmt: skip
 
 
 def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
-    """A line of a passages file, as :func:`read_passages` reads it; raises :class:`DataError`."""
+    """Parse a line of a passages file as :func:`read_passages` does; raises :class:`DataError`."""
     query = _parse_strict(line, file, number)
     check_ids(query.passages, file, number)
     return query
@@ -128,29 +127,29 @@ def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             return _parse_lenient(line, file, number)
-        raise _refusal(first, file, number) from error
+        raise _shape_error(first, file, number) from error
 
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
-    """Lines that Python's json module reads and a strict decoder does not: lone surrogates, mostly."""
+    """Parse a line that Python's json module accepts and pydantic rejects, mostly for lone surrogates."""
     try:
         value = _without_surrogates(json.loads(line))
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=file, line=number) from error
     except (ValueError, RecursionError) as error:
         if not line.lstrip().startswith(b"["):
-            raise DataError(_NO_QUERY, file=file, line=number) from error
-        raise DataError(f"is not a line of JSON ({error}).", file=file, line=number) from error
-    log.warning("%s, line %d: characters that are not Unicode (lone surrogates) were replaced", file, number)
+            raise DataError(_NOT_A_QUERY, file=file, line=number) from error
+        raise DataError(f"is not valid JSON ({error}).", file=file, line=number) from error
+    log.warning("%s, line %d: replaced characters that are not valid Unicode (lone surrogates)", file, number)
     try:
         return parse_object(value)
     except ValidationError as error:
-        raise _refusal(error.errors(include_url=False, include_input=False)[0], file, number) from error
+        raise _shape_error(error.errors(include_url=False, include_input=False)[0], file, number) from error
 
 
-def _refusal(error: Any, file: str, number: int) -> DataError:
-    if not error["loc"]:  # such as a bank or a run, named in the place of a passages file
-        return DataError(_NO_QUERY, file=file, line=number)
+def _shape_error(error: Any, file: str, number: int) -> DataError:
+    if not error["loc"]:  # the file has another format, such as a bank or a run
+        return DataError(_NOT_A_QUERY, file=file, line=number)
     return DataError(sentence(error), file=file, line=number, field=passage_field(error["loc"]))
 
 
@@ -165,9 +164,9 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def passage_field(loc: Sequence[int | str]) -> str:
-    """Where a validation error of a line is: ``(1, 0, 'text')`` as ``passage 1 text``.
+    """Return the location of a pydantic error as a field name: ``(1, 0, 'text')`` is ``passage 1 text``.
 
-    The first element of the location is the place in the pair of a query and its passages.
+    The first element is the index in the pair of query id and passages.
     """
     names = [part for part in loc if not (isinstance(part, str) and part.startswith("function-"))]
     if not names:

@@ -1,7 +1,7 @@
-"""The reply journal: every reply is on disk as soon as its batch is done.
+"""The journal of model replies, from which an interrupted grading run resumes.
 
-A grading that is killed continues where it was: replies are looked up by the content of the request
-and by everything about the model that decides the reply.
+Every reply is on disk as soon as its batch is done. Its key is made from the request and from all settings
+of the model that influence the reply.
 """
 
 from __future__ import annotations
@@ -24,35 +24,34 @@ _SUFFIX = ".journal"
 
 
 def journal_path(output: str | Path) -> Path:
-    """Where the journal of an output lies: next to it."""
+    """Return the path of an output's journal, next to the output."""
     path = Path(output)
     return path.with_name(path.name + _SUFFIX)
 
 
 def rank_journals(journal: Path) -> list[Path]:
-    """The journals that the other processes of a grading left beside the first one's."""
+    """Return the journals of ranks 1, 2, ... of a process group, which lie beside that of rank 0."""
     pattern = re.compile(re.escape(journal.name) + r"\.rank\d+")
     return sorted(path for path in journal.parent.iterdir() if pattern.fullmatch(path.name))
 
 
 def rank_journal(journal: Path, rank: int) -> Path:
-    """Where a process of a grading keeps what it answers; rank 0 writes the journal itself."""
+    """Return the journal path for a rank of a process group; rank 0 writes ``journal`` itself."""
     return journal.with_name(f"{journal.name}.rank{rank}") if rank else journal
 
 
 class Journal:
-    """Replies by request key; the first reply of a key stays.
+    """Replies by request key; the first reply of a key is kept.
 
-    One process writes a journal at a time: a second one gets an :class:`OutputError`. ``path`` None
-    keeps the journal in memory, where nothing can be written next to the output. Whatever the file refuses
-    is an :class:`OutputError`, at once or when the damaged part of it is read. ``model`` is what the keys of
-    this run's replies begin with, before a slash; a journal may hold those of other runs, too.
+    With ``path`` None the journal is in memory. Only one process can open a journal at a time: a second one
+    raises :class:`OutputError`, and so does every problem with the file. ``model`` is the part of the keys
+    before the slash in this run; a journal may also hold replies of other models.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.model = ""
-        self._lock = None if path is None else _locked(path)
+        self._lock = None if path is None else _open_lock(path)
         try:
             self._open()
         except OutputError:
@@ -73,9 +72,9 @@ class Journal:
             raise
 
     def _prepare(self) -> None:
-        # Where a file system cannot lock our own file, this at least keeps a second run from interleaving.
+        # Some file systems cannot lock the .lock file; this lock then keeps a second run from interleaving.
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
-        self._refuse_other_databases()  # before anything is written into one
+        self._refuse_other_databases()  # before the first write
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.execute(
@@ -92,10 +91,10 @@ class Journal:
             raise OutputError(_reason(self.path, error)) from error
 
     def _refuse_other_databases(self) -> None:
-        """A journal is written and deleted: somebody's database must not be taken for one."""
+        """Raise an error for any other SQLite database, because a journal is written and deleted."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables - {"replies"}:
-            raise sqlite3.DatabaseError("it holds other tables")
+            raise sqlite3.DatabaseError("it has other tables")
 
     def __enter__(self) -> Journal:
         return self
@@ -111,40 +110,40 @@ class Journal:
         return count
 
     def others(self) -> int:
-        """How many replies are not of :attr:`model`."""
+        """Return the number of replies of other models than :attr:`model`."""
         with self._access():
-            found = self._db.execute(
-                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?)", self._own
+            rows = self._db.execute(
+                "SELECT count(*) FROM replies WHERE NOT (key > ? AND key < ?)", self._own_keys
             )
-            count: int = found.fetchone()[0]
+            count: int = rows.fetchone()[0]
         return count
 
     def forget_own(self) -> None:
         """Remove the replies of :attr:`model`."""
         with self._access():
-            self._db.execute("DELETE FROM replies WHERE key > ? AND key < ?", self._own)
+            self._db.execute("DELETE FROM replies WHERE key > ? AND key < ?", self._own_keys)
 
     @property
-    def _own(self) -> tuple[str, str]:
-        return f"{self.model}/", f"{self.model}0"  # "0" comes right behind "/"
+    def _own_keys(self) -> tuple[str, str]:
+        return f"{self.model}/", f"{self.model}0"  # "0" follows "/" in ASCII
 
     def get(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """The known replies among ``keys``."""
-        found: dict[str, Completion] = {}
+        """Return the stored replies by key; keys without a reply are absent."""
+        replies: dict[str, Completion] = {}
         with self._access():
             for key in keys:
                 row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
                 if row is not None:
-                    found[key] = _decode(row[0])
-        return found
+                    replies[key] = _decode(row[0])
+        return replies
 
     def everything(self) -> dict[str, Completion]:
-        """All replies."""
+        """Return all replies by key."""
         with self._access():
             return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
 
     def add(self, replies: Mapping[str, Completion]) -> None:
-        """Append the replies of one batch, all or none; keys that are known keep their first reply."""
+        """Add the replies of one batch in one transaction; a key that has a reply keeps it."""
         self._insert([(key, _encode(reply)) for key, reply in replies.items()])
 
     def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
@@ -154,7 +153,7 @@ class Journal:
             self._db.execute("COMMIT")
 
     def take_over(self, other: Path) -> int:
-        """Add what another journal holds and delete that one; returns how many replies it held."""
+        """Add the replies of another journal and delete that file; returns the number of its replies."""
         with Journal(other) as source:
             replies = source.everything()
             self.add(replies)
@@ -162,20 +161,20 @@ class Journal:
         return len(replies)
 
     def forget_failures(self) -> int:
-        """Remove replies that are errors, so that they are asked again; returns how many."""
-        # SQLite's own functions for JSON know no infinite numbers, which likelihoods may be.
+        """Remove replies that are errors, so that they are requested again; returns their number."""
+        # SQLite's JSON functions reject infinite numbers, which log-probabilities may be.
         failed = [(key,) for key, reply in self.everything().items() if reply.error is not None]
         with self._access():
             self._db.executemany("DELETE FROM replies WHERE key = ?", failed)
         return len(failed)
 
     def close(self) -> None:
-        """Close the file; the journal stays for the next run."""
+        """Close the file and keep it for the next run."""
         self._db.close()
         self._unlock()
 
     def remove(self) -> None:
-        """Close and delete: the output stands."""
+        """Close and delete the file, when the output is complete."""
         self._db.close()
         if self.path is not None:
             for suffix in ("", "-wal", "-shm"):
@@ -189,23 +188,24 @@ class Journal:
             self._lock = None
 
 
-def _locked(path: Path) -> IO[bytes] | None:
-    """A locked file beside the journal; None where there can be none.
+def _open_lock(path: Path) -> IO[bytes] | None:
+    """Lock a file beside the journal; None if the file system cannot.
 
-    A lock on the database would not do: whoever waits for it holds a file that its owner deletes at the end.
+    A lock on the database is not enough: its owner deletes it at the end, and a waiting process would then
+    hold a deleted file.
     """
     name = path.with_name(f"{path.name}.lock")
     while True:
         try:
             lock = name.open("ab")
-        except OSError:  # opening the database will tell what is wrong
+        except OSError:  # opening the database raises the error with the cause
             return None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(name.stat(), os.fstat(lock.fileno())):
                 return lock
             lock.close()
-        except FileNotFoundError:  # its owner finished between our steps: once more
+        except FileNotFoundError:  # the owner finished between open and lock: try again
             lock.close()
         except BlockingIOError:
             lock.close()
@@ -216,24 +216,27 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _in_use(path: Path | None) -> str:
-    return f"{path} is in use by another grading of the same output; wait for it or name another -o."
+    return (
+        f"{path} is in use by another grading run with the same output. Wait for it, or name another output "
+        "with -o."
+    )
 
 
 _UNREADABLE = (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError)
-"""What a stored reply raises that is none."""
+"""Errors of decoding a row that is not a reply."""
 
 
 def _reason(path: Path | None, error: Exception) -> str:
     if isinstance(error, _UNREADABLE) or "malformed" in str(error) or "decode" in str(error):
         return (
-            f"The journal {path} is damaged ({error}): remove it, and what it held is asked again, or name "
-            "another --journal."
+            f"The journal {path} is damaged ({error}). Delete it to request its replies again, or name "
+            "another file with --journal."
         )
     if "locked" in str(error):
         return _in_use(path)
     if isinstance(error, sqlite3.OperationalError):
         return f"The journal {path} cannot be written: {error}."
-    return f"{path} is not a journal of exam-pp ({error}): name another --journal."
+    return f"{path} is not a journal of exam-pp ({error}). Name another file with --journal."
 
 
 def _encode(reply: Completion) -> str:

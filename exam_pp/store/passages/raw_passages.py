@@ -1,7 +1,6 @@
-"""Graded passages as they stand in the file: what is looked at is decoded, what is changed is encoded.
+"""Lazy editing of passages files: only fields that are read are decoded, only changed ones are encoded.
 
-For commands that change a part of a file. Everything else keeps its bytes, unknown keys and the order of
-keys included, and costs neither time nor memory.
+For commands that change a part of a file. All other fields keep their bytes, unknown keys and key order.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error
-from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
 from exam_pp.store.passages.raw_json import (
     Change,
     RawJson,
@@ -48,18 +47,18 @@ from exam_pp.store.passages.structs import PassageFields, PassageHead
 AnyGrades = RubricGrades | DirectGrade
 
 _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
-_ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is read as its digits
+_ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is converted to text
 _HEAD = msgspec.json.Decoder(PassageHead)
 _VIEW = msgspec.json.Decoder(PassageFields)
 _KINDS: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
-"""The keys of a passage under which sets of grades stand, in the order of ``grade_sets``."""
+"""The keys of a passage that hold sets of grades, in the order of ``grade_sets``."""
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
-    """The queries of a passages file, in file order.
+    """Yield the queries of a passages file, in file order.
 
-    Ids and texts are checked as the queries are read, other fields when they are looked at. Raises
-    :class:`DataError` with file, line and field.
+    Ids and texts are checked immediately, other fields when they are accessed. Raises :class:`DataError` with
+    file, line and field.
     """
     for number, data in read_lines(path):
         line = _Line(str(path), number, data)
@@ -69,13 +68,13 @@ def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
 
 
 def raw_query(query: QueryPassages, file: str | Path) -> RawQuery:
-    """A query that was read in full; errors name the file, and the first line of it."""
+    """Convert a query that was read in full; errors name ``file`` and its first line."""
     return _read(_Line(str(file), 1, query.dump()))
 
 
 @dataclass
 class _Line:
-    """A line as it was read. Of its passages, only the one that was looked at last stays decoded."""
+    """A line of the file; only the passage that was accessed last stays decoded."""
 
     file: str
     number: int
@@ -96,13 +95,13 @@ def _read(line: _Line) -> RawQuery:
             for position, (raw, head) in enumerate(heads)
         ]
         return RawQuery(query_id, passages, _Original(line.data, raw_id, tuple(passages)))
-    except NOT_TAKEN:
+    except DECODER_ERRORS:
         query = parse_query(line.data, line.file, line.number)
     passages = [
         RawPassage(line, position, dump(passage), passage.passage_id, passage.text)
         for position, passage in enumerate(query.passages)
     ]
-    if not _is_unicode(line.data):  # what reading replaced is written so
+    if not _is_unicode(line.data):  # surrogates were replaced, so the original line is not written
         return RawQuery(query.query_id, passages)
     return RawQuery(query.query_id, passages, _Original(line.data, text_of(query.query_id), tuple(passages)))
 
@@ -116,13 +115,13 @@ def _is_unicode(line: bytes) -> bool:
 
 
 def dump(record: Record) -> bytes:
-    """A record of the data model as JSON; keys that were never set are left out."""
+    """Encode a record of the data model as JSON; keys that were never set are not written."""
     return record.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 @dataclass(frozen=True)
 class _Original:
-    """A line as it was read."""
+    """The unchanged line of a query."""
 
     data: bytes
     raw_id: RawJson
@@ -133,7 +132,7 @@ class _Original:
 class RawQuery:
     """A query and its passages; a :class:`~exam_pp.data_model.QueryView`.
 
-    ``passages`` may be changed, as a list and one by one. ``original`` is None for a query that is new.
+    The list ``passages`` and its elements may be changed. ``original`` is None for a new query.
     """
 
     query_id: str
@@ -141,7 +140,7 @@ class RawQuery:
     original: _Original | None = None
 
     def dump(self) -> bytes:
-        """The line without its end: the one that was read, as far as nothing was changed."""
+        """Return the line without its end; unchanged passages keep their bytes."""
         line = self.original
         if line and tuple(self.passages) == line.passages and not any(p.is_changed for p in self.passages):
             return line.data
@@ -151,7 +150,7 @@ class RawQuery:
 
 @dataclass(frozen=True)
 class RawGrades:
-    """A set of grades: where it stands, what metrics see of it, and its JSON."""
+    """A set of grades: its key in the passage, the view for metrics, and its JSON."""
 
     key: str
     view: GradesView
@@ -159,16 +158,16 @@ class RawGrades:
 
     @classmethod
     def of(cls, grades: AnyGrades) -> RawGrades:
-        """Grades that were made or changed."""
+        """Make raw grades from an object of the data model."""
         return cls("exam_grades" if isinstance(grades, RubricGrades) else "grades", grades, dump(grades))
 
     @property
     def is_direct(self) -> bool:
-        """Whether they are a grade of the passage as a whole."""
+        """Whether this is a direct grade."""
         return self.key == "grades"
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
-        """The same grades with another value at a path of keys; the view stays that of the old ones."""
+        """Return grades with ``change`` applied at a path of keys; their ``view`` is not updated."""
         before = fields_of(self.raw)
         after = changed(before, path, change)
         return self if after == before else RawGrades(self.key, self.view, record_of(after))
@@ -177,7 +176,7 @@ class RawGrades:
 class RawPassage:
     """A passage; a :class:`~exam_pp.data_model.PassageView`.
 
-    What cannot be read raises :class:`DataError` where it is looked at.
+    Accessing an invalid field raises :class:`DataError`.
     """
 
     __slots__ = ("_fields", "_line", "_position", "_raw", "is_changed", "passage_id", "text")
@@ -206,7 +205,7 @@ class RawPassage:
         return self._fields
 
     def parts(self) -> dict[tuple[str, ...], RawJson]:
-        """The fields by their path of keys; those inside of ``paragraph_data`` one by one."""
+        """Return the fields by path of keys, with the fields of ``paragraph_data`` separately."""
         parts: dict[tuple[str, ...], RawJson] = {}
         for key, value in self.fields.items():
             try:
@@ -220,7 +219,7 @@ class RawPassage:
         return parts
 
     def change(self, path: Sequence[str], change: Change) -> None:
-        """Put another value at a path of keys."""
+        """Apply ``change`` to the value at a path of keys."""
         try:
             after = changed(self.fields, path, change)
         except ShapeError as error:
@@ -230,7 +229,7 @@ class RawPassage:
             self._line.viewed = None
 
     def set_text(self, text: str) -> None:
-        """Put another text in the place of the passage's."""
+        """Replace the text of the passage."""
         self.text = text
         self.change(["text"], lambda _old: text_of(text))
 
@@ -244,49 +243,49 @@ class RawPassage:
 
     @property
     def view(self) -> PassageView:
-        """What metrics read of the passage."""
+        """The fields that metrics read."""
         line = self._line
         if line.viewed != self._position or line.view is None:
             line.viewed = None
             try:
                 line.view = _VIEW.decode(self.raw)
-            except NOT_TAKEN:
+            except DECODER_ERRORS:
                 line.view = self.full()
             line.viewed = self._position
         return line.view
 
     def full(self) -> Passage:
-        """The passage as an object of the data model."""
+        """Return the passage as an object of the data model."""
         line = b'["", [%b]]' % self.raw
         if self.is_changed:
             return parse_query(line, self._line.file, self._line.number).passages[0]
         try:
             return parse_line(line).passages[0]
-        except ValidationError:  # the whole line, so that an error says which passage of it it is about
+        except ValidationError:  # parse the whole line, so that the error names the passage
             return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
 
     @property
     def judgments(self) -> Sequence[JudgmentView]:
-        """Manual judgments; there may be several."""
+        """Judgments of the passage; there may be several."""
         return self.view.judgments
 
     @property
     def rankings(self) -> Sequence[RankingView]:
-        """The systems that returned the passage."""
+        """The ranks of the passage, one per system that returned it."""
         return self.view.rankings
 
     def grade_sets(self) -> Iterator[GradesView]:
-        """All grades, rubric grades first, in file order."""
+        """Yield all sets of grades in file order, rubric grades first."""
         return self.view.grade_sets()
 
     def raw_grades(self) -> list[RawGrades]:
-        """All grades with their JSON, in the order of :meth:`grade_sets`."""
-        places = [(key, raw) for key in _KINDS for raw in list_of(self.fields.get(key))]
+        """Return all sets of grades with their JSON, in the order of :meth:`grade_sets`."""
+        raw_sets = [(key, raw) for key in _KINDS for raw in list_of(self.fields.get(key))]
         views = self.grade_sets()
-        return [RawGrades(key, view, raw) for (key, raw), view in zip(places, views, strict=True)]
+        return [RawGrades(key, view, raw) for (key, raw), view in zip(raw_sets, views, strict=True)]
 
     def edit_grades(self, edit: Callable[[RawGrades], RawGrades | None]) -> None:
-        """Put what ``edit`` makes of each set of grades in its place; None removes it."""
+        """Replace each set of grades by the result of ``edit``; None removes it."""
         before = self.raw_grades()
         try:
             after = [edit(grades) for grades in before]
@@ -295,26 +294,26 @@ class RawPassage:
         for key in _KINDS:
             new = [grades.raw for grades in after if grades is not None and grades.key == key]
             if new != [grades.raw for grades in before if grades.key == key]:
-                self.change([key], partial(_instead, new))
+                self.change([key], partial(_replaced, new))
 
     def add_grades(self, new: Sequence[AnyGrades]) -> None:
-        """Append grades to those of their kind."""
+        """Append rubric grades and direct grades to the sets of the same kind."""
         for key, kind in _KINDS.items():
             added = [dump(grades) for grades in new if isinstance(grades, kind)]
             if added:
                 self.change([key], partial(_appended, added))
 
     def take_grades(self, passage: Passage) -> None:
-        """Put the grades of an object in the place of the passage's; equal ones keep their bytes."""
+        """Replace all grades by those of ``passage``; grades that are equal keep their bytes."""
         for key, grades in (("exam_grades", passage.rubric_grades), ("grades", passage.direct_grades)):
             before = list_of(self.fields.get(key))
-            known = {canonical(raw): raw for raw in before}
-            new = [known.get(canonical(dump(one)), dump(one)) for one in grades or ()]
+            old_bytes = {canonical(raw): raw for raw in before}
+            new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]
             if new != before:
-                self.change([key], partial(_instead, new))
+                self.change([key], partial(_replaced, new))
 
     def full_grades(self, grades: RawGrades) -> AnyGrades:
-        """Everything that the file says of one of the passage's sets of grades."""
+        """Parse all fields of one set of grades of the passage; raises :class:`DataError`."""
         try:
             return _KINDS[grades.key].model_validate_json(bytes(grades.raw), by_alias=True, by_name=False)
         except ValidationError as error:
@@ -323,7 +322,7 @@ class RawPassage:
             ) from error
 
 
-def _instead(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:
+def _replaced(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:
     return joined(new)
 
 

@@ -1,12 +1,12 @@
-"""The fast decoder of graded passages: structs with the fields that a reader needs, decoded with msgspec.
+"""Fast msgspec decoders of graded passages, with only the fields that a reader needs.
 
-Three sizes: the head of a passage, what metrics read, and what SQL shows. They satisfy the protocols of
-:mod:`exam_pp.data_model`, have the attribute names of its models, and share the rules by which ratings and
-kinds are derived; property tests keep them in agreement with the models. ``gc=False`` keeps the garbage
-collector from walking a million small objects that hold no cycles.
+There are three sizes: the head of a passage, the fields for metrics, and the fields for SQL. The structs
+satisfy the protocols of :mod:`exam_pp.data_model`, use the attribute names of its models, and inherit the
+same rules for ratings and kinds; property tests compare both. ``gc=False`` saves the garbage collector a
+scan of a million small objects without cycles.
 """
 
-# ruff: noqa: D101, D102 - the models and protocols say what everything means
+# ruff: noqa: D101, D102 - the models and protocols document all fields
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from exam_pp.data_model import DirectRules, RatingRules, RatingSource, RubricRul
 
 
 class PassageHead(msgspec.Struct, gc=False, frozen=True):
-    """A number as an id is read as its digits."""
+    """Id and text; an id that is a number is converted to text."""
 
     passage_id: str | int = field(name="paragraph_id")
     text: str
 
 
-# What metrics read, and what the format requires.
+# Fields for metrics, and those that the format requires.
 
 
 class JudgmentFields(msgspec.Struct, gc=False, frozen=True):
@@ -124,7 +124,7 @@ class QueryFields(msgspec.Struct, gc=False, frozen=True):
     passages: list[PassageFields]
 
 
-# What SQL shows besides: replies, errors, citations. Metrics would take nearly twice as long to read it.
+# Fields for SQL: also replies, errors and citations. They nearly double the time of decoding.
 
 
 class DetailedRanking(RankingFields, gc=False, frozen=True):

@@ -1,4 +1,4 @@
-"""Databases of graded files: filled through Arrow, read by SQL that can touch nothing else."""
+"""DuckDB databases of graded files: filling through Arrow, and sandboxed read-only SQL."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY = "512MB"
 _BATCH = 10_000
-"""Rows of a table that are collected before DuckDB gets them; bounds our own memory."""
-_WAITING = 2**23
-"""Rows of so many bytes of JSON are no longer collected, however few they are."""
-_FILLING = 2**25
-"""What DuckDB gets at least while tables are filled: more would only hold pages that it has written."""
-_FILLING_SHARE = 16
-_PER_BYTE = 4
-"""So many times a line of JSON its rows need in DuckDB."""
-_READING = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE are SELECT; PIVOT is MULTI (in DuckDB
-1.2 to 1.4 it was several statements, and would be refused)."""
-_TABLES_IN_TEXTS = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
+"""Rows of a table that are inserted at a time; limits the memory of this process."""
+_PENDING_BYTES = 2**23
+"""Rows are also inserted after this many bytes of JSON."""
+_MIN_FILL_MEMORY = 2**25
+"""Minimum memory of DuckDB while tables are filled; more would only cache pages that are already written."""
+_FILL_FRACTION = 16
+_MEMORY_PER_BYTE = 4
+"""Bytes of memory that DuckDB needs for each byte of a JSON line."""
+_READ_ONLY_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")
+"""Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE have the type SELECT, PIVOT has MULTI.
+DuckDB 1.2 to 1.4 parse PIVOT as several statements, so it is refused there."""
+_QUERY_FUNCTION = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _MAGIC = b"DUCK"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What DuckDB may use. Beyond ``memory`` it writes to disk, beside the database.
+    """Memory and threads of DuckDB; beyond ``memory`` it writes temporary files beside the database.
 
-    While tables are filled it gets a sixteenth of that (32 MB of the default), or more for long lines.
-    Raises :class:`QueryError` for a memory that is no size.
+    While tables are filled it gets a sixteenth of the memory (32 MB by default), or more for long lines.
+    Raises :class:`QueryError` if ``memory`` is not a size such as ``4GB``.
     """
 
     memory: str = DEFAULT_MEMORY
@@ -50,30 +50,30 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not _SIZE.fullmatch(self.memory):
-            raise QueryError(f"The memory limit {self.memory!r} is no size such as 500MB or 4GB.")
+            raise QueryError(f"The memory limit {self.memory!r} is not a size such as 500MB or 4GB.")
 
     @property
     def bytes(self) -> int:
         """The memory in bytes."""
         match = _SIZE.fullmatch(self.memory)
-        assert match is not None, "checked before"
+        assert match is not None, "checked in __post_init__"
         number, unit, binary = match.groups()
         return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
 
     @property
     def while_filling(self) -> Limits:
-        """The limits of a connection that only takes rows: more memory, or threads, would not be of use."""
-        share = max(_FILLING, self.bytes // _FILLING_SHARE)
-        return Limits(_shown(min(self.bytes, share)), threads=1)
+        """The limits while tables are filled, which more memory or threads would not speed up."""
+        memory = max(_MIN_FILL_MEMORY, self.bytes // _FILL_FRACTION)
+        return Limits(_in_kb(min(self.bytes, memory)), threads=1)
 
     def config(self) -> dict[str, str | bool | int | float | list[str]]:
-        """As DuckDB is told."""
+        """Return the limits as DuckDB's configuration."""
         config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": self.memory}
         return config | ({"threads": self.threads} if self.threads else {})
 
 
 def is_database(path: str | Path) -> bool:
-    """Whether the file is a database of DuckDB, by its first bytes (which a stream has only once)."""
+    """Whether the first bytes are those of a DuckDB database; False for a stream, which is not read."""
     if is_stream(path):
         return False
     try:
@@ -85,7 +85,7 @@ def is_database(path: str | Path) -> bool:
 
 @contextmanager
 def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
-    """A database with all tables, empty; filled inside the block, and complete on disk after it."""
+    """Create a database with all tables, which the block fills; it is complete on disk after the block."""
     with _connect(path, limits.while_filling) as connection:
         _create_tables(connection)
         connection.execute("BEGIN")
@@ -124,45 +124,45 @@ def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator
 
 @dataclass
 class Filler:
-    """Takes rows and hands them to DuckDB in batches, table by table."""
+    """Collects rows and inserts them into DuckDB in batches, table by table."""
 
     connection: duckdb.DuckDBPyConnection
     memory: int
-    most_memory: int
-    _waiting: int = 0
+    max_memory: int
+    _pending: int = 0
     _rows: dict[TableName, list[Row]] = field(default_factory=lambda: {name: [] for name in TABLES})
 
     def add(self, table: TableName, row: Row) -> None:
-        """Append a row, whose values are in the order of the table's columns."""
+        """Append a row, with values in the order of the table's columns."""
         rows = self._rows[table]
         rows.append(row)
         if len(rows) >= _BATCH:
             self._insert(table)
 
     def expect(self, size: int) -> None:
-        """Prepare for the rows of a line of JSON that has so many bytes."""
-        self._waiting += size
-        if self._waiting > _WAITING:
+        """Reserve memory for the rows of a JSON line of ``size`` bytes."""
+        self._pending += size
+        if self._pending > _PENDING_BYTES:
             self.flush()
-            self._waiting = size
-        needed = min(_PER_BYTE * size, self.most_memory)
+            self._pending = size
+        needed = min(_MEMORY_PER_BYTE * size, self.max_memory)
         if needed > self.memory:
             self.memory = needed
-            self.connection.execute(f"SET memory_limit = '{_shown(needed)}'")
+            self.connection.execute(f"SET memory_limit = '{_in_kb(needed)}'")
 
     def flush(self) -> None:
-        """Insert what is still waiting."""
+        """Insert the pending rows of all tables."""
         for table in TABLES:
             self._insert(table)
 
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
-        """Keep a passage, or a judgment or place of it, once: for queries on several lines."""
+        """Delete duplicate passages, judgments or rankings of a query that is on several lines of a file."""
         self._insert(table)
         columns = [column.name for column in TABLES[table].columns]
-        same = "passage_id" if table == "passages" else ", ".join(columns)
+        key = "passage_id" if table == "passages" else ", ".join(columns)
         where = f"{table} WHERE file = $file AND query_id = $query"
         self.connection.execute(
-            f"DELETE FROM {where} AND rowid NOT IN (SELECT min(rowid) FROM {where} GROUP BY {same})",  # noqa: S608 - table names are ours
+            f"DELETE FROM {where} AND rowid NOT IN (SELECT min(rowid) FROM {where} GROUP BY {key})",  # noqa: S608 - constant table names
             {"file": file, "query": query_id},
         )
 
@@ -171,14 +171,14 @@ class Filler:
         if not rows:
             return
         self.connection.register("batch", _arrow(TABLES[table], rows))
-        self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - table names are ours
+        self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
-        gc.collect(0)  # nanoarrow leaves cycles, and whoever reads many lines keeps the collector waiting
+        gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
 
 def _arrow(table: Table, rows: Sequence[Row]) -> Any:
-    """The rows as an Arrow stream."""
+    """Convert rows to an Arrow stream."""
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
     columns = list(zip(*rows, strict=True))
@@ -186,7 +186,7 @@ def _arrow(table: Table, rows: Sequence[Row]) -> Any:
         arrays = [_column(c.type, values) for c, values in zip(table.columns, columns, strict=True)]
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
-            raise DataError(f"a number is too large for the table {table.name}.") from error
+            raise DataError(f"A number is too large for the table {table.name}.") from error
         raise
     schema = nanoarrow.struct({c.name: _arrow_type(c.type) for c in table.columns})
     batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=arrays)
@@ -222,7 +222,7 @@ def _column(kind: SqlType, values: Sequence[Any]) -> Any:
 
 
 class Result:
-    """The rows of a query, fetched as they are asked for."""
+    """The rows of a query, fetched in batches as they are iterated."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._cursor = cursor
@@ -234,10 +234,10 @@ class Result:
 
 
 class Reader:
-    """SQL over a database.
+    """Runs SQL on a database.
 
-    Sandboxed, which is the default, one statement is run that only reads, and it sees no file but the
-    database, no network, no extension that is not built in, and no setting that it could change.
+    In the sandbox, the default, a call runs a single read-only statement. It cannot access other files, the
+    network or extensions that are not built in, and cannot change settings.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, sandboxed: bool) -> None:
@@ -245,36 +245,36 @@ class Reader:
         self._sandboxed = sandboxed
 
     def run(self, sql: str, parameters: Mapping[str, SqlValue] | None = None) -> Result:
-        """Run a statement; ``$name`` stands for a parameter. Raises :class:`QueryError`."""
+        """Run a statement with parameters ``$name``; raises :class:`QueryError`."""
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
         return Result(self._connection.execute(sql, dict(parameters) if parameters else None))
 
     def to_parquet(self, sql: str, target: Path, parameters: Mapping[str, SqlValue] | None = None) -> None:
-        """Write the rows of a query to a new file, which :func:`open_database` was told of."""
+        """Write the rows of a query to a new Parquet file, the ``writes`` of :func:`open_database`."""
         if self._sandboxed:
             _check_reads_only(self._connection, sql)
-        options = "FORMAT parquet, USE_TMP_FILE false"  # one file may be written, and no other beside it
-        statement = f"COPY ({_without_end(sql)}\n) TO {_quoted(str(target))} ({options})"
+        options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids a temporary file beside it
+        statement = f"COPY ({_without_semicolon(sql)}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
 
     def is_empty(self, table: TableName) -> bool:
         """Whether a table has no rows."""
-        found = self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()  # noqa: S608 - our names
-        return not found
+        rows = self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()  # noqa: S608 - constant names
+        return not rows
 
 
 @contextmanager
 def open_database(
     path: Path, limits: Limits, *, sandboxed: bool = True, read_only: bool = True, writes: Path | None = None
 ) -> Iterator[Reader]:
-    """A database for reading; ``writes`` is the one file that :meth:`Reader.to_parquet` may make.
+    """Open a database for reading; ``writes`` is the only file that :meth:`Reader.to_parquet` may create.
 
-    Raises :class:`QueryError` inside the block for whatever DuckDB refuses.
+    Errors of DuckDB inside the block are raised as :class:`QueryError`.
     """
     with _connect(path, limits, read_only=read_only) as connection:
         if sandboxed:
-            # The sandbox stands also where a statement slips through the check of its type.
+            # These settings protect the system even if a statement passes the check of its type.
             if writes is not None:
                 connection.execute(f"SET allowed_paths = [{_quoted(str(writes))}]")
             for setting in (
@@ -289,26 +289,26 @@ def open_database(
 
 
 def tables_of(sql: str) -> set[TableName]:
-    """Which tables a statement reads, or may read; raises :class:`QueryError` where it is no SQL."""
+    """Return the tables that a statement reads or may read; raises :class:`QueryError` for invalid SQL."""
     import duckdb  # noqa: PLC0415 - slow to import
 
     with duckdb.connect() as connection:
         try:
             if not connection.extract_statements(sql):
-                raise QueryError("There is no statement in the SQL.")
-            found = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchone()
+                raise QueryError("The SQL has no statement.")
+            row = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchone()
         except duckdb.Error as error:
             raise QueryError(sentence(error)) from error
-    tree: dict[str, Any] = json.loads(found[0]) if found else {"error": True}
-    if tree["error"] or _TABLES_IN_TEXTS.search(sql):  # no SELECT: any word may be a table
-        named = set(re.findall(r"\w+", sql.lower()))
+    tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
+    if tree["error"] or _QUERY_FUNCTION.search(sql):  # not a plain SELECT: any word may be a table
+        names = set(re.findall(r"\w+", sql.lower()))
     else:
-        named = {name.lower() for name in _table_names(tree["statements"])}
-    return {name for name in TABLES if name in named}
+        names = {name.lower() for name in _table_names(tree["statements"])}
+    return {name for name in TABLES if name in names}
 
 
 def _table_names(node: Any) -> Iterator[str]:
-    """The names of tables in a parsed statement, at any depth."""
+    """Yield the names of tables in a parsed statement, at any depth."""
     if isinstance(node, dict):
         if isinstance(name := node.get("table_name"), str):
             yield name
@@ -321,17 +321,17 @@ def _table_names(node: Any) -> Iterator[str]:
 def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
-        raise QueryError(f"One statement is run at a time, and the SQL has {len(statements)}.")
+        raise QueryError(f"The SQL must be a single statement, but has {len(statements)}.")
     kind = statements[0].type.name
-    if kind not in _READING:
+    if kind not in _READ_ONLY_STATEMENTS:
         raise QueryError(
-            f"The SQL may only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but this is "
-            f"{kind}; --unsafe-sql allows everything."
+            f"The SQL must only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but is a "
+            f"statement of type {kind}. --unsafe-sql allows all statements."
         )
 
 
-def _without_end(sql: str) -> str:
-    """The statement without its semicolon, and the comments behind that."""
+def _without_semicolon(sql: str) -> str:
+    """Return the statement without its semicolon and the comments after it."""
     import duckdb  # noqa: PLC0415 - slow to import
 
     text = sql.encode()
@@ -344,26 +344,26 @@ def _without_end(sql: str) -> str:
 
 
 def sentence(error: Exception) -> str:
-    """What DuckDB says, as one sentence: without the drawing of where in the statement it is."""
-    words = re.split(r"\n\s*LINE \d+:", str(error))[0]
-    text = " ".join(words.split())
+    """Return the message of a DuckDB error as one sentence, without the excerpt of the statement."""
+    message = re.split(r"\n\s*LINE \d+:", str(error))[0]
+    text = " ".join(message.split())
     if "failed to offload" in text:
         text = (
-            "The disk of DuckDB's temporary files is full: name a folder on another one (TMPDIR; for a "
-            "database -o), or give DuckDB more memory with --memory-limit"
+            "The disk with DuckDB's temporary files is full. Use a folder on another disk (set TMPDIR, or "
+            "-o for a database), or allow more memory with --memory-limit"
         )
     elif "Out of Memory" in text or "out of memory" in text:
-        text = f"{text.split(' (')[0].rstrip('.')}; give DuckDB more with --memory-limit"
+        text = f"{text.split(' (')[0].rstrip('.')}. Allow DuckDB more memory with --memory-limit"
     if match := re.search(r"Table with name (\S+) does not exist!", text):
         text = (
             f"{text.rstrip('?')}? The tables are {', '.join(TABLES)}"
             if "Did you mean" in text
-            else (f"There is no table {match[1]}; the tables are {', '.join(TABLES)}")
+            else f"The table {match[1]} does not exist. The tables are {', '.join(TABLES)}"
         )
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def _shown(size: int) -> str:
+def _in_kb(size: int) -> str:
     return f"{size // 1000}KB"
 
 

@@ -1,4 +1,4 @@
-"""Graded passages as flat rows for the tables of :mod:`exam_pp.store.sql.tables`, one query at a time."""
+"""Converting graded passages to rows of the SQL tables, one query at a time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, Rub
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
 from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.passages.graded_file import NOT_TAKEN, check_ids, parse_query
+from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
 from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric
 from exam_pp.store.sql.tables import Row, TableName
 
 Emit = Callable[[TableName, Row], None]
 """Takes a row of a table."""
 
-# Lines that the fast decoder refuses are read in full: so both accept the same files.
+# Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
 AnyPassage = Passage | DetailedPassage
 AnyRubric = RubricGrades | DetailedRubric
 AnyDirect = DirectGrade | DetailedDirect
@@ -30,7 +30,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class _Pair(NamedTuple):
-    """An entry that was asked; the last columns of ``ratings``."""
+    """The last columns of ``ratings`` for one passage and entry."""
 
     rating: int | None
     is_rated: bool
@@ -43,17 +43,17 @@ class _Pair(NamedTuple):
 
 
 class GradedRows:
-    """Turns graded files into rows of the ``wanted`` tables, which ``emit`` takes.
+    """Passes the rows of graded files for ``tables`` to ``emit``.
 
-    Before the rows of a line, ``expect`` gets the number of its bytes.
-    ``queries`` and ``repeated`` hold the query ids that were seen, and those that a file has on several
-    lines (with the file). Sets of grades are numbered over all files.
+    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` holds the query ids
+    so far, ``repeated`` the pairs of file and query id that occur on several lines. Sets of grades are
+    numbered over all files.
     """
 
     def __init__(
-        self, wanted: Collection[TableName], emit: Emit, expect: Callable[[int], None] = lambda _size: None
+        self, tables: Collection[TableName], emit: Emit, expect: Callable[[int], None] = lambda _size: None
     ) -> None:
-        self._wanted = frozenset(wanted)
+        self._tables = frozenset(tables)
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
@@ -61,97 +61,97 @@ class GradedRows:
         self.repeated: set[tuple[str, str]] = set()
 
     def read(self, path: str | Path) -> None:
-        """Read a file to its end; raises :class:`~exam_pp.errors.DataError` as the full reader does."""
+        """Read a whole file; raises :class:`~exam_pp.errors.DataError` as the full reader does."""
         with no_collections():
             self._read(path)
 
     def _read(self, path: str | Path) -> None:
         file = shown_path(path)
-        in_this_file: set[str] = set()
+        earlier_ids: set[str] = set()
         for number, line in read_lines(path):
             self._expect(len(line))
             query_id, passages = _decode(line, path, number)
-            if query_id in in_this_file:
+            if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
-            in_this_file.add(query_id)
+            earlier_ids.add(query_id)
             self.queries[query_id] = None
             seen: set[str] = set()
             for position, passage in enumerate(passages, 1):
                 here = (file, query_id, passage.passage_id)
-                if "passages" in self._wanted and passage.passage_id not in seen:
+                if "passages" in self._tables and passage.passage_id not in seen:
                     self._emit("passages", (*here, passage.text, number, position))
                 seen.add(passage.passage_id)
-                if self._wanted & {"grades", "ratings", "answers"}:
-                    self._sets(here, passage)
+                if self._tables & {"grades", "ratings", "answers"}:
+                    self._emit_grade_sets(here, passage)
             self._judgments_and_rankings((file, query_id), passages)
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
-        """What is said twice of a passage is one row: sums over joins would count it twice."""
-        said: set[tuple[Any, ...]] = set()
+        """Emit duplicate judgments and rankings once, because joins would count them twice."""
+        seen: set[tuple[Any, ...]] = set()
 
-        def once(table: TableName, row: tuple[Any, ...], citations: list[str] | None = None) -> bool:
+        def is_new(table: TableName, row: tuple[Any, ...], citations: list[str] | None = None) -> bool:
             key = (table, row, None if citations is None else tuple(citations))
-            new = key not in said
-            said.add(key)
+            new = key not in seen
+            seen.add(key)
             return new
 
         for passage in passages:
             here = (*where, passage.passage_id)
-            for judgment in passage.judgments if "judgments" in self._wanted else ():
+            for judgment in passage.judgments if "judgments" in self._tables else ():
                 row = (*here, judgment.relevance, judgment.query_id, judgment.title_query)
-                if once("judgments", row):
+                if is_new("judgments", row):
                     self._emit("judgments", row)
-            for r in passage.data.rankings if "rankings" in self._wanted else ():
-                place = (*here, r.method, r.rank, r.score)
-                if once("rankings", place, r.citations):
-                    self._emit("rankings", (*place, r.citations))
+            for r in passage.data.rankings if "rankings" in self._tables else ():
+                ranking = (*here, r.method, r.rank, r.score)
+                if is_new("rankings", ranking, r.citations):
+                    self._emit("rankings", (*ranking, r.citations))
 
-    def _sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
+    def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
         sets: list[AnyRubric | AnyDirect] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
-        united: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
-        keys = _united_keys(sets)
+        merged: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
+        keys = _merge_keys(sets)
         for grades, key in zip(sets, keys, strict=True):
             self._grade_set += 1
             pairs = _direct_pairs(grades) if isinstance(grades, DirectRules) else _rubric_pairs(grades)
             grader = (*key[:2], grades.kind)
-            if "grades" in self._wanted:
+            if "grades" in self._tables:
                 self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
-            if "answers" in self._wanted:
+            if "answers" in self._tables:
                 for entry_id, answer, failure in _answers(grades):
                     self._emit("answers", (self._grade_set, *here, entry_id, *grader, answer, failure))
-            if "ratings" in self._wanted:
-                rows = united.setdefault(key, {})
+            if "ratings" in self._tables:
+                rows = merged.setdefault(key, {})
                 for entry_id, pair in pairs.items():
                     if pair.rating is not None or entry_id not in rows:
                         rows[entry_id] = (self._grade_set, *here, entry_id, *grader, *pair)
-        for rows in united.values():
+        for rows in merged.values():
             for row in rows.values():
                 self._emit("ratings", row)
 
 
 def shown_path(path: str | Path) -> str:
-    """A path as text that a database takes, whatever the bytes of its name."""
+    """Return a path as valid Unicode for a database; invalid bytes are replaced."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _decode(line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
     try:
         query_id, passages = _DECODER.decode(line)
-    except NOT_TAKEN:
+    except DECODER_ERRORS:
         query = parse_query(line, str(path), number)
         return query.query_id, query.passages
     check_ids(passages, str(path), number)
     return query_id, passages
 
 
-def _united_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None, str, str | None]]:
-    """Model, prompt class and, where several versions of the prompt's words are there, their hash."""
+def _merge_keys(sets: Sequence[AnyRubric | AnyDirect]) -> list[tuple[str | None, str, str | None]]:
+    """Return model, prompt class and, if there are several versions of the prompt, its hash for each set."""
     keys = [(grades.model, GradeKey.of(grades).prompt_class) for grades in sets]
     hashes: dict[tuple[str | None, str], set[str]] = {}
     for key, grades in zip(keys, sets, strict=True):
-        found = hashes.setdefault(key, set())
+        versions = hashes.setdefault(key, set())
         if grades.prompt_hash is not None:
-            found.add(grades.prompt_hash)
+            versions.add(grades.prompt_hash)
     return [
         (*key, grades.prompt_hash if len(hashes[key]) > 1 else None)
         for key, grades in zip(keys, sets, strict=True)
@@ -204,7 +204,7 @@ def _summary(grades: AnyRubric | AnyDirect, pairs: Mapping[str, _Pair]) -> Row:
 
 
 def _answers(grades: AnyRubric | AnyDirect) -> Iterator[tuple[str, str | None, str | None]]:
-    """Entry id, reply and what failed; a reply that failed stands in the errors alone."""
+    """Yield entry id, reply and failure reason; the errors hold the replies of failures."""
     if isinstance(grades, DirectRules):
         error = grades.error
         if grades.answer is not None or error:

@@ -1,4 +1,4 @@
-"""The tables that SQL sees: one declaration for the database, its comments and docs/querying.md."""
+"""Tables and columns of SQL databases, with the descriptions that users read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = tuple[SqlValue, ...]
 
 
 class Column(NamedTuple):
-    """A column, its type in DuckDB, and what it says."""
+    """A column, its type in DuckDB, and its description."""
 
     name: str
     type: SqlType
@@ -24,104 +24,104 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table: what one row is, where it is read from, and its columns in order."""
+    """A table, the description of a row, and the columns in order."""
 
     name: TableName
     description: str
     columns: tuple[Column, ...]
 
 
-_FILE = Column("file", "VARCHAR", "the file, as it was named; tells several files apart")
-_QUERY = Column("query_id", "VARCHAR", "the query")
-_PASSAGE = Column("passage_id", "VARCHAR", "the passage")
-_SYSTEM = Column("system", "VARCHAR", "the system (`method` in the file)")
-_GRADE_SET = Column("grade_set", "BIGINT", "number of the row in `grades`")
-_ENTRY = Column("entry_id", "VARCHAR", "the question or nugget; `direct` for a direct grade")
+_FILE = Column("file", "VARCHAR", "path of the graded file, as given on the command line")
+_QUERY = Column("query_id", "VARCHAR", "id of the query")
+_PASSAGE = Column("passage_id", "VARCHAR", "id of the passage")
+_SYSTEM = Column("system", "VARCHAR", "name of the system (`method` in the file)")
+_GRADE_SET = Column("grade_set", "BIGINT", "`grade_set` of the row in `grades`")
+_ENTRY = Column("entry_id", "VARCHAR", "id of the question or nugget; `direct` for a direct grade")
 _GRADER = (
-    Column("model", "VARCHAR", "who graded; NULL where not recorded"),
+    Column("model", "VARCHAR", "model, or `human:NAME`, that graded; NULL if not recorded"),
     Column(
         "prompt_class",
         "VARCHAR",
-        "the prompt's name (`QuestionPromptWithChoices` where the file has none)",
+        "prompt class (`QuestionPromptWithChoices` if the file records none)",
     ),
     Column(
         "kind",
         "VARCHAR",
-        "`question`, `nugget` or `direct`; NULL where not recorded",
+        "`question`, `nugget` or `direct`; NULL if not recorded",
     ),
 )
-_FAILURE = Column("failure", "VARCHAR", "why there is no rating; NULL where nothing failed")
+_FAILURE = Column("failure", "VARCHAR", "reason of a missing rating; NULL if the request succeeded")
 
 _TABLES = (
     Table(
         "queries",
-        "One row a query of any file.",
+        "One row per query of any file.",
         (
             _QUERY,
-            Column("query_text", "VARCHAR", "its words, from `--queries` or `--bank`; NULL without them"),
-            Column("test_collection", "VARCHAR", "as the bank says"),
+            Column("query_text", "VARCHAR", "text, from `--queries` or `--bank`; NULL without these options"),
+            Column("test_collection", "VARCHAR", "test collection, from the bank"),
         ),
     ),
     Table(
         "passages",
-        "One row a passage of a query.",
+        "One row per passage of a query.",
         (
             _FILE,
             _QUERY,
             _PASSAGE,
-            Column("passage_text", "VARCHAR", "its text"),
-            Column("line", "INTEGER", "line of the file, from 1"),
-            Column("position", "INTEGER", "place in that line, from 1"),
+            Column("passage_text", "VARCHAR", "text of the passage"),
+            Column("line", "INTEGER", "line number in the file, from 1"),
+            Column("position", "INTEGER", "position of the passage in its line, from 1"),
         ),
     ),
     Table(
         "judgments",
-        "One row a manual judgment.",
+        "One row per judgment.",
         (
             _FILE,
             _QUERY,
             _PASSAGE,
-            Column("relevance", "INTEGER", "the grade; may be negative"),
-            Column("judged_query", "VARCHAR", "the query, or facet of it, that was judged"),
-            Column("title_query", "VARCHAR", "as the file says"),
+            Column("relevance", "INTEGER", "relevance; may be negative"),
+            Column("judged_query", "VARCHAR", "id of the query or facet that was judged"),
+            Column("title_query", "VARCHAR", "`titleQuery` of the judgment in the file"),
         ),
     ),
     Table(
         "rankings",
-        "One row for each system that returned a passage, as the graded file says.",
+        "One row per passage and system that returned it, from the graded file.",
         (
             _FILE,
             _QUERY,
             _PASSAGE,
             _SYSTEM,
-            Column("rank", "INTEGER", "from 0 or 1, as in the file"),
-            Column("score", "DOUBLE", "the system's score"),
-            Column("citations", "VARCHAR[]", "docids that this part of an answer cites"),
+            Column("rank", "INTEGER", "rank in the file, which starts at 0 or 1"),
+            Column("score", "DOUBLE", "score that the system gave the passage"),
+            Column("citations", "VARCHAR[]", "ids of documents that this part of an answer cites"),
         ),
     ),
     Table(
         "grades",
-        "One row a set of grades: what one model with one prompt said of one passage.",
+        "One row per set of grades: all grades of one passage by one model with one prompt.",
         (
-            Column("grade_set", "BIGINT", "number of the set, from 1, unique over all files"),
+            Column("grade_set", "BIGINT", "number of the set, from 1, unique in all files"),
             _FILE,
             _QUERY,
             _PASSAGE,
             *_GRADER,
-            Column("prompt_hash", "VARCHAR", "version of the prompt's words, where recorded"),
-            Column("is_rated", "BOOLEAN", "whether the prompt has a scale, else only correct or wrong"),
-            Column("asked", "INTEGER", "entries that were asked, the ungraded included"),
-            Column("correct", "INTEGER", "entries rated above 0, or answered"),
-            Column("ungraded", "INTEGER", "entries without a rating"),
-            Column("best_rating", "INTEGER", "highest rating of any entry"),
-            Column("relevance_label", "INTEGER", "as the file says; NULL where it does not"),
-            Column("model_options", "VARCHAR", "what decides the number, as JSON text; NULL if none"),
+            Column("prompt_hash", "VARCHAR", "hash of the prompt's text; NULL if not recorded"),
+            Column("is_rated", "BOOLEAN", "true if the prompt has a scale, false for correct or wrong"),
+            Column("asked", "INTEGER", "number of graded and ungraded entries"),
+            Column("correct", "INTEGER", "number of entries rated above 0, or answered correctly"),
+            Column("ungraded", "INTEGER", "number of entries without a rating"),
+            Column("best_rating", "INTEGER", "highest rating of all entries"),
+            Column("relevance_label", "INTEGER", "relevance label; NULL if not recorded"),
+            Column("model_options", "VARCHAR", "options of the model, as JSON text; NULL if not recorded"),
         ),
     ),
     Table(
         "ratings",
-        "One row for each entry that was asked of a passage. Sets of equal model and prompt are united: "
-        "the later rating of an entry counts.",
+        "One row per passage, entry and grader. Sets of grades by the same model and prompt are merged; the "
+        "last rating of an entry counts.",
         (
             _GRADE_SET,
             _FILE,
@@ -130,20 +130,20 @@ _TABLES = (
             _ENTRY,
             *_GRADER,
             Column(
-                "rating", "INTEGER", "the rating; 1 or 0 (correct, wrong) without a scale; NULL: ungraded"
+                "rating", "INTEGER", "the rating; without a scale 1 (correct) or 0 (wrong); NULL if ungraded"
             ),
-            Column("is_rated", "BOOLEAN", "whether the prompt has a scale"),
-            Column("expected", "DOUBLE", "soft grade: the mean of the model's probabilities"),
-            Column("margin", "DOUBLE", "probability of the best grade minus the second best"),
-            Column("source", "VARCHAR", "where the rating is from, where it was no number in the reply"),
-            Column("assignment", "VARCHAR", "of nuggets: `support`, `partial_support`, `not_support`"),
-            Column("tokens_cut", "INTEGER", "tokens of the passage that the model did not see"),
+            Column("is_rated", "BOOLEAN", "true if the prompt has a scale"),
+            Column("expected", "DOUBLE", "soft grade: the expected rating under the model's probabilities"),
+            Column("margin", "DOUBLE", "probability of the most likely rating minus that of the second"),
+            Column("source", "VARCHAR", "origin of a rating that was not read as a number from the reply"),
+            Column("assignment", "VARCHAR", "nuggets only: `support`, `partial_support` or `not_support`"),
+            Column("tokens_cut", "INTEGER", "tokens cut from the passage to fit the model's input"),
             _FAILURE,
         ),
     ),
     Table(
         "answers",
-        "One row a reply of a model, as it was given, also of sets whose ratings were replaced.",
+        "One row per reply of a model, including replies whose ratings were replaced later.",
         (
             _GRADE_SET,
             _FILE,
@@ -151,46 +151,48 @@ _TABLES = (
             _PASSAGE,
             _ENTRY,
             *_GRADER,
-            Column("answer", "VARCHAR", "the raw reply"),
+            Column("answer", "VARCHAR", "text of the reply, unchanged"),
             _FAILURE,
         ),
     ),
     Table(
         "bank",
-        "One row a question or nugget of the test banks (`--bank`).",
+        "One row per question or nugget of the test banks (`--bank`).",
         (
-            Column("bank_file", "VARCHAR", "the bank, as it was named"),
+            Column("bank_file", "VARCHAR", "path of the bank, as given on the command line"),
             _QUERY,
-            Column("entry_id", "VARCHAR", "the question's or nugget's id"),
+            Column("entry_id", "VARCHAR", "id of the question or nugget"),
             Column("entry_kind", "VARCHAR", "`question` or `nugget`"),
-            Column("entry_text", "VARCHAR", "its words"),
-            Column("facet_id", "VARCHAR", "the facet of the query, if any"),
-            Column("facet_text", "VARCHAR", "the facet's words"),
-            Column("importance", "VARCHAR", "`vital`, `okay`, or as the bank says"),
-            Column("weight", "DOUBLE", "how much the entry counts; 1 unless the bank says otherwise"),
-            Column("gold_answers", "VARCHAR[]", "right answers; an empty list: unanswerable"),
+            Column("entry_text", "VARCHAR", "text of the question or nugget"),
+            Column("facet_id", "VARCHAR", "id of the facet; NULL without facets"),
+            Column("facet_text", "VARCHAR", "text of the facet; NULL without facets"),
+            Column("importance", "VARCHAR", "`vital`, `okay`, or another value in the bank"),
+            Column("weight", "DOUBLE", "weight of the entry in scores; 1 by default"),
+            Column(
+                "gold_answers", "VARCHAR[]", "gold answers; an empty list if the question is unanswerable"
+            ),
         ),
     ),
     Table(
         "runs",
-        "One row a line of the run files (`--runs`).",
+        "One row per line of the run files (`--runs`).",
         (
-            Column("run_file", "VARCHAR", "the run file"),
-            Column("system", "VARCHAR", "the system: the file's stem"),
+            Column("run_file", "VARCHAR", "path of the run file"),
+            Column("system", "VARCHAR", "name of the system: the file name without extension"),
             _QUERY,
             _PASSAGE,
-            Column("rank", "INTEGER", "as in the file"),
-            Column("score", "DOUBLE", "as in the file"),
+            Column("rank", "INTEGER", "rank in the file"),
+            Column("score", "DOUBLE", "score in the file"),
         ),
     ),
     Table(
         "scores",
-        "One row a score of the leaderboards (`--scores`).",
+        "One row per score in the leaderboards (`--scores`).",
         (
-            Column("leaderboard", "VARCHAR", "the leaderboard, as it was named"),
-            Column("system", "VARCHAR", "the system"),
-            Column("query_id", "VARCHAR", "the query; `all` for a mean over queries"),
-            Column("metric", "VARCHAR", "the measure"),
+            Column("leaderboard", "VARCHAR", "path of the leaderboard, as given on the command line"),
+            Column("system", "VARCHAR", "name of the system"),
+            Column("query_id", "VARCHAR", "id of the query; `all` for the mean over queries"),
+            Column("metric", "VARCHAR", "name of the measure"),
             Column("value", "DOUBLE", "the score"),
         ),
     ),

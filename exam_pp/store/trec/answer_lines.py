@@ -1,4 +1,4 @@
-"""Writing answers of RAG systems in the formats of TREC RAG 2024 and 2025, RAGTIME, and as plain rows."""
+"""Writing answers of RAG systems as TREC RAG 2024, TREC RAG 2025, RAGTIME or plain JSON lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ AnswerFormat = Literal["rag24", "rag25", "ragtime", "plain"]
 def write_answers(
     answers: Iterable[Answer], path: str | Path, form: AnswerFormat, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write a line an answer. References keep the order that the answer gives them.
+    """Write one answer per line, with references in the order of the answer.
 
-    A plain row has the text alone, its parts joined by a space.
+    The plain format has only the text, with the parts joined by a space.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for answer in answers:
@@ -26,14 +26,14 @@ def write_answers(
 
 
 def references_of(answer: Answer) -> list[str]:
-    """Every document of the answer in its own order, then those that are only cited, as they come."""
+    """Return the references of an answer in order, then cited documents that are not among them."""
     cited = (docid for part in answer.parts for docid in part.citations)
     return list(dict.fromkeys((*answer.references, *cited)))
 
 
 def _elements(parts: Sequence[AnswerPart], references: Sequence[str]) -> list[dict[str, Any]]:
-    place = {docid: index for index, docid in enumerate(references)}
-    return [{"text": part.text, "citations": [place[docid] for docid in part.citations]} for part in parts]
+    index_of = {docid: index for index, docid in enumerate(references)}
+    return [{"text": part.text, "citations": [index_of[docid] for docid in part.citations]} for part in parts]
 
 
 def _rag24(answer: Answer) -> dict[str, Any]:

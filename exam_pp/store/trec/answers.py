@@ -1,6 +1,6 @@
-"""Generated answers: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
+"""Reading answers of RAG systems: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
 
-Shapes are told by their keys, line by line. Sources: the submission formats of TREC RAG 2024
+The format of each line is detected by its keys. Sources: the submission formats of TREC RAG 2024
 (``run_id, topic_id, topic, references, answer``), TREC RAG 2025 (``metadata`` with ``narrative_id``)
 and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``responses``).
 """
@@ -18,11 +18,12 @@ from exam_pp.data_model import Id, Record
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.wording import counted
 
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A sentence, or whatever the system handed in as one element, with the docids that it cites."""
+    """An element of an answer, usually a sentence, with the ids of the documents that it cites."""
 
     text: str
     citations: tuple[str, ...] = ()
@@ -30,11 +31,11 @@ class AnswerPart:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a system answered to a query.
+    """The answer of a system to a query.
 
-    ``by_sentence`` tells whether the parts are the system's own sentences (else one part holds the
-    whole text). ``references`` are the documents in the order in which the system listed them, cited or
-    not; ``query_text`` and ``team`` are empty where the format does not say.
+    With ``by_sentence`` the parts are the elements that the system submitted; otherwise a single part is
+    the whole text. ``references`` are documents in the system's order, cited or not. ``query_text`` and
+    ``team`` are empty if the format does not have them.
     """
 
     query_id: str
@@ -46,13 +47,13 @@ class Answer:
     team: str = ""
 
 
-def _one_of_the_names(schema: dict[str, Any]) -> None:
-    """In JSON Schema a field with several names is required under one of them."""
-    several = {"narrative_id": ("narrative_id", "topic_id", "request_id"), "answer": ("answer", "responses")}
-    for name in set(schema["required"]) & several.keys():
+def _require_any_alias(schema: dict[str, Any]) -> None:
+    """Make a JSON Schema require a field with several names under any of them."""
+    aliases = {"narrative_id": ("narrative_id", "topic_id", "request_id"), "answer": ("answer", "responses")}
+    for name in set(schema["required"]) & aliases.keys():
         schema["required"].remove(name)
-        schema["anyOf"] = [{"required": [alias]} for alias in several[name]]
-        schema["properties"] |= dict.fromkeys(several[name], schema["properties"][name])
+        schema["anyOf"] = [{"required": [alias]} for alias in aliases[name]]
+        schema["properties"] |= dict.fromkeys(aliases[name], schema["properties"][name])
 
 
 class _Part(Record):
@@ -72,7 +73,7 @@ class Rag24Answer(Record):
 
 
 class _Metadata(Record):
-    model_config = ConfigDict(json_schema_extra=_one_of_the_names)
+    model_config = ConfigDict(json_schema_extra=_require_any_alias)
 
     system: Id = Field(alias="run_id")
     query_id: Id = Field(validation_alias=AliasChoices("narrative_id", "topic_id", "request_id"))
@@ -83,7 +84,7 @@ class _Metadata(Record):
 class ReportAnswer(Record):
     """A line of TREC RAG 2025, or of NeuCLIR and RAGTIME."""
 
-    model_config = ConfigDict(json_schema_extra=_one_of_the_names)
+    model_config = ConfigDict(json_schema_extra=_require_any_alias)
 
     metadata: _Metadata
     references: list[Id] | None = None
@@ -91,7 +92,7 @@ class ReportAnswer(Record):
 
 
 class PlainAnswer(Record):
-    """An answer as one text."""
+    """A line with an answer as a single text."""
 
     query_id: Id
     system: Id
@@ -99,10 +100,10 @@ class PlainAnswer(Record):
 
 
 def read_answers(path: str | Path) -> Iterator[Answer]:
-    """The answers of a file, in file order; elements without text are left out of ``parts``.
+    """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
-    Raises :class:`DataError` for an unknown shape, a citation that points outside the references,
-    and a system that answers a query twice.
+    Raises :class:`DataError` for an unknown format, a citation index outside the references, and two
+    answers of a system to the same query.
     """
     seen: set[tuple[str, str]] = set()
     number = 0
@@ -110,13 +111,13 @@ def read_answers(path: str | Path) -> Iterator[Answer]:
         answer = _answer(parse_json(line, path, number), path, number)
         if (answer.system, answer.query_id) in seen:
             raise DataError(
-                f"the run {answer.system!r} answers the query {answer.query_id!r} twice.",
+                f"the system {answer.system!r} answers the query {answer.query_id!r} twice.",
                 file=str(path), line=number,
             )  # fmt: skip
         seen.add((answer.system, answer.query_id))
         yield answer
     if not number:
-        raise DataError("holds no answers.", file=str(path))
+        raise DataError("has no answers.", file=str(path))
 
 
 def _answer(value: Any, path: str | Path, number: int) -> Answer:
@@ -124,11 +125,11 @@ def _answer(value: Any, path: str | Path, number: int) -> Answer:
     try:
         if "metadata" in keys:
             report = ReportAnswer.model_validate(value)
-            about = report.metadata
+            metadata = report.metadata
             return Answer(
-                about.query_id, about.system, _parts(report, path, number),
-                query_text=about.query_text or "", references=tuple(report.references or ()),
-                team=about.team or "",
+                metadata.query_id, metadata.system, _parts(report, path, number),
+                query_text=metadata.query_text or "", references=tuple(report.references or ()),
+                team=metadata.team or "",
             )  # fmt: skip
         if "answer" in keys:
             rag = Rag24Answer.model_validate(value)
@@ -143,7 +144,7 @@ def _answer(value: Any, path: str | Path, number: int) -> Answer:
     except ValidationError as error:
         raise data_error(error, path, number) from error
     raise DataError(
-        "is no answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
+        "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
         "(query_id, system, text).",
         file=str(path), line=number,
@@ -165,17 +166,18 @@ def _parts(report: Rag24Answer | ReportAnswer, path: str | Path, number: int) ->
 
 
 def _citations(value: Any, references: list[str]) -> tuple[str, ...]:
-    """The cited docids, each once; raises ValueError with the sentence for the user."""
+    """Return the cited document ids without duplicates; raises ValueError with a message for the user."""
     if not isinstance(value, list | dict | None):
-        raise ValueError(f"{value!r} is no list of citations.")
+        raise ValueError(f"{value!r} is not a list of citations.")
     docids: dict[str, None] = {}
     for citation in value or ():
         if isinstance(citation, str):
             docids[citation] = None
         elif not isinstance(citation, int) or isinstance(citation, bool):
-            raise ValueError(f"{citation!r} is neither a docid nor an index into the references.")
+            raise ValueError(f"{citation!r} is neither a document id nor an index into the references.")
         elif not 0 <= citation < len(references):
-            raise ValueError(f"{citation} is no index into the {len(references)} references (from 0).")
+            number = counted(len(references), "reference")
+            raise ValueError(f"the index {citation} is out of range for {number}, counted from 0.")
         else:
             docids[references[citation]] = None
     return tuple(docids)

@@ -1,4 +1,4 @@
-"""Queries: JSON ``{id: text}``, TSV ``id<TAB>text``, JSON lines with facets, TREC topics, ir_datasets."""
+"""Reading queries from JSON ``{id: text}``, TSV ``id<TAB>text``, JSON lines, TREC topics or ir_datasets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.topics import parse_topics
 
 IRDS = "irds:"
-"""What a name of ir_datasets starts with, in place of a file."""
-_OTHER_NAMES = {
+"""Prefix of the name of an ir_datasets data set, in place of a file."""
+_ALIASES = {
     "query_id": ("qid", "_id", "id", "topic_id", "request_id", "narrative_id"),
     "query_text": ("text", "query", "title", "topic", "narrative"),
 }
-"""What collections (ir_datasets, BEIR, Pyserini, TREC RAG, RAGTIME) call the keys of JSON lines, in order of
+"""Other names of the keys in JSON lines (ir_datasets, BEIR, Pyserini, TREC RAG, RAGTIME), in order of
 preference."""
 
 
@@ -32,7 +32,7 @@ class Facet(Record):
 
 
 class Query(Record):
-    """A query of the collection."""
+    """A query with its text and facets."""
 
     query_id: Id
     query_text: str
@@ -40,35 +40,35 @@ class Query(Record):
 
 
 def read_queries(path: str | Path) -> dict[str, Query]:
-    """Query id to query, in file order; the format is told by the content.
+    """Read queries as a mapping of query id to query, in file order; the format is detected by content.
 
-    JSON lines have ``query_id`` and ``query_text``, or the names that other collections give them.
-    TREC topics (``<top>`` or XML) give their titles. ``irds:NAME`` is a data set of the package
-    ir_datasets, which downloads what it does not have.
+    JSON lines have the keys ``query_id`` and ``query_text``, or names that other collections use for them.
+    Of TREC topics (``<top>`` or XML) the title is the text. ``irds:NAME`` is a data set of the package
+    ir_datasets, which downloads missing data.
 
-    Raises :class:`DataError` for duplicate ids, lines without text and unknown shapes.
+    Raises :class:`DataError` for duplicate ids, queries without id or text, and unknown formats.
     """
     queries: dict[str, Query] = {}
     for line, query in _parse(path):
         if query.query_id in queries:
             raise DataError(f"the query id {query.query_id!r} occurs twice.", file=str(path), line=line)
         if not query.query_id.strip():
-            raise DataError("a query has no id.", file=str(path), line=line)
+            raise DataError("has a query without an id.", file=str(path), line=line)
         if not query.query_text.strip():
             raise DataError(f"the query {query.query_id!r} has no text.", file=str(path), line=line)
         queries[query.query_id] = query
     if not queries:
-        raise DataError("holds no queries.", file=str(path))
+        raise DataError("has no queries.", file=str(path))
     return queries
 
 
 def read_query_texts(path: str | Path) -> dict[str, str]:
-    """Query id to the text of the query; otherwise as :func:`read_queries`."""
+    """Read queries as a mapping of query id to text; see :func:`read_queries`."""
     return {query_id: query.query_text for query_id, query in read_queries(path).items()}
 
 
 def write_queries(texts: Mapping[str, str], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write queries as a JSON object of id to text."""
+    """Write queries as a JSON object that maps ids to texts."""
     write_text(path, json.dumps(texts, ensure_ascii=False, indent=1) + "\n", inputs=inputs)
 
 
@@ -79,9 +79,9 @@ def write_query_lines(
     as_json: bool = True,
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write queries as JSON lines, with their facets, or as TSV; in TSV white space becomes one space.
+    """Write queries as JSON lines with facets, or as TSV, where white space in texts becomes single spaces.
 
-    Raises :class:`DataError` for an id that TSV cannot hold.
+    Raises :class:`DataError` for an id that a TSV file cannot represent.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for query in queries:
@@ -91,9 +91,12 @@ def write_query_lines(
             if (
                 query.query_id != query.query_id.strip()
                 or set(query.query_id) & set("\t\n\r")
-                or query.query_id.startswith(("{", "<", "\ufeff"))  # as other formats begin
+                or query.query_id.startswith(("{", "<", "\ufeff"))  # the first characters of other formats
             ):
-                raise DataError(f"the query id {query.query_id!r} cannot stand in a table.")
+                raise DataError(
+                    f"the query id {query.query_id!r} cannot be written to TSV. Ids must not contain tabs or "
+                    "line breaks, have white space around them, or start with '{' or '<'."
+                )
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
@@ -112,16 +115,17 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
     if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
         return [(number, _record(text, path, number)) for number, text in lines]
     if len(lines) > 1 and _is_object(first):
-        names = (", ".join((name, *others)) for name, others in _OTHER_NAMES.items())
-        words = f"has no id and text of a query under a known name ({'; '.join(names)})."
-        raise DataError(words, file=str(path), line=lines[0][0])
+        id_names, text_names = (", ".join((name, *aliases)) for name, aliases in _ALIASES.items())
+        raise DataError(
+            f"has no query id ({id_names}) or no query text ({text_names}).", file=str(path), line=lines[0][0]
+        )
     pairs = _pairs("\n".join(text for _, text in lines), path)
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
 
 
 def is_query(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is one query, under the names of any collection, not an object of id to text."""
-    return all(value.keys() & {name, *others} for name, others in _OTHER_NAMES.items())
+    """Whether a JSON object is a query, with key names of any collection, and not a mapping of id to text."""
+    return all(value.keys() & {name, *aliases} for name, aliases in _ALIASES.items())
 
 
 def _is_object(line: str) -> bool:
@@ -134,21 +138,21 @@ def _is_object(line: str) -> bool:
 def _record(line: str, path: str | Path, number: int) -> Query:
     value = parse_json(line, path, number)
     if isinstance(value, dict):
-        for name, others in _OTHER_NAMES.items():
-            other = next((key for key in others if key in value), None)
-            if name not in value and other is not None:
-                value[name] = value.pop(other)
+        for name, aliases in _ALIASES.items():
+            alias = next((key for key in aliases if key in value), None)
+            if name not in value and alias is not None:
+                value[name] = value.pop(alias)
         line = json.dumps(value)
     return parse_record(Query, line, path, number)
 
 
 def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
-    """The keys and values of a JSON object, a key as often as it is there."""
+    """Return the keys and values of a JSON object, including duplicate keys."""
     if isinstance(parse_json(text, path), dict):
         pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
         if all(isinstance(value, str) for _, value in pairs):
             return pairs
-    raise DataError("is not a JSON object of query id to query text.", file=str(path))
+    raise DataError("is not a JSON object that maps query ids to query texts.", file=str(path))
 
 
 def _of_ir_datasets(name: str) -> list[Query]:
@@ -157,14 +161,14 @@ def _of_ir_datasets(name: str) -> list[Query]:
     except ImportError as error:
         raise MissingExtraError(f"Queries of {IRDS}{name}", "irds") from error
     try:
-        found = list(ir_datasets.load(name).queries_iter())
+        queries = list(ir_datasets.load(name).queries_iter())
     except (KeyError, AttributeError) as error:
-        raise DataError("is no data set with queries of ir_datasets.", file=f"{IRDS}{name}") from error
-    return [Query(query_id=query.query_id, query_text=_text_of(query)) for query in found]
+        raise DataError("is not an ir_datasets data set with queries.", file=f"{IRDS}{name}") from error
+    return [Query(query_id=query.query_id, query_text=_text_of(query)) for query in queries]
 
 
 def _text_of(query: Any) -> str:
-    """The title where a query has several fields."""
+    """Return the text of an ir_datasets query, or its title if it has several fields."""
     names = ("text", "title", "query", *getattr(query, "_fields", ())[1:])
     values = (getattr(query, name, None) for name in names)
     return next((value for value in values if isinstance(value, str)), "")
@@ -173,5 +177,5 @@ def _text_of(query: Any) -> str:
 def _tsv(text: str, path: str | Path, number: int) -> Query:
     query_id, tab, query_text = text.partition("\t")
     if not tab:
-        raise DataError("has no query id with a tab and a text after it.", file=str(path), line=number)
+        raise DataError("has no tab between query id and text.", file=str(path), line=number)
     return Query(query_id=query_id.strip(), query_text=query_text.strip())

@@ -1,4 +1,4 @@
-"""Official leaderboards: which system came out at which rank."""
+"""Reading and writing official leaderboards as ranks of systems."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def read_ranks(path: str | Path) -> dict[str, float]:
     """Read an official leaderboard.
 
     Args:
-        path: JSON ``{system: rank}``, or lines ``system<TAB>rank`` (also comma separated, with or without a
-            header whose second column cannot be read as a number).
+        path: JSON ``{system: rank}``, or lines ``system<TAB>rank`` (or comma-separated), with or without a
+            header, whose second column is not a number.
 
     Returns:
-        System to rank; 1 is best, halves and ties are allowed.
+        Ranks by system; 1 is best, fractions and ties are allowed.
 
     Raises:
         DataError: The file is not in the format.
@@ -36,7 +36,7 @@ def read_ranks(path: str | Path) -> dict[str, float]:
     else:
         ranks = _table(lines, path)
     if not ranks:
-        raise DataError("holds no systems.", file=str(path))
+        raise DataError("has no systems.", file=str(path))
     return ranks
 
 
@@ -54,14 +54,14 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
 
 
 def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
-    """JSON readers keep the last of several equal names without a word."""
+    """Raise :class:`DataError` for a duplicate system, of which the JSON parser keeps only the last."""
     for system, count in Counter(name for name, _ in pairs).items():
         if count > 1:
             raise DataError(f"the system {system!r} occurs twice.", file=str(path))
 
 
 def side_cells(path: str | Path) -> int:
-    """How many cells stand behind the ranks of a table."""
+    """Return the number of cells in columns after the rank, which :func:`read_ranks` ignores."""
     lines = [text for _, text in read_text_lines(path)]
     rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]
     return sum(bool(cell) for row in rows if is_number(row[1]) for cell in row[2:])
@@ -98,15 +98,15 @@ def write_ranks(
     as_json: bool = True,
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write an official leaderboard, as JSON or as TSV with a header; whole ranks without decimals.
+    """Write an official leaderboard as JSON, or as TSV with a header; whole ranks have no decimals.
 
-    Raises :class:`DataError` for a name that TSV cannot hold.
+    Raises :class:`DataError` for a name that a TSV file cannot represent.
     """
-    shown = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
+    numbers = {system: int(rank) if rank == int(rank) else rank for system, rank in ranks.items()}
     if as_json:
-        write_text(path, json.dumps(shown, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
+        write_text(path, json.dumps(numbers, ensure_ascii=False, indent=2) + "\n", inputs=inputs)
         return
-    for system in shown:
+    for system in numbers:
         check_name(system)
-    rows = "".join(f"{system}\t{rank}\n" for system, rank in shown.items())
+    rows = "".join(f"{system}\t{rank}\n" for system, rank in numbers.items())
     write_text(path, f"system\trank\n{rows}", inputs=inputs)

@@ -1,4 +1,4 @@
-"""Run files and qrels."""
+"""Reading and writing run files and qrels."""
 
 from __future__ import annotations
 
@@ -21,36 +21,43 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 
 
 def run_files(folder: str | Path) -> list[Path]:
-    """The run files of a folder (``*.run``, ``*.txt``, ``*.gz``), sorted by name."""
+    """Return the run files of a folder (``*.run``, ``*.txt``, ``*.gz``), sorted by name, or the file itself.
+
+    Raises :class:`DataError` if there are none.
+    """
     path = Path(folder)
     if path.is_file():
         return [path]
     if not path.is_dir():
-        pipe = "is a pipe, but runs are read more than once: name a file."
-        raise DataError(
-            pipe if is_stream(path) else "is no run file, and no folder of them.", file=str(folder)
+        problem = (
+            "is a stream, but runs are read more than once. Name a file instead."
+            if is_stream(path)
+            else "is neither a run file nor a folder of run files."
         )
-    files = sorted(p for p in path.iterdir() if p.is_file() and _is_run(p.name))
+        raise DataError(problem, file=str(folder))
+    files = sorted(p for p in path.iterdir() if p.is_file() and _has_run_name(p.name))
     if not files:
-        raise DataError("holds no run files (*.run, *.txt, *.gz).", file=str(folder))
+        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(folder))
     return files
 
 
-def _is_run(name: str) -> bool:
+def _has_run_name(name: str) -> bool:
     return not name.startswith(".") and name.endswith(_RUN_SUFFIXES) and ".json" not in name
 
 
 def warn_of_left_out_runs(folder: str | Path) -> None:
-    """Log the files of a folder that look like runs, but have a name that :func:`run_files` leaves out."""
+    """Log files of a folder that look like runs, but that :func:`run_files` ignores because of their name."""
     path = Path(folder)
     if not path.is_dir():
         return
-    others = sorted(p for p in path.iterdir() if p.is_file() and not _is_run(p.name) and _looks_like_run(p))
-    if others:
-        names = listed([other.name for other in others])
-        count = counted(len(others), "file that looks like a run is", "files that look like runs are")
+    ignored = sorted(
+        p for p in path.iterdir() if p.is_file() and not _has_run_name(p.name) and _looks_like_run(p)
+    )
+    if ignored:
+        names = listed([file.name for file in ignored])
+        count = counted(len(ignored), "file that looks like a run", "files that look like runs")
         log.warning(
-            "%s: %s left out, with a name that does not end in .run, .txt or .gz: %s", path, count, names
+            "%s: ignored %s, because the name does not end in .run, .txt or .gz: %s", path, count, names
         )
 
 
@@ -60,15 +67,15 @@ def _looks_like_run(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             fields = stream.readline(10_000).split()
-    except OSError:  # what nobody asked to read may be unreadable
+    except OSError:  # an unreadable file is not a problem unless the user names it
         return False
     return len(fields) == 6 and fields[3].isdigit()
 
 
 def method_of(path: Path) -> str:
-    """The system's name by the published rule: the file name without its endings.
+    """Return the system's name: the file name without its extensions, as in the published code.
 
-    A name that :func:`~exam_pp.store.files.safe_name` escaped is read back.
+    Escapes of :func:`~exam_pp.store.files.safe_name` are undone.
     """
     name = path.name
     for suffix in _RUN_SUFFIXES:
@@ -82,12 +89,12 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
 
     Args:
         path: The file in TREC format, gzipped or not.
-        method: A system is named by the file (``stem``), or by the ``tag`` of its lines, of which a file may
-            have several.
-        one_system: All lines are of one system, whatever their tags.
+        method: The source of the system's name: ``stem``, the file name, or ``tag``, the sixth column, of
+            which a file may have several.
+        one_system: Check for duplicates as if all lines were of one system, whatever their tags.
 
     Returns:
-        The lines, in file order.
+        An iterator of the lines, in file order.
 
     Raises:
         DataError: A line is malformed, or a system lists a passage twice for a query.
@@ -99,21 +106,21 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
         fields = line.split()
         if len(fields) != 6:
             raise DataError(
-                f"has {counted(len(fields), 'field')}, not the six of a run "
+                f"has {counted(len(fields), 'column')}, but a run file has six "
                 "(query_id Q0 passage_id rank score tag).",
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, rank, score, tag = fields
         system = stem if method == "stem" else tag
-        found = (stem if one_system else system, query_id, passage_id)
+        key = (stem if one_system else system, query_id, passage_id)
         tags.add(tag)
-        if found in seen:
-            hint = "; if its tags are different systems, use --method-name tag" if len(tags) > 1 else ""
+        if key in seen:
+            hint = " If its tags are different systems, use --method-name tag." if len(tags) > 1 else ""
             raise DataError(
-                f"the passage {passage_id!r} occurs twice for the query {query_id!r}{hint}.",
+                f"the passage {passage_id!r} occurs twice for the query {query_id!r}.{hint}",
                 file=str(path), line=number,
             )  # fmt: skip
-        seen.add(found)
+        seen.add(key)
         yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
 
 
@@ -122,7 +129,7 @@ Run = dict[str, dict[str, float]]
 
 
 def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str, Run]:
-    """System to run, as :func:`read_run`, which also says what is raised. No lines are no systems."""
+    """Read a run file as runs by system; errors as in :func:`read_run`. An empty file gives {}."""
     systems = _valid_rankings(path, method)
     if systems is None:  # read again: the error names its line, and blank lines are skipped
         systems = {}
@@ -132,7 +139,7 @@ def read_rankings(path: str | Path, *, method: MethodName = "stem") -> dict[str,
 
 
 def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | None:
-    """The rankings of a file in which every line is valid, in a quarter of the time; None for other files."""
+    """Return the rankings of a file of valid lines in a quarter of the time, or None if a line is invalid."""
     stem = method_of(Path(path))
     systems: dict[str, Run] = {}
     ranking: dict[str, float] = {}
@@ -180,20 +187,20 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     """Read a qrels file.
 
     Args:
-        path: The file, ``query_id 0 passage_id grade`` in each line, gzipped or not.
+        path: The file, with ``query_id 0 passage_id grade`` on each line, gzipped or not.
 
     Returns:
-        The lines, in file order.
+        The judgments in file order, without duplicates.
 
     Raises:
-        DataError: A line is malformed or contradicts another one.
+        DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
     grades: dict[tuple[str, str], int] = {}
     for number, line in read_text_lines(path):
         fields = line.split()
         if len(fields) != 4:
             raise DataError(
-                f"has {counted(len(fields), 'field')}, not the four of qrels (query_id 0 passage_id grade).",
+                f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade).",
                 file=str(path), line=number,
             )  # fmt: skip
         query_id, _, passage_id, grade = fields
@@ -209,12 +216,12 @@ def read_qrels(path: str | Path) -> list[Qrel]:
                 file=str(path), line=number,
             )  # fmt: skip
     if not grades:
-        raise DataError("holds no judgments.", file=str(path))
+        raise DataError("has no judgments.", file=str(path))
     return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
 
 
 def _is_word(name: str) -> bool:
-    """Whether a name is one column; at the start of a file a byte order mark would be taken off it."""
+    """Whether a name can be a column; readers would remove a byte order mark at the start of the file."""
     return name.split() == [name] and not name.startswith("\ufeff")
 
 
@@ -229,28 +236,29 @@ def write_qrels(
         inputs: Files that must not be overwritten.
 
     Raises:
-        DataError: An id is empty or holds white space, which no reader could tell from the next column.
+        DataError: An id is empty or has white space, which separates columns.
         OutputError: The file cannot be written.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
             for identifier in (qrel.query_id, qrel.passage_id):
                 if not _is_word(identifier):
-                    words = f"the id {identifier!r} is empty or holds white space, which qrels cannot."
-                    raise DataError(words)
+                    raise DataError(
+                        f"the id {identifier!r} is empty or has white space, which qrels do not allow."
+                    )
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
             stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
 
 
 def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write a run file; scores with enough digits to read back the same number.
+    """Write a run file; scores have enough digits to read the same number back.
 
-    Raises :class:`DataError` for an id or a system that is empty or holds white space.
+    Raises :class:`DataError` for an id or a system that is empty or has white space.
     """
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
             for name in (line.query_id, line.passage_id, line.system):
                 if not _is_word(name):
-                    raise DataError(f"{name!r} is empty or holds white space, which a run file cannot.")
+                    raise DataError(f"{name!r} is empty or has white space, which a run file does not allow.")
             row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
             stream.write(row.encode())

@@ -1,4 +1,4 @@
-"""Scores as JSON lines: ``{"system", "query_id", "metric", "value"}``, a line a score."""
+"""Reading and writing scores as JSON lines: ``{"system", "query_id", "metric", "value"}``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from exam_pp.data_model import Id, Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import parse_record
-from exam_pp.store.trec.scores import once
+from exam_pp.store.trec.scores import without_duplicates
 
 
 class ScoreRow(Record):
-    """One number: what a metric says of a system's response to a query (``all``: the mean)."""
+    """The value of a measure for a system and a query (``all`` for the mean)."""
 
     system: Id
     query_id: Id
@@ -25,13 +25,14 @@ class ScoreRow(Record):
 
 
 def read_score_rows(path: str | Path) -> Iterator[Score]:
-    """The scores, in file order; raises :class:`~exam_pp.errors.DataError`, also for contradictions."""
+    """Yield the scores, in file order; raises :class:`~exam_pp.errors.DataError`, also for contradictions."""
     rows = ((number, parse_record(ScoreRow, line, path, number)) for number, line in read_lines(path))
-    yield from once(((n, Score(row.system, row.query_id, row.metric, row.value)) for n, row in rows), path)
+    scores = ((number, Score(row.system, row.query_id, row.metric, row.value)) for number, row in rows)
+    yield from without_duplicates(scores, path)
 
 
 def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write scores with all their digits."""
+    """Write scores with all digits."""
     with atomic_output(path, inputs=inputs) as stream:
         for score in scores:
             stream.write(json.dumps(score._asdict(), ensure_ascii=False).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Reading leaderboards of scores: our own (TSV, JSON), published ones, and plain CSV tables."""
+"""Reading and writing leaderboards with scores: exam_pp's TSV and JSON, published ones, trec_eval and CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.trec_eval import is_trec_eval, trec_eval_lines
 
 _LONG = ("system", "query", "measure", "value")
-# Trailing rows of the published nine-column board.
+# Trailing rows of the published nine-column leaderboard.
 _NOT_SYSTEMS = ("spearman", "kendall")
 _ERRORS = (
     "stderr", "std-err", "std", "+/-", "±",
@@ -26,44 +26,47 @@ _ERRORS = (
 )  # fmt: skip
 
 _RANK = re.compile(r"(?<![a-z])rank(?![a-z])")
-"""The word, as in "official rank" or "orig_TREC_leaderboard_rank", and not RankDCG."""
+"""Matches the word in "official rank" and "orig_TREC_leaderboard_rank", but not RankDCG."""
 
 
 def read_leaderboard_means(path: str | Path) -> list[Score]:
-    """The means of a leaderboard, as rows for :data:`~exam_pp.results.ALL_QUERIES`.
+    """Read the means of a leaderboard, as scores of the query :data:`~exam_pp.results.ALL_QUERIES`.
 
-    Takes what ``exam-pp evaluate`` writes as TSV or JSON (also with ``--per-query``, whose ``all`` rows
-    count), the published Cover boards, and any table with a header, whose first column names the
-    system. Columns of standard errors, intervals, ranks and words are passed over. What trec_eval prints is
-    taken too; without a line ``runid`` the system is named by the file. Raises :class:`DataError`.
+    Reads TSV and JSON of ``exam-pp evaluate`` (of ``--per-query`` the rows ``all``), published Cover
+    leaderboards, output of trec_eval, and any table with a header and the system in the first column.
+    Columns of standard errors, intervals, ranks and text are ignored. In trec_eval output without a line
+    ``runid`` the system is the file name. Raises :class:`DataError`.
     """
     table = _table(path)
     if table is None:
-        raise DataError("holds official ranks, not a leaderboard of scores.", file=str(path))
+        raise DataError("has official ranks, not scores.", file=str(path))
     columns, rows = table
     if set(_LONG) <= set(columns):
         scores = _long_scores(rows, path, means=True)
     else:
         scores = _wide_scores(columns, rows, path)
     if not scores:
-        raise DataError("holds no scores of systems (a header line, then system and scores).", file=str(path))
+        raise DataError(
+            "has no scores of systems. Expected a header line, then lines with a system and its scores.",
+            file=str(path),
+        )
     return scores
 
 
-def once(scores: Iterable[tuple[int | None, Score]], path: str | Path) -> Iterator[Score]:
-    """The scores of a file with their lines, each once; raises :class:`DataError` for contradictions."""
+def without_duplicates(scores: Iterable[tuple[int | None, Score]], path: str | Path) -> Iterator[Score]:
+    """Yield scores without duplicates; raises :class:`DataError` with the line for contradictions."""
     values: dict[tuple[str, str, str], float] = {}
     for line, score in scores:
         if score[:3] not in values:
             values[score[:3]] = score.value
             yield score
         elif values[score[:3]] != score.value:
-            words = f"{score.system!r} has two values of {score.metric!r} for the query {score.query_id!r}."
-            raise DataError(words, file=str(path), line=line)
+            problem = f"{score.system!r} has two values of {score.metric!r} for the query {score.query_id!r}."
+            raise DataError(problem, file=str(path), line=line)
 
 
 def read_leaderboard_queries(path: str | Path) -> list[Score]:
-    """The scores of single queries, of ``--per-query`` or ``trec_eval -q``; nothing for a board of means."""
+    """Read the scores of single queries (``--per-query``, ``trec_eval -q``); empty for other leaderboards."""
     table = _table(path)
     if table is None or not set(_LONG) <= set(table[0]):
         return []
@@ -71,9 +74,9 @@ def read_leaderboard_queries(path: str | Path) -> list[Score]:
 
 
 def side_values(path: str | Path) -> Counter[str]:
-    """How many values a leaderboard holds that are neither systems nor scores, by what names them.
+    """Count the values of a leaderboard that are neither systems nor scores, by column, row or JSON key.
 
-    These are columns of errors, intervals, ranks and words, rows of correlations, and in JSON the title, the
+    These are columns of errors, intervals, ranks and text, rows of correlations, and in JSON the title, the
     notes, and tables after the first.
     """
     values: Counter[str] = Counter()
@@ -96,10 +99,10 @@ def side_values(path: str | Path) -> Counter[str]:
 def write_scores(
     scores: Iterable[Score], path: str | Path, *, as_json: bool = False, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write scores in long form, as ``exam-pp evaluate --per-query`` does, but with all digits.
+    """Write scores in the long format of ``exam-pp evaluate --per-query``, but with all digits.
 
-    A row a score: system, query (``all`` for a mean), measure, value. Raises :class:`DataError` for a name
-    that TSV cannot hold.
+    One row per score: system, query (``all`` for a mean), measure, value. Raises :class:`DataError` for a
+    name that a TSV file cannot represent.
     """
     if as_json:
         rows = [dict(zip(_LONG, score, strict=True)) for score in scores]
@@ -115,7 +118,7 @@ def write_scores(
 
 
 def is_leaderboard(path: str | Path) -> bool:
-    """Whether the file is a leaderboard of scores by its header, rather than official ranks."""
+    """Whether the header is that of a leaderboard with scores, rather than official ranks."""
     table = _table(path)
     return table is not None and bool(_score_columns(*table))
 
@@ -129,7 +132,7 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
         raise DataError("is empty.", file=str(path))
     if lines[0][1].startswith('["'):
         raise DataError(
-            "holds passages, not scores: exam-pp evaluate makes a leaderboard of them.", file=str(path)
+            "has passages, not scores. exam-pp evaluate makes a leaderboard from passages.", file=str(path)
         )
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
@@ -145,8 +148,8 @@ def _table(path: str | Path) -> tuple[Sequence[str], list[Row]] | None:
             raise DataError(
                 f"has {len(cells)} columns, but the header has {len(columns)}.", file=str(path), line=number
             )
-        cells.extend([""] * (len(columns) - len(cells)))  # read_text_lines strips them
-        # A name that occurs twice ("+/-") is never a score: the first is kept.
+        cells.extend([""] * (len(columns) - len(cells)))  # read_text_lines strips empty cells at the end
+        # A duplicate column ("+/-") is never a score, so the first one is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
     return columns, rows
 
@@ -155,7 +158,7 @@ def _trec_eval_rows(lines: list[tuple[int, str]], path: str | Path) -> list[Row]
     for number, text in lines:
         if text.count("\t") != 2:
             raise DataError(
-                "is not measure, query and value, as trec_eval prints them.", file=str(path), line=number
+                "is not a line of trec_eval output (measure, query, value).", file=str(path), line=number
             )
     name = Path(path).name.removesuffix(".gz").partition(".")[0]
     return [
@@ -189,7 +192,7 @@ def _is_side_column(column: str) -> bool:
 
 
 def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Score]:
-    """The means, or the scores of single queries."""
+    """Return the means, or the scores of single queries."""
     scores = (
         (
             line,
@@ -203,15 +206,15 @@ def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Scor
         for line, row in rows
         if (row["query"] == ALL_QUERIES) == means
     )
-    return list(once(scores, path))
+    return list(without_duplicates(scores, path))
 
 
 def _wide_scores(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Score]:
     scores: list[Score] = []
     seen: set[str] = set()
     measures = _score_columns(columns, rows)
-    if twice := [measure for measure in measures if columns.count(measure) > 1]:
-        raise DataError(f"has the column {twice[0]!r} twice.", file=str(path), line=1)
+    if duplicates := [measure for measure in measures if columns.count(measure) > 1]:
+        raise DataError(f"has the column {duplicates[0]!r} twice.", file=str(path), line=1)
     for line, row in rows:
         system = str(row.get(columns[0], ""))
         if system.lower() in _NOT_SYSTEMS:

@@ -1,4 +1,4 @@
-"""Passage texts: TSV ``id<TAB>text`` or JSON lines, streamed, so that only wanted texts are kept."""
+"""Reading passage texts by id from TSV ``id<TAB>text`` or JSON lines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ log = logging.getLogger(__name__)
 
 ID_KEYS = ("paragraph_id", "passage_id", "docid", "doc_id", "id", "_id")
 TEXT_KEYS = ("text", "contents", "segment", "passage")
-"""Names that collections use, in order of preference."""
+"""Keys of ids and texts in collections, in order of preference."""
 
 
 class _Line(msgspec.Struct, rename={"under_id": "_id"}):
-    """The fields of a JSON line that may hold id, text and title; all others are skipped unread."""
+    """The fields of a JSON line that may be id, text or title; all others are skipped."""
 
     paragraph_id: str | int | None = None
     passage_id: str | int | None = None
@@ -42,7 +42,7 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
         return next((str(value) for value in ids if value is not None), None)
 
     @property
-    def words(self) -> str | None:
+    def passage_text(self) -> str | None:
         texts = (self.text, self.contents, self.segment, self.passage)
         return next((value for value in texts if value is not None), None)
 
@@ -50,15 +50,15 @@ class _Line(msgspec.Struct, rename={"under_id": "_id"}):
 _DECODER = msgspec.json.Decoder(_Line)
 
 _Entry = tuple[str, str, bool]
-"""Passage id, text, and whether there is more: a title, or tabs that may separate further columns."""
+"""Passage id, text, and whether the line has more: a title, or tabs that may separate further columns."""
 
 
-def read_texts(path: str | Path, wanted: Collection[str]) -> dict[str, str]:
-    """Passage id to text, of the wanted ids that the file holds, in file order.
+def read_texts(path: str | Path, selected_ids: Collection[str]) -> dict[str, str]:
+    """Read the texts of the selected passage ids, in file order; only these are kept in memory.
 
-    The format is told by the first line. A line whose text is empty is kept and logged. Titles of JSON
-    lines are left out, and further columns of TSV are part of the text; both are logged. Raises
-    :class:`DataError` for lines without id or text, and for an id with two different texts.
+    The format is detected by the first line. Empty texts are kept; titles of JSON lines are ignored; further
+    columns of TSV become part of the text: all three are logged. Raises :class:`DataError` for lines without
+    id or text, and for an id with two different texts.
     """
     texts: dict[str, str] = {}
     more: set[str] = set()
@@ -67,7 +67,7 @@ def read_texts(path: str | Path, wanted: Collection[str]) -> dict[str, str]:
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
         passage_id, text, has_more = (_json if is_json else _tsv)(line, path, number)
-        if passage_id not in wanted:
+        if passage_id not in selected_ids:
             continue
         if texts.setdefault(passage_id, text) != text:
             raise DataError(
@@ -76,20 +76,22 @@ def read_texts(path: str | Path, wanted: Collection[str]) -> dict[str, str]:
         if has_more:
             more.add(passage_id)
     if is_json is None:
-        raise DataError("holds no passage texts.", file=str(path))
-    _log_oddities(path, texts, len(more), is_json)
+        raise DataError("has no passage texts.", file=str(path))
+    _log_warnings(path, texts, len(more), is_json)
     return texts
 
 
-def _log_oddities(path: str | Path, texts: Mapping[str, str], more: int, is_json: bool) -> None:
+def _log_warnings(path: str | Path, texts: Mapping[str, str], more: int, is_json: bool) -> None:
     if empty := sum(not text.strip() for text in texts.values()):
         log.warning("%s: %s an empty text.", path, counted(empty, "passage has", "passages have"))
     if more and is_json:
-        have = counted(more, "passage has a title", "passages have titles")
-        log.warning("%s: %s, left out; put titles before the texts if they belong to them.", path, have)
+        count = counted(more, "passage", "passages")
+        log.warning(
+            "%s: ignored the titles of %s. Add them to the texts if graders should read them.", path, count
+        )
     elif more:
-        have = counted(more, "text holds", "texts hold")
-        log.warning("%s: %s tabs; if the file has more columns than id and text, cut them off.", path, have)
+        count = counted(more, "text contains", "texts contain")
+        log.warning("%s: %s tabs. If the file has more columns than id and text, remove them.", path, count)
 
 
 def _tsv(line: bytes, path: str | Path, number: int) -> _Entry:
@@ -108,12 +110,14 @@ def _json(line: bytes, path: str | Path, number: int) -> _Entry:
     try:
         entry = _decode(line)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors too
-        raise DataError(f"cannot be read: {error}.", file=str(path), line=number) from error
-    passage_id, text = entry.identifier, entry.words
+        raise DataError(f"cannot be read ({error}).", file=str(path), line=number) from error
+    passage_id, text = entry.identifier, entry.passage_text
     if passage_id is None:
-        raise DataError(f"has none of the keys {', '.join(ID_KEYS)}.", file=str(path), line=number)
+        keys = ", ".join(ID_KEYS)
+        raise DataError(f"has no passage id under one of the keys {keys}.", file=str(path), line=number)
     if text is None:
-        raise DataError(f"has none of the keys {', '.join(TEXT_KEYS)}.", file=str(path), line=number)
+        keys = ", ".join(TEXT_KEYS)
+        raise DataError(f"has no passage text under one of the keys {keys}.", file=str(path), line=number)
     return passage_id, text, bool(entry.title)
 
 
@@ -123,6 +127,6 @@ def _decode(line: bytes) -> _Line:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Web text holds lone surrogates, which Python's json takes; they become question marks.
+        # Web text has lone surrogates, which only Python's json module reads; they become question marks.
         value = json.loads(line)
         return _DECODER.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""What trec_eval prints, read back as scores: lines of measure, query and value."""
+"""Parsing the output of trec_eval: lines of measure, query and value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from exam_pp.results import ALL_QUERIES
 
 _RUN = "runid"
 _QUOTE = "'"
-"""Around words, the values of relstring."""
+"""Encloses text values, which the measure relstring has."""
 
 
 class Line(NamedTuple):
-    """A value as it is written, of a system."""
+    """A line of trec_eval output with its system; the value is text."""
 
     number: int
     system: str
@@ -23,9 +23,9 @@ class Line(NamedTuple):
 
 
 def is_trec_eval(lines: Sequence[str]) -> bool:
-    """Whether lines are those of trec_eval: measure, query and a number (or the name of the run), by tabs.
+    """Whether all lines are output of trec_eval: measure, query, and a number or the run's name, with tabs.
 
-    Where a number comes first, they are query, passage and rank (MS MARCO), or query, measure and value.
+    A number in the first column means another format, such as query, passage and rank (MS MARCO).
     """
     rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
     return bool(rows) and all(
@@ -37,33 +37,32 @@ def is_trec_eval(lines: Sequence[str]) -> bool:
     )
 
 
-def trec_eval_lines(lines: Iterable[tuple[int, str]], otherwise: str) -> list[Line]:
-    """The values with their systems, of one run or of several, one after the other.
+def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> list[Line]:
+    """Parse the concatenated output for one or several runs.
 
-    A system's name stands in its line ``runid``, after its single queries and before its means (query
-    ``all``); values that no such line follows are of the system ``otherwise``. Words (of relstring) are
-    passed over.
+    A line ``runid`` names the system of the queries before it and of the means (query ``all``) after it;
+    without such a line the system is ``default_system``. Text values (of relstring) are ignored.
     """
-    found: list[Line] = []
-    waiting: list[Line] = []
-    system = otherwise
+    result: list[Line] = []
+    unnamed: list[Line] = []
+    system = default_system
     for number, text in lines:
         measure, query_id, value = (cell.strip() for cell in text.split("\t"))
         if measure == _RUN:
             system = value
-            found += [line._replace(system=system) for line in waiting]
-            waiting = []
+            result += [line._replace(system=system) for line in unnamed]
+            unnamed = []
         elif value.startswith(_QUOTE):
             continue
         elif query_id == ALL_QUERIES:
-            found.append(Line(number, system, query_id, measure, value))
+            result.append(Line(number, system, query_id, measure, value))
         else:
-            waiting.append(Line(number, otherwise, query_id, measure, value))
-    return found + waiting
+            unnamed.append(Line(number, default_system, query_id, measure, value))
+    return result + unnamed
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads the text as a number."""
+    """Whether ``float`` parses the text."""
     try:
         float(text)
     except ValueError:

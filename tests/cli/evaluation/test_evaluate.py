@@ -201,7 +201,7 @@ PROBLEMS = [
     (["cover", "absent"], 1, "absent"),
     (["qrels", "GRADED", "-m", "RR"], 2, "need --runs"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "Did you mean 'nDCG'?"),
-    (["qrels", "GRADED", "--runs", "GRADED"], 1, "not the six of a run"),
+    (["qrels", "GRADED", "--runs", "GRADED"], 1, "but a run file has six"),
     (
         ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],
         1,
@@ -217,7 +217,7 @@ PROBLEMS = [
     (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "cannot be combined with --per-query"),
     (["qrels", "GRADED", "--facets", "facet"], 1, "belongs to a facet"),
     (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--subtopics"),
-    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "not the four of qrels"),
+    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "but qrels have four"),
 ]
 
 

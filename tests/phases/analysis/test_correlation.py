@@ -113,7 +113,7 @@ def test_ranks_without_a_header_are_no_scores(separator: str, tmp_path: Path) ->
 
     found = read_official(path)
     assert (found.ranks, found.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
-    with pytest.raises(DataError, match="holds official ranks, not a leaderboard of scores"):
+    with pytest.raises(DataError, match="has official ranks, not scores"):
         scores_by_measure(path)
 
 
@@ -129,11 +129,11 @@ def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "is empty"),
-        ('{"a": 1}', "holds official ranks"),
+        ('{"a": 1}', "has official ranks"),
         ("system\tRR\na\t0.5\nb\tx\n", "line 3, RR: 'x' is not a number"),
         ("system\tRR\na\t0.5\nb\t0.4\t0.1\n", "line 3: has 3 columns"),
         ("system\tRR\na\t0.5\na\t0.4\n", "'a' occurs twice"),
-        ("system\tofficial_rank\na\t1\n", "holds no scores"),
+        ("system\tofficial_rank\na\t1\n", "has no scores"),
         ("[1, 2", "not valid JSON"),
     ],
 )

@@ -201,7 +201,7 @@ def test_labels_of_the_demo_both_ways(demo_data: Path, tmp_path: Path) -> None:
         ([assignment("r", "q", "S"), assignment("r", "q", "S")], "line 2: .* answers the query 'q' twice"),
         ([assignment("r", "q", "S", answer_text="Else.")], "line 1, answer_text: .* has another text"),
         ([{"qid": "q"}], "line 1, answer_text: is missing"),
-        ([], "holds no assignments"),
+        ([], "has no assignments"),
     ],
 )
 def test_assignments_that_do_not_fit(

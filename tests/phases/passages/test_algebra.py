@@ -1,4 +1,4 @@
-"""Parts of files put together again, in every order: nothing is lost, and only what was meant is changed."""
+"""Properties of merge, split, sample, filter, rename and strip on random passages files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.passages.filter import Wanted, filter_file
+from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.phases.passages.merge import merge_files
 from exam_pp.phases.passages.rename import Renaming, rename_file
 from exam_pp.phases.passages.sample import SampleOptions, sample_file
 from exam_pp.phases.passages.split import split_by_query, split_in_parts
-from exam_pp.phases.passages.strip import Unwanted, strip_file
+from exam_pp.phases.passages.strip import StripOptions, strip_file
 from exam_pp.store.passages.graded_file import read_passages
 
-# Values are texts of JSON, since Python's json module does not keep how a number was spelt.
+# Values are JSON texts, because Python's json module does not keep the spelling of numbers.
 
 odd = st.sampled_from([
     "null", "true", "0", "-0", "-0.0", "1", "1.0", "1.10", "1e2", "1E+400", "-1e-400",
@@ -35,7 +35,7 @@ odd = st.sampled_from([
     '{"a" :1, "b":{"a":2}}', "[" * 60 + "]" * 60,
 ])  # fmt: skip
 unknown = st.dictionaries(st.sampled_from(["x", "é", "data", "model", "judgments ", ""]), odd, max_size=2)
-"""Keys that the format does not have, some of them names of attributes."""
+"""Keys that the format does not define; some are names of attributes."""
 
 
 def record(fields: Mapping[str, str]) -> str:
@@ -95,12 +95,12 @@ def judgments(draw: st.DrawFn, query: str, key: str) -> str:
 
 @st.composite
 def passages(draw: st.DrawFn, query: str, key: str) -> str:
-    """A passage; the lists in it are there or not, null where they may be."""
+    """A passage; its lists are present, missing or null."""
     inner = {}
     for name, members in (("rankings", rankings(query, key)), ("judgments", judgments(query, key))):
-        found = draw(st.none() | st.lists(members, max_size=2))
-        if found is not None:
-            inner[name] = array(found)
+        elements = draw(st.none() | st.lists(members, max_size=2))
+        if elements is not None:
+            inner[name] = array(elements)
     fields = {"paragraph_id": key, "text": json.dumps(f"Text of {key}.")}
     if inner or draw(st.sampled_from([True, False])):
         fields["paragraph_data"] = record(inner | draw(unknown))
@@ -113,7 +113,7 @@ def passages(draw: st.DrawFn, query: str, key: str) -> str:
 
 @st.composite
 def files(draw: st.DrawFn, queries: Sequence[str] = ("q", "7", "é/../x")) -> str:
-    """A passages file; every query on one line, with every passage once."""
+    """A passages file without duplicate queries and passages."""
     lines = []
     for query in map(json.dumps, draw(st.lists(st.sampled_from(queries), min_size=1, unique=True))):
         keys = draw(st.lists(st.sampled_from(['"p1"', '"p2"']), unique=True))
@@ -126,7 +126,7 @@ of_one_query = files(("q",))
 
 @contextmanager
 def folder(*texts: str) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder, and files of these texts in it."""
+    """A folder with files of these texts."""
     with TemporaryDirectory() as name:
         paths = [Path(name) / f"{number}.jsonl" for number in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
@@ -149,7 +149,7 @@ EMPTY: Sequence[Any] = (None, [], ("object",))
 
 
 def exact(text: str) -> Any:
-    """JSON as it is spelt: numbers by their characters, and objects with all of their keys, in order."""
+    """Parse JSON with numbers as text, and objects as lists of pairs, in order."""
     return json.loads(
         text,
         parse_int=lambda number: ("number", number),
@@ -159,8 +159,8 @@ def exact(text: str) -> Any:
 
 
 def said(text: str) -> dict[tuple[str, str], Fields]:
-    """Query and passage to the values of the passage, as they are spelt, by their paths."""
-    found: dict[tuple[str, str], Fields] = {}
+    """Values of every passage by path, with the spelling of numbers."""
+    result: dict[tuple[str, str], Fields] = {}
     for line in text.splitlines():
         query, members = exact(line)
         for _, *fields in members:
@@ -168,12 +168,12 @@ def said(text: str) -> dict[tuple[str, str], Fields]:
             for key, value in fields:
                 inner = value[1:] if key == "paragraph_data" else ()
                 flat |= {(key, name): part for name, part in inner} if inner else {(key,): value}
-            found[query, flat["paragraph_id",]] = flat
-    return found
+            result[query, flat["paragraph_id",]] = flat
+    return result
 
 
 def meaning(value: Any) -> str:
-    """Equal for what is equal but for its spelling and the order of keys."""
+    """A value that is equal for JSON that differs only in formatting and order of keys."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
 
 
 def members(text: str) -> dict[tuple[str, str], dict[tuple[str, ...], set[str]]]:
-    """Of every passage what is in its lists, whatever the order, by its meaning."""
+    """The elements of the lists of every passage, without order and formatting."""
     return {
         key: {path: set(map(meaning, fields[path])) for path in LISTS if fields.get(path)}
         for key, fields in said(text).items()
@@ -193,7 +193,7 @@ def members(text: str) -> dict[tuple[str, str], dict[tuple[str, ...], set[str]]]
 
 
 def ratings(path: Path) -> dict[tuple[str | None, ...], int]:
-    """The ratings that count."""
+    """The last rating of every entry."""
     return {
         (
             query.query_id,
@@ -267,29 +267,29 @@ def test_merge_in_any_order(one: str, other: str) -> None:
 def test_the_filter_of_a_merge_is_the_merge_of_filters(
     one: str, other: str, criteria: dict[str, Any]
 ) -> None:
-    wanted = Wanted(grade_filter=GradeFilter(**criteria))
+    options = FilterOptions(grade_filter=GradeFilter(**criteria))
     with folder(one, other) as (where, (a, b)):
         try:
             for source, target in ((merged(where / "ab", a, b), "f_ab"), (a, "f_a"), (b, "f_b")):
-                filter_file(source, where / target, wanted)
-        except SelectionError:  # nothing is left
+                filter_file(source, where / target, options)
+        except SelectionError:  # no passage matches
             return
-        filtered, united = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
-        assert members(content(united)) == members(content(filtered))
-        assert ratings(united) == ratings(filtered)
-        filter_file(filtered, where / "again", wanted)
+        filtered, merged_parts = where / "f_ab", merged(where / "fa_fb", where / "f_a", where / "f_b")
+        assert members(content(merged_parts)) == members(content(filtered))
+        assert ratings(merged_parts) == ratings(filtered)
+        filter_file(filtered, where / "again", options)
         assert content(where / "again") == content(filtered)
 
 
 @given(files())
-def test_names_there_and_back(text: str) -> None:
+def test_renaming_back_restores_the_file(text: str) -> None:
     with folder(text) as (where, (path,)):
-        found = [one for query in read_passages(path) for one in query.passages]
-        sets = [grades for one in found for grades in one.grade_sets()]
+        passages = [passage for query in read_passages(path) for passage in query.passages]
+        sets = [grades for passage in passages for grades in passage.grade_sets()]
         names = (
             {grades.model for grades in sets if grades.model},
             {grades.prompt_class for grades in sets if grades.prompt_class},
-            {ranking.method for one in found for ranking in one.rankings},
+            {ranking.method for passage in passages for ranking in passage.rankings},
         )
         rename_file(path, where / "there", Renaming(*({name: f"new {name}" for name in n} for n in names)))
         rename_file(
@@ -305,7 +305,7 @@ def test_names_there_and_back(text: str) -> None:
     st.integers(0, 3),
     st.sampled_from([None, "equal", "proportional"]),
 )
-def test_a_sample_of_a_sample_is_the_sample(text: str, queries: int, count: int, seed: int, how: Any) -> None:
+def test_sampling_a_sample_changes_nothing(text: str, queries: int, count: int, seed: int, how: Any) -> None:
     with folder(text) as (where, (path,)):
         options = SampleOptions(queries, count, seed, how)
         sample_file(path, where / "once", options)
@@ -319,8 +319,8 @@ def test_a_sample_of_a_sample_is_the_sample(text: str, queries: int, count: int,
 @pytest.mark.parametrize("part", ["texts", "prompts", "replies", "human", "judgments", "rankings"])
 @given(text=files())
 @settings(max_examples=25)
-def test_only_what_is_unwanted_is_stripped(part: str, text: str) -> None:
-    unwanted = replace(Unwanted(), **{part: True})  # type: ignore[arg-type]  # names of switches
+def test_strip_keeps_the_other_parts(part: str, text: str) -> None:
+    unwanted = replace(StripOptions(), **{part: True})  # type: ignore[arg-type]  # names of switches
     with folder(text) as (where, (path,)):
         strip_file(path, where / "once", unwanted)
         assert not strip_file(where / "once", where / "twice", unwanted)
@@ -330,7 +330,7 @@ def test_only_what_is_unwanted_is_stripped(part: str, text: str) -> None:
 
 
 def _without(part: str, fields: Fields) -> Fields:
-    """A passage as it should be."""
+    """The expected passage."""
     after = dict(fields)
     if part == "texts":
         after["text",] = ""

@@ -1,4 +1,4 @@
-"""Shards of a grading, united again; files with different grades of the same passages."""
+"""Merging shards of a grading run, and files with different grades of the same passages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def merge(output: Path, *arguments: object) -> list[Any]:
 
 
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 9))
-def test_shares_are_a_balanced_partition(weights: list[int], shares: int) -> None:
+def test_shards_are_a_balanced_partition(weights: list[int], shares: int) -> None:
     lists = assign_shards(weights, shares)
     assert sorted(index for indices in lists for index in indices) == list(range(len(weights)))
     loads = [sum(weights[index] for index in indices) for indices in lists]
@@ -53,33 +53,33 @@ def test_shards_and_merge_equal_the_whole(
     ]
     bank_file = write_jsonl("bank.jsonl", [*bank, *more])
     options = ["--bank", str(bank_file), "--model", "fake", "--prompt-class", RATING]
-    whole, united = tmp_path / "whole.jsonl", tmp_path / "united.jsonl"
+    whole, merged = tmp_path / "whole.jsonl", tmp_path / "merged.jsonl"
     main(["-q", "grade", str(file), "-o", str(whole), *options])
     parts = [tmp_path / f"part-{i}.jsonl" for i in range(1, shards + 1)]
     for index, part in enumerate(parts, 1):
         main(["-q", "grade", str(file), "-o", str(part), *options, "--shard", f"{index}/{shards}"])
-    merge(united, *reversed(parts), "--like", file)
-    assert united.read_bytes() == whole.read_bytes()
+    merge(merged, *reversed(parts), "--like", file)
+    assert merged.read_bytes() == whole.read_bytes()
 
 
-def test_a_missing_shard_is_noticed(
+def test_a_missing_shard_is_an_error(
     tiny_passages: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = write_jsonl("part.jsonl", [["007", [passage("p3")]]])
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", part, "--like", tiny_passages)
-    assert "1 of its queries is in none of the files" in capsys.readouterr().err
+    assert "1 query of this file is in none of the merged files" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_passage_comes_where_the_other_file_has_it_first(write_jsonl: WriteLines, tmp_path: Path) -> None:
     file = write_jsonl("in.jsonl", [["q", [passage("new"), passage("b"), passage("a")]]])
     like = write_jsonl("like.jsonl", [["q", [passage("a"), passage("b"), passage("a")]]])
-    ((_, united),) = merge(tmp_path / "out.jsonl", file, "--like", like)
-    assert [one["paragraph_id"] for one in united] == ["a", "b", "new"]
+    ((_, merged),) = merge(tmp_path / "out.jsonl", file, "--like", like)
+    assert [one["paragraph_id"] for one in merged] == ["a", "b", "new"]
 
 
-def test_grades_rankings_and_judgments_are_united(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
     def ranking(method: str) -> dict[str, Any]:
         return {"method": method, "paragraphId": "p", "queryId": "q", "rank": 1, "score": 2.0}
 
@@ -97,11 +97,11 @@ def test_grades_rankings_and_judgments_are_united(write_jsonl: WriteLines, tmp_p
     )
     lines = merge(tmp_path / "out.jsonl", first, second, late)
     assert [query for query, _ in lines] == ["q", "r"]
-    united, added = lines[0][1]
-    assert united["exam_grades"] == [old, new, other]
-    assert [r["method"] for r in united["paragraph_data"]["rankings"]] == ["x", "y", "z"]
-    assert united["paragraph_data"]["judgments"] == [judgment]
-    assert (united["mine"], united["yours"]) == (1, [3])
+    merged, added = lines[0][1]
+    assert merged["exam_grades"] == [old, new, other]
+    assert [r["method"] for r in merged["paragraph_data"]["rankings"]] == ["x", "y", "z"]
+    assert merged["paragraph_data"]["judgments"] == [judgment]
+    assert (merged["mine"], merged["yours"]) == (1, [3])
     assert added["paragraph_id"] == "t"
     assert "exam_grades" not in added
 
@@ -111,7 +111,7 @@ def test_merging_a_file_with_itself_changes_nothing(tiny_passages: Path, tmp_pat
     assert lines == [json.loads(line) for line in tiny_passages.read_text().splitlines()]
 
 
-def test_two_texts_of_one_passage_are_refused(
+def test_two_texts_of_a_passage_are_an_error(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = write_jsonl("a.jsonl", [["q", [passage("p")]]])
@@ -120,7 +120,7 @@ def test_two_texts_of_one_passage_are_refused(
         merge(tmp_path / "out.jsonl", first, second)
     assert stop.value.code == 1
     message = capsys.readouterr().err
-    assert "b.jsonl: the passage 'p' of query 'q' has another text than in" in message
+    assert "b.jsonl: the text of passage 'p' of query 'q' differs from that in" in message
     assert len(message.splitlines()) == 1
 
 
@@ -135,21 +135,21 @@ def conflicting(write_jsonl: WriteLines) -> list[Path]:
     return [file("a.jsonl", 5, 1, 2, "mine"), file("b.jsonl", 4, 3, 0, "yours")]
 
 
-def test_what_differs_is_reported(
+def test_differences_are_logged(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = merge(tmp_path / "out.jsonl", *conflicting(write_jsonl))
     where = "(first: query 'q', passage 'p': "
     assert capsys.readouterr().err.splitlines() == [
-        "1 rating differs between the files; both are kept, and the later file's counts "
+        "1 rating differs between the files. Both are kept; the rating of the later file counts "
         f"{where}'q/a', 5 and 4 by google/flan-t5-large).",
-        f"1 ranking differs between the files; both are kept {where}ranks 1 and 3 by 'x').",
-        f"1 judgment differs between the files; both are kept {where}2 and 0).",
-        f"1 other value differs between the files; the first file's is kept {where}note).",
+        f"1 ranking differs between the files. Both are kept {where}ranks 1 and 3 by 'x').",
+        f"1 judgment differs between the files. Both are kept {where}2 and 0).",
+        f"1 other value differs between the files. The value of the first file is kept {where}note).",
     ]
-    (united,) = lines[0][1]
-    assert [grades["self_ratings"][0]["self_rating"] for grades in united["exam_grades"]] == [5, 4]
-    assert united["note"] == "mine"
+    (merged,) = lines[0][1]
+    assert [grades["self_ratings"][0]["self_rating"] for grades in merged["exam_grades"]] == [5, 4]
+    assert merged["note"] == "mine"
 
 
 def with_data(write_jsonl: WriteLines, name: str, grades: list[Any], **data: list[Any]) -> Path:
@@ -164,20 +164,18 @@ def judged(relevance: int) -> dict[str, Any]:
     return {"paragraphId": "p", "query": "q", "relevance": relevance, "titleQuery": "q"}
 
 
-def test_what_one_file_says_twice_hides_nothing_of_the_next(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    """A list with equal members is as long as the union of it with one new member."""
+def test_duplicates_in_a_file_do_not_hide_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """A list with a duplicate is as long as its union with one new element."""
     mine, yours = rubric({"q/a": 5}), rubric({"q/b": 3}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [mine, mine], rankings=[ranked(1), ranked(1)])
     second = with_data(write_jsonl, "b.jsonl", [yours], rankings=[ranked(1, "q/facet")])
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
-    assert united["exam_grades"] == [mine, yours]
-    assert united["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert merged["exam_grades"] == [mine, yours]
+    assert merged["paragraph_data"]["rankings"] == [ranked(1), ranked(1, "q/facet")]
 
 
-def test_what_one_file_says_differently_is_no_conflict_between_files(
-    write_jsonl: WriteLines, tmp_path: Path
-) -> None:
-    """A passage that was graded anew, judged twice, and returned at two ranks, as real files have it."""
+def test_contradictions_within_a_file_are_not_conflicts(write_jsonl: WriteLines, tmp_path: Path) -> None:
+    """A passage that is graded twice, judged twice and ranked twice, as in real files."""
     file = with_data(
         write_jsonl,
         "a.jsonl",
@@ -188,30 +186,30 @@ def test_what_one_file_says_differently_is_no_conflict_between_files(
     assert merge(tmp_path / "out.jsonl", file, file, "--strict") == [json.loads(file.read_text())]
 
 
-def test_the_later_file_counts_also_where_the_first_has_its_grades_already(
+def test_the_rating_of_the_later_file_counts(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new, other = rubric({"q/a": 5}), rubric({"q/a": 3}), rubric({"q/b": 1}, llm="another")
     first = with_data(write_jsonl, "a.jsonl", [old, new, other])
     second = with_data(write_jsonl, "b.jsonl", [old])
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", first, second)
-    assert united["exam_grades"] == [new, other, old]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", first, second)
+    assert merged["exam_grades"] == [new, other, old]
     assert "1 rating differs between the files" in capsys.readouterr().err
     direct = [{"correctAnswered": level > 1, "llm": "m", "self_ratings": level} for level in (3, 0)]
     parts = [
         write_jsonl(f"{number}.jsonl", [["q", [passage("p", grades=grades)]]])
         for number, grades in enumerate((direct, direct[:1]))
     ]
-    ((_, [united]),) = merge(tmp_path / "out.jsonl", *parts)
-    assert united["grades"] == direct[::-1]
+    ((_, [merged]),) = merge(tmp_path / "out.jsonl", *parts)
+    assert merged["grades"] == direct[::-1]
 
 
 @pytest.mark.parametrize(("hashes", "conflict"), [((None, "h"), True), (("h", "i"), False)])
-def test_versions_of_a_prompt_differ_but_a_missing_hash_is_any(
+def test_a_missing_prompt_hash_matches_every_version(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     hashes: tuple[str | None, str | None], conflict: bool,
 ) -> None:  # fmt: skip
-    """As readers unite them: files of the published tool record no hash."""
+    """Files of the published tool record no hash."""
     files = []
     for name, rating, prompt_hash in zip("ab", (5, 3), hashes, strict=True):
         info = {"prompt_class": RATING, **({"prompt_hash": prompt_hash} if prompt_hash else {})}
@@ -221,7 +219,7 @@ def test_versions_of_a_prompt_differ_but_a_missing_hash_is_any(
     assert ("1 rating differs" in capsys.readouterr().err) == conflict
 
 
-def test_strict_refuses_what_differs(
+def test_strict_stops_at_differences(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -231,17 +229,17 @@ def test_strict_refuses_what_differs(
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "words"),
+    ("one", "other", "message"),
     [
         ({"rankings": [ranked(1)]}, {"rankings": [ranked(1) | {"score": 9.0}]}, "1 ranking differs"),
         ({"judgments": [judged(1)]}, {"judgments": [judged(2)]}, "1 judgment differs"),
         ({"by": "ana"}, {"by": "bob"}, "1 other value differs"),
     ],
 )
-def test_strict_refuses_whatever_differs(
+def test_strict_stops_at_any_difference(
     one: Any,
     other: Any,
-    words: str,
+    message: str,
     write_jsonl: WriteLines,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -249,7 +247,7 @@ def test_strict_refuses_whatever_differs(
     files = [with_data(write_jsonl, f"{i}.jsonl", [], **data) for i, data in enumerate((one, other))]
     with pytest.raises(SystemExit):
         merge(tmp_path / "out.jsonl", *files, "--strict")
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -257,13 +255,13 @@ def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_
     shared = write_jsonl("a.jsonl", [["q", [passage("p", text="", exam_grades=[rubric({"q/a": 1})])]]])
     texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
     for order in ([shared, texts], [texts, shared]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *order)
-        assert united["text"] == "Text of p."
-        assert united["exam_grades"] == [rubric({"q/a": 1})]
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *order)
+        assert merged["text"] == "Text of p."
+        assert merged["exam_grades"] == [rubric({"q/a": 1})]
 
 
-def test_spelling_makes_no_difference(tmp_path: Path) -> None:
-    """Equal records are one, whatever their blanks and the order of their keys; the first stays as it is."""
+def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:
+    """Records are equal whatever their spaces and order of keys; the first keeps its bytes."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     grades = '{"correctAnswered":["a"],"wrongAnswered":[]}'
     swapped = '{ "wrongAnswered" : [] , "correctAnswered" : ["\\u0061"] }'
@@ -274,7 +272,7 @@ def test_spelling_makes_no_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "x", "1/0", "1/2/3", "-1/2"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_invalid_shards(text: str) -> None:
     with pytest.raises(SelectionError, match="i from 1 to n"):
         Shard.parse(text)
 
@@ -291,7 +289,7 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
     paths = [folder / f"{number}.jsonl" for number, _ in enumerate(files)]
     for path, sets in zip(paths, files, strict=True):
         path.write_text(json.dumps(["q", [passage("p", exam_grades=sets)]]) + "\n")
-    ((_, [united]),) = merge(folder / "out.jsonl", *paths)
+    ((_, [merged]),) = merge(folder / "out.jsonl", *paths)
 
     def counting(sets: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
         return {
@@ -301,47 +299,47 @@ def test_of_several_files_each_set_is_kept_and_the_last_rating_counts(
         }
 
     every = [one for sets in files for one in sets]
-    assert counting(united["exam_grades"]) == counting(every)
-    assert all(one in united["exam_grades"] for one in every)
-    assert all(one in every for one in united["exam_grades"])
+    assert counting(merged["exam_grades"]) == counting(every)
+    assert all(one in merged["exam_grades"] for one in every)
+    assert all(one in every for one in merged["exam_grades"])
 
 
-def test_nothing_inside_contradicts_nothing(
+def test_empty_paragraph_data_is_not_a_conflict(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     full = with_data(write_jsonl, "full.jsonl", [], judgments=[judged(1)])
     empty = with_data(write_jsonl, "empty.jsonl", [])
     for files in ([full, empty], [empty, full]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
-        assert united["paragraph_data"] == {"judgments": [judged(1)]}
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert merged["paragraph_data"] == {"judgments": [judged(1)]}
     assert not capsys.readouterr().err
 
 
-def test_null_is_a_value_that_is_not_there(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_null_counts_as_missing(write_jsonl: WriteLines, tmp_path: Path) -> None:
     known = write_jsonl("known.jsonl", [["q", [passage("p", note=1, exam_grades=[rubric({"a": 1})])]]])
     null = write_jsonl("null.jsonl", [["q", [passage("p", note=None, exam_grades=None)]]])
     for files in ([known, null], [null, known]):
-        ((_, [united]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
-        assert (united["note"], len(united["exam_grades"])) == (1, 1)
+        ((_, [merged]),) = merge(tmp_path / "out.jsonl", *files, "--strict")
+        assert (merged["note"], len(merged["exam_grades"])) == (1, 1)
 
 
-def test_a_file_of_nothing_is_told(
+def test_an_empty_file_is_logged(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (empty := tmp_path / "empty.jsonl").touch()
     merge(tmp_path / "out.jsonl", tiny_passages, empty)
-    assert f"{empty} holds no queries" in capsys.readouterr().err
+    assert f"{empty} has no queries" in capsys.readouterr().err
     assert (tmp_path / "out.jsonl").read_bytes() == tiny_passages.read_bytes()
 
 
 def test_a_pipe_is_not_read_twice(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the shell's ``<(...)``, which looks like a file."""
+    """The shell's ``<(...)`` looks like a file."""
     read, write = os.pipe()
     with os.fdopen(write, "wb") as stream:
         stream.write(tiny_passages.read_bytes())
     with pytest.raises(SystemExit):
         main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
     os.close(read)
-    assert f"twice: name a file, not '/dev/fd/{read}'." in capsys.readouterr().err
+    assert f"'/dev/fd/{read}' must be a file, not a stream." in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""split, sample, filter, rename, strip: parts of files, in which the rest keeps its bytes."""
+"""The commands split, sample, filter, rename and strip; unchanged parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def data(passage_id: str, relevance: int | None, methods: str = "") -> dict[str,
 
 @pytest.fixture
 def file(write_jsonl: WriteLines) -> Path:
-    """Five queries with ids that are no file names, twelve passages each."""
+    """Five queries with ids that are not valid file names, with twelve passages each."""
     lines = []
     for number, query_id in enumerate(BIG):
         passages = []
@@ -104,18 +104,18 @@ def test_a_file_for_every_query_stays_in_the_folder(file: Path, tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {"big.jsonl", "deep"}
 
 
-def test_splits_that_cannot_be(
+def test_impossible_splits(
     file: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts = tmp_path / "parts"
-    assert "has 5 queries, too few for 6 parts" in fails(capsys, f"split {file} -o {parts} -n 6")
+    assert "has 5 queries, which is fewer than --parts 6" in fails(capsys, f"split {file} -o {parts} -n 6")
     assert not parts.exists()
-    assert "Say --parts N or --by-query" in fails(capsys, f"split {file} -o {parts}")
+    assert "split needs either --parts N or --by-query" in fails(capsys, f"split {file} -o {parts}")
     twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
-    assert "the query 'q' stands on several lines" in fails(capsys, f"split {twice} -o {parts} --by-query")
+    assert "the query 'q' is on several lines" in fails(capsys, f"split {twice} -o {parts} --by-query")
     case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
-    assert "'q' and 'Q' differ in case alone" in fails(capsys, f"split {case} -o {parts} --by-query")
-    assert "cannot be made a folder" in fails(capsys, f"split {file} -o {file}/parts -n 1")
+    assert "'q' and 'Q' differ only in case" in fails(capsys, f"split {case} -o {parts} --by-query")
+    assert "cannot be created" in fails(capsys, f"split {file} -o {file}/parts -n 1")
 
 
 # --- sample --------------------------------------------------------------------------------------
@@ -143,15 +143,15 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
 def test_samples_by_judgment(file: Path, tmp_path: Path, how: str, levels: dict[int | None, int]) -> None:
     run(f"sample {file} -o {tmp_path / 'out.jsonl'} --passages 8 --by-judgment {how}")
     for _, passages in read(tmp_path / "out.jsonl"):
-        found: dict[int | None, int] = {}
+        counts: dict[int | None, int] = {}
         for one in passages:
             judgments = one["paragraph_data"]["judgments"]
             level = judgments[0]["relevance"] if judgments else None
-            found[level] = found.get(level, 0) + 1
-        assert found == levels
+            counts[level] = counts.get(level, 0) + 1
+        assert counts == levels
 
 
-def test_of_several_judgments_the_highest_is_the_level(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_the_highest_judgment_is_the_stratum(write_jsonl: WriteLines, tmp_path: Path) -> None:
     def judged(key: str, *levels: int) -> dict[str, Any]:
         one = passage(key, paragraph_data=data(key, levels[0]))
         one["paragraph_data"]["judgments"] += data(key, levels[-1])["judgments"]
@@ -163,20 +163,18 @@ def test_of_several_judgments_the_highest_is_the_level(write_jsonl: WriteLines, 
         assert "a" in kept(tmp_path / "o")["q"]
 
 
-def test_passages_of_a_query_on_two_lines_are_not_drawn_twice(
+def test_sampling_a_query_on_two_lines_is_an_error(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
     source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
-    assert "'q' stands on several lines; unite them" in fails(
-        capsys, f"sample {source} -o {out} --passages 1"
-    )
+    assert "'q' is on several lines. Merge them" in fails(capsys, f"sample {source} -o {out} --passages 1")
     run(f"sample {source} -o {out} --queries 1")
     assert read(out) == lines
 
 
 @given(st.dictionaries(st.none() | st.integers(-1, 3), st.integers(1, 50)), st.integers(1, 80))
-def test_shares_of_strata(sizes: dict[int | None, int], count: int) -> None:
+def test_sample_sizes_of_strata(sizes: dict[int | None, int], count: int) -> None:
     total = min(count, sum(sizes.values()))
     proportional, equal = allocate(sizes, count, "proportional"), allocate(sizes, count, "equal")
     for shares in (proportional, equal):
@@ -208,7 +206,7 @@ def kept(path: Path) -> dict[str, list[str]]:
         ("--system y --judged --min-grade 3", ["p3", "p5"]),
     ],
 )
-def test_passages_that_are_wanted(file: Path, tmp_path: Path, options: str, ids: list[str]) -> None:
+def test_passages_that_match_a_filter(file: Path, tmp_path: Path, options: str, ids: list[str]) -> None:
     out = tmp_path / "out.jsonl"
     run(f"filter {file} -o {out} {options}")
     assert kept(out) == dict.fromkeys(BIG, ids)
@@ -217,7 +215,7 @@ def test_passages_that_are_wanted(file: Path, tmp_path: Path, options: str, ids:
         assert all(one in lines[query_id] for query_id, passages in read(out) for one in passages)
 
 
-def test_queries_and_sets_of_grades_that_are_wanted(file: Path, tmp_path: Path) -> None:
+def test_queries_and_grades_that_match_a_filter(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     run(f"filter {file} -o {out} --query a/b --query 007")
     assert out.read_bytes().splitlines() == [file.read_bytes().splitlines()[i] for i in (1, 3)]
@@ -232,7 +230,7 @@ def test_queries_and_sets_of_grades_that_are_wanted(file: Path, tmp_path: Path) 
     assert passages[0]["paragraph_data"]["x-inner"] == [1.0]
 
 
-def test_what_was_asked_without_success_is_not_graded(write_jsonl: WriteLines, tmp_path: Path) -> None:
+def test_failed_requests_are_not_grades(write_jsonl: WriteLines, tmp_path: Path) -> None:
     failed = rubric({}, llm_response_errors={"a": {"failure_reason": "time-out"}})
     grades = {"good": [rubric({"a": 0})], "bad": [failed]}
     source = write_jsonl("g.jsonl", [["q", [passage(key, exam_grades=sets) for key, sets in grades.items()]]])
@@ -241,7 +239,7 @@ def test_what_was_asked_without_success_is_not_graded(write_jsonl: WriteLines, t
         assert kept(tmp_path / "o") == {"q": [left]}
 
 
-def test_what_other_queries_have_is_in_the_file(
+def test_names_of_dropped_queries_are_known(
     write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [
@@ -251,18 +249,18 @@ def test_what_other_queries_have_is_in_the_file(
     source, out = write_jsonl("g.jsonl", lines), tmp_path / "out.jsonl"
     run(f"filter {source} -o {out} --query r --model m")
     assert [one["exam_grades"] for one in read(out)[0][1]] == [[]]
-    told = fails(capsys, f"filter {source} -o {out} --query r --system x")
-    assert f"Nothing in {source} is left by the filter." in told
+    error = fails(capsys, f"filter {source} -o {out} --query r --system x")
+    assert f"No passage of {source} matches the filter." in error
 
 
-def test_filters_that_fit_nothing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl"
     assert f"{file} has no query 'z'." in fails(capsys, f"filter {file} -o {out} --query z")
     assert f"{file} has no system 'z'." in fails(capsys, f"filter {file} -o {out} --system z")
-    assert "is left by the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
+    assert "matches the filter" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
     unknown = f"filter {file} -o {out} --model z --judged"
     assert f"No grades in {file} match the filter. It holds:" in fails(capsys, unknown)
-    assert "Say what to keep" in fails(capsys, f"filter {file} -o {out}")
+    assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
     assert not out.exists()
 
 
@@ -315,17 +313,17 @@ def test_legacy_grades_get_a_name(write_jsonl: WriteLines, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--model human:ana=google/flan-t5-large", "Two sets of grades would become one"),
-        ("--system x=y", "Two systems would become one, y: x and y"),
-        ("--model a=b", "has no model 'a'; it has: google/flan-t5-large, human:ana."),
-        ("--system z=y", "has no system 'z'; it has: x, y."),
-        ("--prompt-class a=b", f"has no prompt class 'a'; it has: {RATING}."),
-        ("--model a", "'a' is not of the form OLD=NEW"),
+        ("--model human:ana=google/flan-t5-large", "would get the same model and prompt class"),
+        ("--system x=y", "x and y would get the same system, y."),
+        ("--model a=b", "has no model 'a'. It has: google/flan-t5-large, human:ana."),
+        ("--system z=y", "has no system 'z'. It has: x, y."),
+        ("--prompt-class a=b", f"has no prompt class 'a'. It has: {RATING}."),
+        ("--model a", "'a' must have the form OLD=NEW"),
         ("--model a=b --model a=c", "'a' has two new names"),
-        ("", "Say what to rename"),
+        ("", "rename needs --model"),
     ],
 )
-def test_names_that_collide_or_do_not_exist(
+def test_new_names_that_collide_and_unknown_old_names(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
     assert message in fails(capsys, f"rename {file} -o {tmp_path / 'out'} {options}")
@@ -363,24 +361,24 @@ def secrets(write_jsonl: WriteLines) -> Path:
         ("--texts", "texts (2), prompts (2), errors (1)", 6),
         ("--prompts", "prompts (2), errors (1)", 8),
         ("--replies", "replies (5), errors (1)", 5),
-        ("--human", "sets of grades by people (1)", 10),
+        ("--human", "sets of human grades (1)", 10),
         ("--grades", "sets of grades (4)", 2),
         ("--grades --model human:SECRET", "sets of grades (1)", 10),
         (
             "--texts --replies --human",
-            "texts (2), replies (5), prompts (2), sets of grades by people (1), errors (1)",
+            "texts (2), replies (5), prompts (2), sets of human grades (1), errors (1)",
             0,
         ),
         ("--judgments --rankings", "judgments (1), rankings (1)", 11),
     ],
 )
-def test_what_is_dropped_is_said(
+def test_strip_logs_the_removed_parts(
     secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, dropped: str, left: int
 ) -> None:
     out = tmp_path / "out.jsonl"
     main(["strip", str(secrets), "-o", str(out), *shlex.split(options)])
-    words = capsys.readouterr().err.strip().removeprefix("Dropped: ").removesuffix(".")
-    assert sorted(words.split(", ")) == sorted(dropped.split(", "))
+    removed = capsys.readouterr().err.strip().removeprefix("Removed: ").removesuffix(".")
+    assert sorted(removed.split(", ")) == sorted(dropped.split(", "))
     assert out.read_text().count("SECRET") == left
     ((_, [one, _]),) = read(out)
     assert one["paragraph_id"] == "p"
@@ -390,16 +388,16 @@ def test_what_is_dropped_is_said(
         assert one["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
 
-def test_texts_come_back(secrets: Path, tmp_path: Path) -> None:
+def test_merge_restores_stripped_texts(secrets: Path, tmp_path: Path) -> None:
     shared, back = tmp_path / "shared.jsonl", tmp_path / "back.jsonl"
     run(f"strip {secrets} -o {shared} --texts")
     run(f"merge {shared} {secrets} -o {back}")
     assert [one["text"] for one in read(back)[0][1]] == ["SECRET text", "Text of s."]
 
 
-def test_strip_says_what_it_needs(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Say what to drop" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
-    assert "say --grades, too" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
+def test_usage_errors_of_strip(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Select what to remove" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'}")
+    assert "need --grades" in fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --model m --texts")
     slip = fails(capsys, f"strip {secrets} -o {tmp_path / 'o'} --grades --model odl")
     assert "No grades in" in slip
     assert not (tmp_path / "o").exists()
@@ -414,8 +412,8 @@ def with_errors(path: Path, errors: str) -> Path:
     return path
 
 
-def test_only_what_is_dropped_is_written_anew(tmp_path: Path) -> None:
-    """Numbers keep their spelling, and sets of grades without such words all of their bytes."""
+def test_unchanged_parts_keep_their_bytes(tmp_path: Path) -> None:
+    """Numbers keep their spelling, and sets of grades without removed parts all bytes."""
     source = with_errors(
         tmp_path / "in.jsonl", '{"a":{"prompt":"Isit?","response":null,"n":1E+400,"m":-0},"b":{"n":1.10}}'
     )
@@ -427,11 +425,9 @@ def test_only_what_is_dropped_is_written_anew(tmp_path: Path) -> None:
     assert twice.read_bytes() == once.read_bytes()
 
 
-def test_a_key_twice_in_what_is_stripped_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
-    assert "'n' stands there twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
+    assert "'n' twice" in fails(capsys, f"strip {source} -o {tmp_path / 'o'} --prompts")
 
 
 # --- all of them ---------------------------------------------------------------------------------

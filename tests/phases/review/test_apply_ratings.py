@@ -99,7 +99,7 @@ def test_ratings_are_for_the_prompt_with_a_scale(write_jsonl: WriteLines, tmp_pa
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
 def test_files_of_another_format_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=r"other.json: is not an edits file: its \"format\" is not"):
+    with pytest.raises(DataError, match=r"other.json: is not an edits file: its key \"format\" must be"):
         read_edits(tmp_path / "other.json")
 
 
@@ -162,7 +162,10 @@ def test_edits_of_another_file_are_refused(
     tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out.jsonl"
-    for known, reason in (("0" * 64, "the edits are for another file"), (None, "do not say which file")):
+    for known, reason in (
+        ("0" * 64, "the edits are for another file"),
+        (None, "does not record for which file"),
+    ):
         edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 2), graded_sha256=known)
         with pytest.raises(SystemExit) as stop:
             main(["-q", "apply-edits", str(tiny_passages), str(edits), "-o", str(output)])

@@ -1,4 +1,4 @@
-"""SQL over the demo data and over published grades: every ready query, checked in plain Python."""
+"""SQL on the demo data and on published grades: every example query, checked in plain Python."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
 
 @pytest.fixture(scope="module", params=["demo", pytest.param("llmjudge-dev", marks=pytest.mark.integration)])
 def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
-    """Graded files, with a bank where there is one."""
+    """Graded files, with a bank if it exists."""
     if request.param == "demo":
         return SqlSources([request.getfixturevalue("graded")], [demo_data / "questions.jsonl"])
     folder = request.getfixturevalue("shared_data") / "llmjudge-dev"
@@ -76,7 +76,7 @@ def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
 
 
 class Asked(NamedTuple):
-    """A database, and the files that it was made from."""
+    """A database and its source files."""
 
     database: SqlSources
     files: SqlSources
@@ -96,9 +96,9 @@ def ask(sources: SqlSources, sql: str, **parameters: Any) -> list[dict[str, Any]
 
 
 def example(sources: SqlSources | Asked, name: str) -> list[dict[str, Any]]:
-    found = sources.database if isinstance(sources, Asked) else sources
-    assert isinstance(found, SqlSources)
-    return ask(found, EXAMPLES.get(name).sql)
+    files = sources.database if isinstance(sources, Asked) else sources
+    assert isinstance(files, SqlSources)
+    return ask(files, EXAMPLES.get(name).sql)
 
 
 def passages(sources: SqlSources | Asked) -> Iterator[tuple[str, Passage]]:
@@ -138,7 +138,7 @@ def test_bad_questions(sources: Asked) -> None:
     for _, _, model, prompt, graded_entries in rated_sets(sources):
         for entry_id, rating in graded_entries.items():
             ratings[entry_id, model, prompt].append(rating)
-    shares = {key: sum(r >= 4 for r in found) / len(found) for key, found in ratings.items()}
+    shares = {key: sum(r >= 4 for r in scores) / len(scores) for key, scores in ratings.items()}
     expected = {key for key, share in shares.items() if share == 0 or share >= 0.8995}
     rows = example(sources, "bad-questions")
     assert {(r["entry_id"], r["model"], r["prompt_class"]) for r in rows} == expected
@@ -147,8 +147,8 @@ def test_bad_questions(sources: Asked) -> None:
         key: e.text for path in sources.files.banks for q in read_bank(path) for key, e in q.entries.items()
     }
     for row in rows:
-        found = ratings[row["entry_id"], row["model"], row["prompt_class"]]
-        assert (row["passages"], row["best"]) == (len(found), max(found))
+        scores = ratings[row["entry_id"], row["model"], row["prompt_class"]]
+        assert (row["passages"], row["best"]) == (len(scores), max(scores))
         assert row["entry_text"] == texts.get(row["entry_id"])
 
 
@@ -160,10 +160,10 @@ def test_uncovered_passages(sources: Asked) -> None:
             model,
             prompt,
             max(j.relevance for j in passage.judgments),
-            max(found.values()),
+            max(scores.values()),
         )
-        for query_id, passage, model, prompt, found in rated_sets(sources)
-        if passage.judgments and max(j.relevance for j in passage.judgments) >= 2 and max(found.values()) < 4
+        for query_id, passage, model, prompt, scores in rated_sets(sources)
+        if passage.judgments and max(j.relevance for j in passage.judgments) >= 2 and max(scores.values()) < 4
     )
     rows = example(sources, "uncovered-passages")
     columns = ("query_id", "passage_id", "model", "prompt_class", "relevance", "best")
@@ -173,9 +173,9 @@ def test_uncovered_passages(sources: Asked) -> None:
 
 def test_judgments(sources: Asked) -> None:
     expected: dict[tuple[str, str, int], Counter[str]] = defaultdict(Counter)
-    for _, passage, model, prompt, found in rated_sets(sources):
+    for _, passage, model, prompt, scores in rated_sets(sources):
         for judgment in passage.judgments:
-            best = max(found.values())
+            best = max(scores.values())
             name = "best_4_or_5" if best >= 4 else "best_1_to_3" if best >= 1 else "best_0"
             expected[model, prompt, judgment.relevance].update([name, "passages"])
     rows = example(sources, "judgments")
@@ -220,14 +220,14 @@ def test_graders(sources: Asked) -> None:
                     ratings = other.entry_ratings()
                     pairs[key] += [(r, ratings[e]) for e, r in one.entry_ratings().items() if e in ratings]
     rows = example(sources, "graders")
-    assert {(r["prompt_class"], r["one"], r["other"]) for r in rows} == pairs.keys()
+    assert {(r["prompt_class"], r["model_a"], r["model_b"]) for r in rows} == pairs.keys()
     for row in rows:
-        found = pairs[row["prompt_class"], row["one"], row["other"]]
-        assert row["pairs"] == len(found)
-        assert row["same"] == pytest.approx(sum(a == b for a, b in found) / len(found), abs=0.0006)
-        mean = sum(abs(a - b) for a, b in found) / len(found)
+        values = pairs[row["prompt_class"], row["model_a"], row["model_b"]]
+        assert row["pairs"] == len(values)
+        assert row["same"] == pytest.approx(sum(a == b for a, b in values) / len(values), abs=0.0006)
+        mean = sum(abs(a - b) for a, b in values) / len(values)
         assert row["mean_difference"] == pytest.approx(mean, abs=0.0006)
-        assert row["covered_by_one_alone"] == sum((a >= 4) != (b >= 4) for a, b in found)
+        assert row["covered_by_one_model"] == sum((a >= 4) != (b >= 4) for a, b in values)
 
 
 def test_system_coverage_is_rubric_cover(graded: Path) -> None:
@@ -236,9 +236,9 @@ def test_system_coverage_is_rubric_cover(graded: Path) -> None:
         scores = cover(graded, grade_filter=GradeFilter(model, RATED), min_grade=4, cutoff=20).scores
         means = {s.system: s.mean for s in standings(scores) if s.metric.startswith("Cover")}
         means.pop("_overall_", None)
-        found = {row["system"]: row["cover"] for row in rows if row["model"] == model}
-        assert found == pytest.approx(means, abs=0.0006)
-        assert len(found) == 10
+        means_in_sql = {row["system"]: row["cover"] for row in rows if row["model"] == model}
+        assert means_in_sql == pytest.approx(means, abs=0.0006)
+        assert len(means_in_sql) == 10
 
 
 def test_ungraded_and_odd_replies(sources: Asked) -> None:
@@ -256,7 +256,7 @@ def test_ungraded_and_odd_replies(sources: Asked) -> None:
     assert all(odd[row["model"], row["prompt_class"], row["answer"]] == row["times"] for row in rows)
 
 
-def test_runs_and_boards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
+def test_runs_and_leaderboards(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     rows = example(SqlSources([graded], runs=[demo_data / "runs"]), "run-holes")
     assert {row["system"] for row in rows} == {p.stem for p in (demo_data / "runs").iterdir()}
     held = {(query_id, p.passage_id) for query_id, p in passages(SqlSources([graded]))}
@@ -284,10 +284,10 @@ def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:
     assert all(row["query_text"] and row["test_collection"] == "exam_pp-demo" for row in rows)
     (row,) = ask(sources, "SELECT count(*) AS n FROM ratings WHERE rating >= $least AND model = $model",
                  least=4, model="lexical")  # fmt: skip
-    found = [
+    covering = [
         r for *_, model, _, ratings in rated_sets(sources) if model == "lexical" for r in ratings.values()
     ]
-    assert row["n"] == sum(rating >= 4 for rating in found)
+    assert row["n"] == sum(rating >= 4 for rating in covering)
 
 
 def test_a_query_on_two_lines_has_its_passages_once(tmp_path: Path) -> None:
@@ -372,14 +372,14 @@ def test_nested_and_odd_values(tmp_path: Path) -> None:
     }
 
 
-def test_database_answers_as_the_files_do(sources: Asked, tmp_path: Path) -> None:
+def test_a_database_gives_the_same_results_as_files(sources: Asked, tmp_path: Path) -> None:
     (database,) = sources.database.graded
     for name in ("bad-questions", "judgments"):
         assert example(sources.files, name) == example(sources, name)
     assert [path.name for path in database.parent.iterdir()] == ["grades.duckdb"]
-    with pytest.raises(SelectionError, match="queried alone"):
+    with pytest.raises(SelectionError, match="cannot be combined with other inputs"):
         ask(SqlSources([database, *sources.files.graded]), "SELECT 1")
-    with pytest.raises(SelectionError, match="is a database already"):
+    with pytest.raises(SelectionError, match="is already a database"):
         build_database(SqlSources([database]), tmp_path / "x.duckdb", LIMITS)
 
 
@@ -390,9 +390,9 @@ def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in names}
     sql = f"SELECT count(*), sum(rating) FROM '{tmp_path / 'out' / 'ratings.parquet'}'"
     with query_result(SqlSources(), Statement(sql, unsafe=True), LIMITS) as result:
-        (found,) = result
+        (row,) = result
     ratings = [r for *_, found_ in rated_sets(SqlSources([graded])) for r in found_.values()]
-    assert found[0] > len(ratings)
+    assert row[0] > len(ratings)
 
 
 def test_outputs_are_safe(graded: Path, tmp_path: Path) -> None:
@@ -415,8 +415,8 @@ def command(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-def test_a_ready_query_can_be_copied_with_its_comment(graded: Path) -> None:
-    """As an argument; it begins with dashes, as options do."""
+def test_an_example_query_with_its_comment(graded: Path) -> None:
+    """The argument starts with dashes, like an option."""
     first, *_ = command("query", "--example").stdout.split("\n\n")
     assert first.startswith("-- contents: ")
     done = command("query", str(graded), first)
@@ -458,16 +458,16 @@ def test_a_pipe_is_read_once(graded: Path, tmp_path: Path) -> None:
     assert row["n"] == sum(1 for _, passage in passages(SqlSources([graded])) for _ in passage.grade_sets())
 
 
-def test_a_missing_file_and_an_empty_table_are_told(
+def test_missing_files_and_empty_tables_are_reported(
     graded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(DataError, match=r"missing\.jsonl"):
         ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
     assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
-    assert "The table bank has no rows: name a file with --bank." in caplog.text
+    assert "The table bank has no rows. Name a file with --bank." in caplog.text
 
 
-def test_every_file_is_there_and_named_once(graded: Path, tmp_path: Path) -> None:
+def test_missing_and_duplicate_files_are_errors(graded: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing\.gz"):
         ask(SqlSources([tmp_path / "missing.gz"]), "SELECT 1")
     with pytest.raises(DataError, match=r"missing\.tsv"):
@@ -488,8 +488,8 @@ def ranks_from_0(path: Path, graded: Path) -> None:
     with gzip.open(graded, "rt", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
         for line in source:
             value = json.loads(line)
-            for found in value[1]:
-                for ranking in found["paragraph_data"].get("rankings", ()):
+            for passage_value in value[1]:
+                for ranking in passage_value["paragraph_data"].get("rankings", ()):
                     ranking["rank"] -= 1
             target.write(json.dumps(value) + "\n")
 
@@ -508,7 +508,7 @@ def test_examples_count_ranks_from_the_first(graded: Path, demo_data: Path, tmp_
     assert row["returned"] == len(lines)
 
 
-def test_what_is_said_twice_is_one_row(tmp_path: Path) -> None:
+def test_duplicates_are_a_single_row(tmp_path: Path) -> None:
     judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
     place = {"method": "s", "queryId": "q", "paragraphId": "p", "rank": 0, "score": 2.0}
     data = {
@@ -532,9 +532,7 @@ def test_the_sql_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["duckdb", "parquet"])
-def test_one_process_makes_a_database_and_what_a_killed_one_left_is_taken_over(
-    graded: Path, tmp_path: Path, form: str
-) -> None:
+def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path, form: str) -> None:
     def make() -> None:
         if form == "duckdb":
             build_database(SqlSources([graded]), tmp_path / "out.duckdb", LIMITS)

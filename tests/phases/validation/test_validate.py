@@ -1,4 +1,4 @@
-"""Every check finds what it is for, with the line, and nothing in files that are right."""
+"""``exam-pp validate``: every check reports a broken file with its line, and valid files have no findings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Write = Callable[[str, list[Any]], Path]
 MD5 = "0cc175b9c0f1b6a831c399e269772661"
 
 
-def found(path: Path, **options: Any) -> list[tuple[str, int | None]]:
+def checks_and_lines(path: Path, **options: Any) -> list[tuple[str, int | None]]:
     """Checks and lines of all findings."""
     return [(f.check, f.line) for f in validate([path], **options).kept]
 
 
-def words(path: Path, check: str, **options: Any) -> str:
+def message_of(path: Path, check: str, **options: Any) -> str:
     (finding,) = (f for f in validate([path], **options).kept if f.check == check)
     return f"{finding.where}: {finding.message}"
 
@@ -45,11 +45,11 @@ def judged(*relevance: int, query: str = "q", passage_id: str = "p") -> dict[str
 
 
 def judged_for_facets(*judgments: tuple[str, int]) -> dict[str, Any]:
-    found = [
+    values = [
         {"paragraphId": "p", "query": query, "relevance": level, "titleQuery": "q"}
         for query, level in judgments
     ]
-    return passage("p", paragraph_data={"judgments": found, "rankings": []})
+    return passage("p", paragraph_data={"judgments": values, "rankings": []})
 
 
 def graded(**keys: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ CASES: list[tuple[str, list[Any]]] = [
 @pytest.mark.parametrize(("check", "passages"), CASES)
 def test_checks_of_a_line(check: str, passages: list[Any], write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["first", [passage("p0")]], ["q", passages]])
-    assert [finding for finding in found(path) if finding[1] is not None] == [(check, 2)]
+    assert [finding for finding in checks_and_lines(path) if finding[1] is not None] == [(check, 2)]
 
 
 _OF_A_TITLE = {"paragraphId": "p", "query": "other", "relevance": 1, "titleQuery": "q"}
@@ -141,12 +141,12 @@ GOOD_LINES = [
 
 
 @pytest.mark.parametrize("passages", GOOD_LINES)
-def test_right_lines_are_not_accused(passages: list[Any], write_jsonl: Write) -> None:
-    assert not found(write_jsonl("g.jsonl", [["q", passages]]))
+def test_good_lines_have_no_findings(passages: list[Any], write_jsonl: Write) -> None:
+    assert not checks_and_lines(write_jsonl("g.jsonl", [["q", passages]]))
 
 
 @pytest.mark.parametrize("listed", ["correctAnswered", "wrongAnswered"])
-def test_a_nugget_that_repeats_is_told_once_and_fits_either_of_its_labels(
+def test_a_duplicate_nugget_is_reported_once_and_may_have_either_label(
     listed: str, write_jsonl: Write
 ) -> None:
     ratings = [{"nugget_id": "q/a", "self_rating": rating} for rating in (2, 0)]
@@ -154,19 +154,19 @@ def test_a_nugget_that_repeats_is_told_once_and_fits_either_of_its_labels(
     grades = {"correctAnswered": [], "wrongAnswered": [], "self_ratings": ratings, "answers": replies}
     grades[listed] = ["q/a"]
     path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    assert found(path) == [("repeated-entry", 1)]
+    assert checks_and_lines(path) == [("repeated-entry", 1)]
 
 
-def test_a_ranking_for_a_facet_is_one_of_its_own(write_jsonl: Write) -> None:
+def test_rankings_for_facets_are_separate_rankings(write_jsonl: Write) -> None:
     one, two = ranked("a", 1, 2.0, queryId="q/f"), ranked("b", 1, 2.0, queryId="q/g")
     one["paragraph_data"]["rankings"].append(
         {**one["paragraph_data"]["rankings"][0], "queryId": "q/g", "rank": 2}
     )
     one["paragraph_data"]["rankings"][1]["score"] = 1.0
-    assert not found(write_jsonl("g.jsonl", [["q", [one, two]]]))
+    assert not checks_and_lines(write_jsonl("g.jsonl", [["q", [one, two]]]))
 
 
-def test_queries_that_were_left_out(write_jsonl: Write) -> None:
+def test_graders_and_systems_that_miss_queries(write_jsonl: Write) -> None:
     def line(query_id: str, *systems: str, **keys: Any) -> list[Any]:
         rankings = [
             {"method": name, "paragraphId": "p", "queryId": query_id, "rank": 1, "score": 1.0}
@@ -176,50 +176,50 @@ def test_queries_that_were_left_out(write_jsonl: Write) -> None:
 
     grades = {"exam_grades": [rubric({"a": 1})]}
     path = write_jsonl("g.jsonl", [line("1", "x", "y", **grades), line("2", "x"), line("3", **grades)])
-    assert found(path) == [("incomplete", None), ("rank-holes", None)]
-    assert words(path, "incomplete").endswith("for 1 of 3 queries, such as 2")
-    assert words(path, "rank-holes") == ": 1 system without a ranking for some of 2 queries (y: 1)"
+    assert checks_and_lines(path) == [("incomplete", None), ("rank-holes", None)]
+    assert message_of(path, "incomplete").endswith("for 1 of 3 queries, such as 2")
+    assert message_of(path, "rank-holes").endswith("some of 2 queries (missing by system: y: 1)")
 
 
-def test_people_rate_some_pairs_not_all(write_jsonl: Write, tiny_bank: Path) -> None:
+def test_reviewers_may_rate_only_some_pairs(write_jsonl: Write, tiny_bank: Path) -> None:
     by_model = rubric({"q1/a": 1, "q1/b": 2})
     by_person = rubric({"q1/a": 3}, llm="human:alice")
     passages = [passage("p", exam_grades=[by_model, by_person]), passage("r", exam_grades=[by_model])]
-    assert not found(write_jsonl("g.jsonl", [["q1", passages], PASSAGES[1]]), banks=[tiny_bank])
+    assert not checks_and_lines(write_jsonl("g.jsonl", [["q1", passages], PASSAGES[1]]), banks=[tiny_bank])
 
 
-def test_grades_that_were_made_differently(write_jsonl: Write) -> None:
-    def line(query_id: str, words: str | None = None, **options: Any) -> list[Any]:
-        info = {"prompt_class": "Own"} | ({"prompt_hash": words} if words else {})
+def test_grades_with_different_options_or_prompt_texts(write_jsonl: Write) -> None:
+    def line(query_id: str, prompt_hash: str | None = None, **options: Any) -> list[Any]:
+        info = {"prompt_class": "Own"} | ({"prompt_hash": prompt_hash} if prompt_hash else {})
         return [
             query_id,
             [passage("p", exam_grades=[rubric({"a": 1}, llm_options=options, prompt_info=info)])],
         ]
 
     same = [line("1", "h", beams=5, seed=None), line("2", beams=5), line("3", "h", beams=5, seed=7)]
-    assert not found(write_jsonl("same.jsonl", same))
+    assert not checks_and_lines(write_jsonl("same.jsonl", same))
     path = write_jsonl("g.jsonl", [*same, line("4", "h", beams=1), line("5", "new", beams=1)])
-    assert found(path) == [("mixed-grades", 4), ("mixed-grades", 5)]
+    assert checks_and_lines(path) == [("mixed-grades", 4), ("mixed-grades", 5)]
     listed = [finding.message.partition(": ")[2] for finding in validate([path]).kept]
-    assert listed == ["beams is 1, and 5 on line 1", "prompt_hash is 'new', and 'h' on line 1"]
+    assert listed == ["beams is 1 here, but 5 on line 1", "prompt_hash is 'new' here, but 'h' on line 1"]
 
 
-def test_a_file_of_nothing_is_empty(tmp_path: Path) -> None:
+def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
     (path := tmp_path / "g.jsonl.gz").write_bytes(gzip.compress(b"\n"))
-    assert found(path) == [("empty", None)]
+    assert checks_and_lines(path) == [("empty", None)]
     assert validate([path]).files == [(str(path), "?", "")]
 
 
-def test_rank_holes_say_where_they_begin(write_jsonl: Write) -> None:
+def test_rank_holes_name_the_first_missing_rank(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["q", [ranked("a", 1, 2.0), ranked("b", 2, 1.5), ranked("c", 5, 1.0)]]])
-    assert words(path, "rank-holes") == "query q: ranks are missing (s: 2 of 5 from rank 3 on)"
+    assert message_of(path, "rank-holes") == "query q: ranks are missing (s: 2 of 5, first 3)"
 
 
-def test_a_key_twice(tmp_path: Path) -> None:
+def test_a_duplicate_key(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
     path.write_text('["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "exam_grades": null}]]\n')
-    assert found(path) == [("duplicate-key", 1)]
-    assert words(path, "duplicate-key") == "query q: the key 'exam_grades' stands twice in one object"
+    assert checks_and_lines(path) == [("duplicate-key", 1)]
+    assert message_of(path, "duplicate-key") == "query q: has the key 'exam_grades' twice in one object"
 
 
 @pytest.mark.parametrize(
@@ -232,33 +232,33 @@ def test_a_key_twice(tmp_path: Path) -> None:
         ('{"format": "exam_pp.edits.v1", "ratings": [], "bank": [], "bank": []}', 1),
     ],
 )
-def test_a_key_twice_in_small_files(content: str, line: int | None, tmp_path: Path) -> None:
+def test_a_duplicate_key_in_other_formats(content: str, line: int | None, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(content)
-    assert ("duplicate-key", line) in found(path)
+    assert ("duplicate-key", line) in checks_and_lines(path)
 
 
 def test_checks_of_the_whole_file(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [passage("p2")]]])
-    assert found(path) == [("duplicate-query", 2)]
-    assert words(path, "duplicate-query") == "query q: is also on line 1"
+    assert checks_and_lines(path) == [("duplicate-query", 2)]
+    assert message_of(path, "duplicate-query") == "query q: is also on line 1"
     other = passage("p") | {"text": "other words"}
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["q", [other]], ["r", [other]]])
-    assert found(path) == [("duplicate-query", 2), ("text-conflict", 2), ("text-differs", 3)]
+    assert checks_and_lines(path) == [("duplicate-query", 2), ("text-conflict", 2), ("text-differs", 3)]
 
 
 def test_texts_are_compared_within_their_query_first(write_jsonl: Write) -> None:
     """The same passage in another query, with one of the texts, makes the conflict no smaller."""
     other = passage("p") | {"text": "other words"}
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [passage("p"), other]]])
-    assert found(path) == [("duplicate-passage", 2), ("text-conflict", 2)]
+    assert checks_and_lines(path) == [("duplicate-passage", 2), ("text-conflict", 2)]
     path = write_jsonl("g.jsonl", [["q", [passage("p")]], ["r", [other]], ["r", [passage("p")]]])
-    assert found(path) == [("duplicate-query", 3), ("text-differs", 2), ("text-conflict", 3)]
+    assert checks_and_lines(path) == [("duplicate-query", 3), ("text-differs", 2), ("text-conflict", 3)]
 
 
 def test_good_files_have_no_findings(write_jsonl: Write, tiny_bank: Path) -> None:
     path = write_jsonl("graded.jsonl", PASSAGES)
-    assert found(path, banks=[tiny_bank]) == []
+    assert checks_and_lines(path, banks=[tiny_bank]) == []
     findings = validate([path, tiny_bank], limit=1)
     assert [(kind, contents) for _, kind, contents in findings.files] == [
         ("graded", "2 queries, 3 passages, 3 sets of grades"),
@@ -266,7 +266,7 @@ def test_good_files_have_no_findings(write_jsonl: Write, tiny_bank: Path) -> Non
     ]
 
 
-def test_bad_lines_do_not_hide_the_others(tmp_path: Path) -> None:
+def test_lines_after_a_bad_line_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
     good = json.dumps(["q", [passage("p")]])
     bad = json.dumps(["r", [{"paragraph_id": "p"}, {"text": 3}]])
@@ -288,15 +288,15 @@ def test_a_bank_that_does_not_fit(write_jsonl: Write, tiny_bank: Path) -> None:
         ["new", [passage("p9", exam_grades=[rubric({"new/a": 1})])]],
     ]
     path = write_jsonl("graded.jsonl", lines)
-    assert found(path, banks=[tiny_bank]) == [
+    assert checks_and_lines(path, banks=[tiny_bank]) == [
         ("unknown-entry", 1), ("missing-entry", 1), ("no-bank", 2), ("no-bank", None),
     ]  # fmt: skip
-    assert words(path, "unknown-entry", banks=[tiny_bank]).endswith(
+    assert message_of(path, "unknown-entry", banks=[tiny_bank]).endswith(
         "q1/z is graded for 1 passage, but not in the bank"
     )
 
 
-def test_a_query_of_several_banks_is_missed_once_in_their_order(write_jsonl: Write) -> None:
+def test_a_query_that_several_banks_have_is_reported_once(write_jsonl: Write) -> None:
     items = [
         {"query_id": key, "items": [{"query_id": key, "question_id": f"{key}/a", "question_text": "What?"}]}
         for key in (f"q{n}" for n in range(9))
@@ -312,19 +312,19 @@ def test_grades_of_another_kind_are_not_compared(write_jsonl: Write, tiny_bank: 
         "self_ratings": [{"nugget_id": "q1/n", "self_rating": 3}]
     }
     values = [["q1", [passage("p", exam_grades=[rubric({"q1/a": 1, "q1/b": 2}), nuggets])]], PASSAGES[1]]
-    assert found(write_jsonl("graded.jsonl", values), banks=[tiny_bank]) == []
+    assert checks_and_lines(write_jsonl("graded.jsonl", values), banks=[tiny_bank]) == []
 
 
-def test_grades_of_no_kind_are_compared_with_every_bank(write_jsonl: Write, tiny_bank: Path) -> None:
+def test_grades_without_a_kind_are_compared_with_every_bank(write_jsonl: Write, tiny_bank: Path) -> None:
     old = {"correctAnswered": ["q1/zzz"], "wrongAnswered": []}
     path = write_jsonl("g.jsonl", [["q1", [passage("p", exam_grades=[old])]]])
-    assert ("unknown-entry", 1) in found(path, banks=[tiny_bank])
+    assert ("unknown-entry", 1) in checks_and_lines(path, banks=[tiny_bank])
 
 
-def test_ungraded_entries_count_as_asked(write_jsonl: Write, tiny_bank: Path) -> None:
+def test_ungraded_entries_are_not_missing(write_jsonl: Write, tiny_bank: Path) -> None:
     grades = rubric({"q1/a": 1}, llm_response_errors={"q1/b": {"failure_reason": "x", "response": ""}})
     path = write_jsonl("graded.jsonl", [["q1", [passage("p", exam_grades=[grades])]], PASSAGES[1]])
-    assert found(path, banks=[tiny_bank]) == []
+    assert checks_and_lines(path, banks=[tiny_bank]) == []
 
 
 def test_bank(write_jsonl: Write) -> None:
@@ -361,7 +361,7 @@ def test_edits(tmp_path: Path, tiny_bank: Path) -> None:
         ],
     }  # fmt: skip
     path.write_text(json.dumps(edits))
-    assert found(path) == []
+    assert checks_and_lines(path) == []
     findings = validate([path], banks=[tiny_bank]).kept
     assert [(f.check, f.where) for f in findings] == [
         ("other-file", "bank_sha256"), ("unknown-entry", "ratings.1"), ("unknown-entry", "bank.2"),
@@ -387,7 +387,7 @@ def test_runs(tmp_path: Path) -> None:
 def test_qrels(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("q 0 p1 1\nq 0 p1\nq 0 p1 1\nq 0 p2 x\nq 0 p1 2\n")
-    assert found(path, kind="qrels") == [
+    assert checks_and_lines(path, kind="qrels") == [
         ("format", 2), ("format", 4), ("format", 5), ("duplicate-judgment", 3),
     ]  # fmt: skip
 
@@ -406,21 +406,21 @@ def test_qrels(tmp_path: Path) -> None:
 def test_other_files(content: str, kind: Any, lines: list[int], tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(content)
-    assert found(path, kind=kind) == [("format", line) for line in lines]
+    assert checks_and_lines(path, kind=kind) == [("format", line) for line in lines]
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_and_empty_files(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl.gz"
     lines = "".join(json.dumps([f"q{n}", [passage(f"p{n}")]]) + "\n" for n in range(2000))
     path.write_bytes(gzip.compress(lines.encode())[:-900])
     (finding,) = validate([path], kind="graded").kept
     assert finding.check == "unreadable"
-    assert "cut off" in finding.message
+    assert "truncated" in finding.message
     path = tmp_path / "scores.jsonl.gz"
     rows = [{"system": "s", "query_id": f"q{n}", "metric": "m", "value": n} for n in range(2000)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     path.write_bytes(gzip.compress(f"no JSON\n{lines}".encode())[:-900])
-    assert found(path, kind="scores-jsonl") == [("format", 1), ("unreadable", None)]
+    assert checks_and_lines(path, kind="scores-jsonl") == [("format", 1), ("unreadable", None)]
     (tmp_path / "odd").write_text("just words\n")
     assert [f.check for f in validate([tmp_path / "odd", tmp_path / "missing"]).kept] == ["unreadable"] * 2
     (tmp_path / "empty").write_text("")
@@ -430,7 +430,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 def test_lone_surrogates(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
     path.write_text('["q", [{"paragraph_id": "p", "text": "a \\ud800"}]]\n')
-    assert found(path) == [("not-unicode", 1)]
+    assert checks_and_lines(path) == [("not-unicode", 1)]
 
 
 def test_demo_data(demo_data: Path) -> None:
@@ -494,16 +494,16 @@ def test_every_check_is_used() -> None:
     assert not [name for name in CHECKS if f'"{name}"' not in code]
 
 
-def test_bytes_of_another_program_are_of_no_kind(tmp_path: Path) -> None:
+def test_a_binary_file_is_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "grades.duckdb"
     path.write_bytes(b"abcdefghDUCK\r\x00,\r\x00\n")
-    assert found(path) == [("unreadable", None)]
+    assert checks_and_lines(path) == [("unreadable", None)]
 
 
-def test_words_after_the_tag_are_told_of_a_run(tmp_path: Path) -> None:
+def test_a_run_with_more_than_six_columns(tmp_path: Path) -> None:
     path = tmp_path / "s.run"
     path.write_text("1 Q0 a 1 2.5 tag more words\n1 Q0 b 2 1.5 tag\n")
-    assert "8 fields, not the six of a run" in words(path, "format")
+    assert "8 columns, but a run file has six" in message_of(path, "format")
 
 
 def test_the_bank_is_not_overwritten(write_jsonl: Write, tiny_bank: Path) -> None:

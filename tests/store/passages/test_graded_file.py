@@ -1,4 +1,4 @@
-"""The fast reader for metrics agrees with the models, and both with the file."""
+"""Reading passages files: the fast reader for metrics equals the full reader."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def view(queries: list[Any]) -> Any:
 
 
 def outcome(reader: Callable[[Path], Any], path: Path) -> Any:
-    """What a reader sees, or the words of its error."""
+    """The result of a reader, or the message of its error."""
     try:
         queries: list[QueryView] = list(reader(path))
     except ExamError as error:
@@ -71,11 +71,11 @@ UNREAD = frozenset({
     "paragraph", "answers", "llm_response_errors", "llm_response_error", "answer", "exam_ratio",
     "relevance_label", "tokens_cut", "margin", "source", "prompt_info", "citations", "llm_options",
 })  # fmt: skip
-"""Keys that a reader for metrics does not look at."""
+"""Keys that the reader for metrics ignores."""
 
 
 def _slots(value: Any, unread: Collection[str]) -> list[tuple[Any, Any]]:
-    """Every (container, key) of a JSON value that a reader looks at."""
+    """Every (container, key) of a JSON value that a reader uses."""
     slots: list[tuple[Any, Any]] = []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -85,7 +85,7 @@ def _slots(value: Any, unread: Collection[str]) -> list[tuple[Any, Any]]:
 
 
 def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
-    """Remove or replace one value of a line that a reader looks at."""
+    """Remove or replace a value of a line that a reader uses."""
     container, key = data.draw(st.sampled_from(_slots(line, unread)))
     if isinstance(container, dict) and data.draw(st.booleans()):
         del container[key]
@@ -96,8 +96,8 @@ def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
 
 
 @given(lines, st.data())
-def test_readers_accept_and_refuse_the_same_lines(line: Any, data: st.DataObject) -> None:
-    """One place of a good line is damaged: both readers say the same."""
+def test_readers_accept_and_reject_the_same_lines(line: Any, data: st.DataObject) -> None:
+    """Both readers give the same error for a good line with a damaged value."""
     damage(line, data, UNREAD)
     assert_agreement([line])
 
@@ -123,7 +123,7 @@ def test_a_query_on_two_lines_stays_two_lines(write_jsonl: Write) -> None:
 
 
 def test_lone_surrogates_are_replaced_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Python's json module writes and reads them; UTF-8 cannot hold them."""
+    """Python's json module writes and reads them, but UTF-8 does not allow them."""
     path = tmp_path / "p.jsonl"
     path.write_text('["q", [{"paragraph_id": "p", "text": "a\\ud800b"}]]\n', encoding="utf-8")
     (query,) = read_passages(path)
@@ -152,7 +152,7 @@ def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
 
 
 @pytest.mark.parametrize("read", [read_passages, read_passages_for_metrics])
-def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
+def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
     with pytest.raises(DataError, match="line 1"):
@@ -160,10 +160,10 @@ def test_other_encodings_are_one_sentence(read: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [[], "greedy", 5, None])
-def test_options_that_are_none_record_nothing(
+def test_model_options_of_another_type_are_none(
     options: Any, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
-    """Nothing that is read for numbers needs them; `exam-pp validate` names them."""
+    """Metrics do not need them; `exam-pp validate` reports them."""
     graded = passage("p1", exam_grades=[rubric({"q1/a": 4}, llm_options=options)])
     (query,) = read_passages_for_metrics(write_jsonl("g.jsonl", [["q1", [graded]]]))
     (grades,) = query.passages[0].grade_sets()

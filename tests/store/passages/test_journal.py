@@ -1,4 +1,4 @@
-"""The reply journal: nothing lost, first reply wins, one writer."""
+"""The reply journal: durable, the first reply wins, a single writer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_replies_come_back_as_they_were(replies: dict[str, Completion]) -> None:
         assert len(journal) == len(replies)
 
 
-def test_the_first_reply_stays(tmp_path: Path) -> None:
+def test_the_first_reply_is_kept(tmp_path: Path) -> None:
     path = journal_path(tmp_path / "graded.jsonl.gz")
     assert path == tmp_path / "graded.jsonl.gz.journal"
     with Journal(path) as journal:
@@ -47,7 +47,7 @@ def test_the_first_reply_stays(tmp_path: Path) -> None:
         }
 
 
-def test_failures_are_forgotten_on_request() -> None:
+def test_failures_are_removed_on_request() -> None:
     impossible = Completion("4", label_logprobs=(-math.inf, -1.0))
     with Journal(None) as journal:
         journal.add({"good": Completion("4"), "bad": Completion(error="out of memory"), "sure": impossible})
@@ -56,7 +56,7 @@ def test_failures_are_forgotten_on_request() -> None:
 
 
 @pytest.mark.parametrize("replies", [1, 3000])
-def test_a_damaged_journal_is_one_sentence_and_stays(tmp_path: Path, replies: int) -> None:
+def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path, replies: int) -> None:
     path = tmp_path / "j"
     keys = [f"key {number}" for number in range(replies)]
     with Journal(path) as journal:
@@ -64,7 +64,7 @@ def test_a_damaged_journal_is_one_sentence_and_stays(tmp_path: Path, replies: in
     whole = path.read_bytes()
     damaged = whole.replace(b'"text"', b"'text'") if replies == 1 else whole[:4096] + bytes(len(whole) - 4096)
     path.write_bytes(damaged)
-    sentence = r"journal .*/j is damaged .* remove it"
+    sentence = r"journal .*/j is damaged .* Delete it"
     with Journal(path) as journal:
         for read in (lambda: journal.get(keys), journal.everything, journal.forget_failures):
             with pytest.raises(OutputError, match=sentence):
@@ -74,7 +74,7 @@ def test_a_damaged_journal_is_one_sentence_and_stays(tmp_path: Path, replies: in
     assert path.read_bytes() == damaged
 
 
-def test_half_a_journal_is_refused_and_not_kept_open(tmp_path: Path) -> None:
+def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path) as journal:
         journal.add({f"key {number}": Completion("a reply " * 20) for number in range(300)})
@@ -89,8 +89,8 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path / "j")
 
 
-def test_runs_that_begin_as_another_ends_lose_nothing(tmp_path: Path) -> None:
-    """Each of many runs gets a journal of its own, or is told that another has it."""
+def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -> None:
+    """Each of many runs opens the journal, or gets the error that another run uses it."""
     script = (
         "import sys, pathlib\n"
         "from exam_pp.errors import OutputError\n"
@@ -115,7 +115,7 @@ def test_runs_that_begin_as_another_ends_lose_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_no_journal_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_bytes(b"my notes, not a journal " * 100)
     with pytest.raises(OutputError, match="is not a journal"):
@@ -129,14 +129,14 @@ def test_replies_are_on_the_disk_before_the_next_batch(tmp_path: Path) -> None:
         assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_removing_leaves_nothing(tmp_path: Path) -> None:
+def test_remove_deletes_all_files(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     journal.add({"a": Completion("1")})
     journal.remove()
     assert not list(tmp_path.iterdir())
 
 
-def test_somebody_else_s_database_is_refused_and_kept(tmp_path: Path) -> None:
+def test_another_sqlite_database_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "mine.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE notes (words TEXT)")
@@ -148,7 +148,7 @@ def test_somebody_else_s_database_is_refused_and_kept(tmp_path: Path) -> None:
         assert database.execute("SELECT * FROM notes").fetchall() == []
 
 
-def test_replies_of_other_models_are_told_apart() -> None:
+def test_replies_of_other_models_are_counted_and_kept() -> None:
     with Journal(None) as journal:
         journal.model = "ab1"
         journal.add({key: Completion("1") for key in ("ab1/x", "ab1/y", "ab10/x", "ab/x", "ab1", "ab10")})

@@ -1,4 +1,4 @@
-"""Passages that keep their bytes: only what is changed is written anew, and what is seen is what all see."""
+"""Lazy editing of passages files: unchanged parts keep their bytes, values equal those of other readers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def raw_or_skip(line: str) -> RawQuery:
 
 
 @given(lines, st.sampled_from(SPELLINGS))
-def test_what_is_not_changed_keeps_its_bytes(value: Any, spelling: dict[str, Any]) -> None:
+def test_unchanged_lines_keep_their_bytes(value: Any, spelling: dict[str, Any]) -> None:
     line = json.dumps(value, **spelling)
     query = raw_or_skip(line)
     assert query.dump() == line.encode()
@@ -54,9 +54,7 @@ def test_what_is_not_changed_keeps_its_bytes(value: Any, spelling: dict[str, Any
 
 
 @given(lines, st.sampled_from(SPELLINGS), st.data())
-def test_a_changed_passage_leaves_the_others_alone(
-    value: Any, spelling: dict[str, Any], data: st.DataObject
-) -> None:
+def test_other_passages_keep_their_bytes(value: Any, spelling: dict[str, Any], data: st.DataObject) -> None:
     line = json.dumps(value, **spelling)
     query = raw_or_skip(line)
     before = [bytes(p.raw) for p in query.passages]
@@ -105,7 +103,7 @@ def test_grades_are_edited_one_by_one() -> None:
 
 
 @given(lines)
-def test_grades_of_an_object_are_taken_and_equal_ones_keep_their_bytes(value: Any) -> None:
+def test_equal_grades_keep_their_bytes(value: Any) -> None:
     line = json.dumps(value, separators=(" ,", ": "))
     query = raw_or_skip(line)
     for one in query.passages:
@@ -118,16 +116,16 @@ def test_grades_of_an_object_are_taken_and_equal_ones_keep_their_bytes(value: An
         assert seen(one) == seen(full)
 
 
-def test_a_key_that_stands_twice_is_not_lost() -> None:
+def test_editing_a_duplicate_key_is_an_error() -> None:
     line = '["q", [{"paragraph_id": "p", "text": "t", "exam_grades": [], "note": 1, "exam_grades": null}]]'
     query = raw(line)
     assert query.dump() == line.encode()
-    with pytest.raises(DataError, match=r"line 1, passage 1: the key 'exam_grades' stands there twice\."):
+    with pytest.raises(DataError, match=r"line 1, passage 1: has the key 'exam_grades' twice\."):
         query.passages[0].add_grades([NEW])
 
 
-def test_lines_that_only_python_reads() -> None:
-    """NaN in a key that nobody knows, a number as an id: taken, as the full objects take them."""
+def test_lines_that_only_python_s_json_reads() -> None:
+    """NaN in an unknown key and a number as an id are accepted, as by the full reader."""
     query = raw('["q", [{"paragraph_id": 7, "text": "t", "x": NaN}]]')
     query.passages[0].add_grades([NEW])
     assert query.passages[0].passage_id == "7"
@@ -143,7 +141,7 @@ def test_lines_that_only_python_reads() -> None:
         '{"z":1.50, "paragraph_id": 7.5, "text":"t"}',
     ],
 )
-def test_what_is_read_with_some_trouble_keeps_its_bytes_too(passage_line: str) -> None:
+def test_unusual_lines_keep_their_bytes(passage_line: str) -> None:
     for query_id in ('"q"', "12"):
         line = f'[ {query_id}, [{passage_line}, {{"paragraph_id":"other" , "text": "t"}}]]'
         query = raw(line)
@@ -153,12 +151,12 @@ def test_what_is_read_with_some_trouble_keeps_its_bytes_too(passage_line: str) -
     assert '"z":1.5' in query.dump().decode()
 
 
-def test_what_reading_replaced_is_written_so() -> None:
+def test_replaced_surrogates_are_written() -> None:
     query = raw('["q", [{"paragraph_id": "p", "text": "\\ud800"}]]')
     assert json.loads(query.dump()) == ["q", [{"paragraph_id": "p", "text": "?"}]]
 
 
-def test_what_is_wrong_is_said_where_it_is_looked_at(write_jsonl: Write) -> None:
+def test_invalid_fields_raise_when_they_are_accessed(write_jsonl: Write) -> None:
     bad = write_jsonl("p.jsonl", [["q", []], ["r", [passage("p"), passage("s", exam_grades=[{"llm": "m"}])]]])
     (_, query) = read_raw_passages(bad)
     message = f"{bad}, line 2, passage 2 exam_grades.1.correctAnswered: is missing."
@@ -173,7 +171,7 @@ def test_what_is_wrong_is_said_where_it_is_looked_at(write_jsonl: Write) -> None
     [b"[1", b"{}", b'["q"]', b'["q", {}]', b'["q", [1]]', b'["q", [{"text": "t"}]]', b"\xff", b"[" * 100_000,
      b'["q", [{"paragraph_id": "p", "text": "t", "x": "\xff"}]]'],
 )  # fmt: skip
-def test_broken_lines_are_named_as_by_the_other_readers(line: bytes, tmp_path: Path) -> None:
+def test_errors_equal_those_of_the_other_readers(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(line + b"\n")
     message = outcome(read_raw_passages, path)

@@ -1,4 +1,4 @@
-"""SQL can read the tables, and nothing else."""
+"""DuckDB databases: filling tables, and SQL that can only read them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(database: Path, sql: str, *, sandboxed: bool = True) -> list[tuple[objec
         return list(reader.run(sql))
 
 
-def test_rows_arrive_as_they_are(database: Path) -> None:
+def test_rows_are_stored_unchanged(database: Path) -> None:
     assert run(database, "SELECT passage_id, citations FROM rankings ORDER BY rank") == [
         ("p0", ["d1", 'd"2']),
         ("p1", None),
@@ -50,12 +50,12 @@ def test_more_rows_than_a_batch(tmp_path: Path) -> None:
 
 
 def test_every_column_is_documented_in_the_database(database: Path) -> None:
-    found = run(
+    columns = run(
         database,
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal",
     )
     declared = [(t.name, c.name, c.type, c.description) for t in TABLES.values() for c in t.columns]
-    assert sorted(found) == sorted(declared)
+    assert sorted(columns) == sorted(declared)
     tables = run(database, "SELECT table_name, comment FROM duckdb_tables()")
     assert sorted(tables) == sorted((t.name, t.description) for t in TABLES.values())
 
@@ -113,7 +113,7 @@ def test_reading_is_allowed(sql: str, database: Path) -> None:
         "-- nothing",
     ],
 )
-def test_everything_else_is_refused(sql: str, database: Path, tmp_path: Path) -> None:
+def test_other_statements_are_refused(sql: str, database: Path, tmp_path: Path) -> None:
     secret_of_python = [1]  # noqa: F841 - DuckDB would find it
     target = tmp_path / "written"
     before = database.read_bytes()
@@ -124,7 +124,7 @@ def test_everything_else_is_refused(sql: str, database: Path, tmp_path: Path) ->
     assert database.read_bytes() == before
 
 
-def test_the_sandbox_stands_without_the_check_of_statements(database: Path, tmp_path: Path) -> None:
+def test_the_sandbox_works_without_the_check_of_statements(database: Path, tmp_path: Path) -> None:
     with open_database(database, LIMITS) as reader:
         for sql in ("COPY passages TO '{}'", "ATTACH '{}'", "SELECT * FROM read_text('/etc/hostname')"):
             with pytest.raises(Exception, match="disabled by configuration"):
@@ -134,13 +134,13 @@ def test_the_sandbox_stands_without_the_check_of_statements(database: Path, tmp_
     assert not (tmp_path / "written").exists()
 
 
-def test_only_the_one_file_can_be_written(database: Path, tmp_path: Path) -> None:
+def test_only_the_named_file_can_be_written(database: Path, tmp_path: Path) -> None:
     target, other = tmp_path / "rows.parquet", tmp_path / "other.parquet"
     with open_database(database, LIMITS, writes=target) as reader:
         reader.to_parquet("SELECT passage_id FROM passages ORDER BY 1 -- a comment", target)
         with pytest.raises(QueryError), open_database(database, LIMITS, writes=target) as second:
             second.to_parquet("SELECT 1", other)
-        with pytest.raises(QueryError, match="may only read"):
+        with pytest.raises(QueryError, match="must only read"):
             reader.to_parquet(f"COPY passages TO '{target}'", target)
     assert target.read_bytes()[:4] == b"PAR1"
     assert not other.exists()
@@ -171,7 +171,7 @@ def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "words"),
+    ("sql", "message"),
     [
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM ratings", '"nothing" not found'),
@@ -180,15 +180,15 @@ def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
         ("SELECT $a", "parameter"),
     ],
 )
-def test_errors_are_one_sentence(sql: str, words: str, database: Path) -> None:
+def test_errors_are_one_sentence(sql: str, message: str, database: Path) -> None:
     with pytest.raises(QueryError) as error:
         run(database, sql)
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_full_disk_is_not_called_too_little_memory(tmp_path: Path) -> None:
-    """DuckDB calls it so, where it may write no more than a megabyte beside its database."""
+def test_the_message_of_a_full_disk(tmp_path: Path) -> None:
+    """DuckDB's error if it may write only a megabyte beside its database."""
     sql = "SELECT count(*) FROM (SELECT DISTINCT hash(range) FROM range(2000000))"
 
     def fill() -> None:
@@ -196,7 +196,7 @@ def test_a_full_disk_is_not_called_too_little_memory(tmp_path: Path) -> None:
             filler.connection.execute("SET max_temp_directory_size = '1MB'")
             filler.connection.execute(sql)
 
-    with pytest.raises(QueryError, match=r"^The disk of DuckDB's temporary files is full: .*-limit\.$"):
+    with pytest.raises(QueryError, match=r"^The disk with DuckDB's temporary files is full\. .*-limit\.$"):
         fill()
 
 
@@ -222,7 +222,7 @@ def test_memory_for_filling_grows_with_the_lines_up_to_the_limit(tmp_path: Path)
     assert Limits("20MB").while_filling.bytes == 20_000_000
 
 
-def test_rows_of_long_lines_do_not_wait_for_others(tmp_path: Path) -> None:
+def test_rows_of_long_lines_are_inserted_early(tmp_path: Path) -> None:
     with new_database(tmp_path / "x.duckdb", Limits()) as filler:
         for number in range(4):
             filler.expect(5 * 2**20)
@@ -249,10 +249,10 @@ def test_a_number_that_is_too_large(tmp_path: Path) -> None:
         filler.add("rankings", ("f", "q", "p", "s", 10**30, 1.0, None))
 
 
-def test_what_is_no_database(tmp_path: Path) -> None:
+def test_files_that_are_not_databases(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     path.write_bytes(b"12345678DUCK and then nothing")
     with pytest.raises(DataError, match="cannot be opened as a database"), open_database(path, LIMITS):
         pass
-    with pytest.raises(QueryError, match="'lots' is no size"):
+    with pytest.raises(QueryError, match="'lots' is not a size"):
         Limits("lots")

@@ -1,4 +1,4 @@
-"""What SQL sees of a graded file is what the full objects say, whatever the line looks like."""
+"""The SQL rows of a graded file equal the objects of the full reader."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ Write = Callable[[str, list[Any]], Path]
 
 
 def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
-    """Table to its rows, as column to value."""
-    found: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
+    """Rows by table, each as value by column."""
+    rows: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
 
     def take(table: TableName, row: Row) -> None:
         names = [column.name for column in TABLES[table].columns]
-        found[table].append(dict(zip(names, row, strict=True)))
+        rows[table].append(dict(zip(names, row, strict=True)))
 
     GradedRows(OF_GRADED_FILES, take).read(path)
-    return found
+    return rows
 
 
 def outcome(read: Callable[[Path], Any], path: Path) -> Any:
-    """What a reader sees, or the words of its error."""
+    """The result of a reader, or the message of its error."""
     try:
-        found = read(path)
-        return found if isinstance(found, dict) else list(found)
+        result = read(path)
+        return result if isinstance(result, dict) else list(result)
     except ExamError as error:
         return str(error)
 
 
-def united(found: Passage) -> dict[tuple[str | None, str, str], int]:
-    """Model, prompt class and entry to rating by the documented rule: the later rating counts."""
+def united(passage: Passage) -> dict[tuple[str | None, str, str], int]:
+    """Ratings by model, prompt class and entry; by the documented rule the last rating counts."""
     ratings: dict[tuple[str | None, str, str], int] = {}
-    for grades in found.grade_sets():
+    for grades in passage.grade_sets():
         prompt_class = GradeKey.of(grades).prompt_class
         for entry_id, rating in grades.entry_ratings().items():
             ratings[grades.model, prompt_class, entry_id] = rating
     return ratings
 
 
-def with_one_hash(found: Passage) -> bool:
+def with_one_hash(passage: Passage) -> bool:
     hashes: dict[Any, set[str | None]] = {}
-    for grades in found.grade_sets():
+    for grades in passage.grade_sets():
         hashes.setdefault((grades.model, GradeKey.of(grades).prompt_class), set()).add(grades.prompt_hash)
     return all(len(some - {None}) <= 1 for some in hashes.values())
 
@@ -68,7 +68,7 @@ def once_a_line(rows_of_lines: Iterable[list[Any]]) -> list[Any]:
 
 
 @given(st.lists(lines, min_size=1, max_size=2))
-def test_rows_say_what_the_objects_say(values: list[Any]) -> None:
+def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "graded.jsonl"
         path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
@@ -126,7 +126,7 @@ def test_rows_say_what_the_objects_say(values: list[Any]) -> None:
 
 
 @given(lines, st.data())
-def test_sql_accepts_and_refuses_the_lines_that_the_full_reader_does(line: Any, data: st.DataObject) -> None:
+def test_sql_accepts_and_rejects_the_same_lines_as_the_full_reader(line: Any, data: st.DataObject) -> None:
     damage(line, data, {"paragraph", "exam_ratio", "comments"})
     with TemporaryDirectory() as folder:
         path = Path(folder) / "graded.jsonl"
@@ -180,9 +180,9 @@ def test_a_later_rating_counts_but_a_failure_does_not_replace_it(write_jsonl: Wr
     assert len(tables["answers"]) == 4
 
 
-def test_versions_of_a_prompt_are_not_united(write_jsonl: Write) -> None:
-    def version(words: str, rating: int) -> Any:
-        return rubric({"q/a": rating}, prompt_info={"prompt_class": "P", "prompt_hash": words})
+def test_versions_of_a_prompt_are_not_merged(write_jsonl: Write) -> None:
+    def version(prompt_hash: str, rating: int) -> Any:
+        return rubric({"q/a": rating}, prompt_info={"prompt_class": "P", "prompt_hash": prompt_hash})
 
     path = write_jsonl(
         "graded.jsonl", [["q", [passage("p", exam_grades=[version("x", 1), version("y", 2)])]]]
@@ -190,7 +190,7 @@ def test_versions_of_a_prompt_are_not_united(write_jsonl: Write) -> None:
     assert [row["rating"] for row in rows_of(path)["ratings"]] == [1, 2]
 
 
-def test_files_that_only_the_full_reader_takes(tmp_path: Path) -> None:
+def test_lines_that_the_fast_decoder_rejects(tmp_path: Path) -> None:
     path = tmp_path / "graded.jsonl"
     path.write_bytes(
         b'[7, [{"paragraph_id": 12, "text": "\\ud800 text", "paragraph_data": {"rankings": []}}]]\n'
@@ -199,7 +199,7 @@ def test_files_that_only_the_full_reader_takes(tmp_path: Path) -> None:
     assert (row["query_id"], row["passage_id"], row["passage_text"]) == ("7", "12", "? text")
 
 
-def test_two_texts_under_one_id_are_refused(write_jsonl: Write) -> None:
+def test_an_id_with_two_texts_is_an_error(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [["q", [passage("p"), passage("p") | {"text": "other"}]]])
     with pytest.raises(ExamError, match="two different texts"):
         rows_of(path)

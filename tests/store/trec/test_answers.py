@@ -1,4 +1,4 @@
-"""Answers of RAG systems in the shapes that evaluation campaigns use."""
+"""Reading answers of RAG systems in the formats of evaluation campaigns."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (["text"], "line 1: is no answer in a known format"),
-        ({"qid": "q", "output": "x"}, "line 1: is no answer in a known format"),
+        (["text"], "line 1: is not an answer in a known format"),
+        ({"qid": "q", "output": "x"}, "line 1: is not an answer in a known format"),
         ({"text": "x", "system": "s"}, "line 1, query_id: is missing"),
         ({"topic_id": "q", "answer": []}, "line 1, run_id: is missing"),
         ({"run_id": "r", "topic_id": "q", "answer": "words"}, "line 1, answer: input should be a valid list"),
@@ -84,7 +84,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [1]}],
             },
-            r"element 1 of the answer, citations: 1 is no index into the 1 references",
+            r"element 1 of the answer, citations: the index 1 is out of range for 1 reference,",
         ),
         (
             {
@@ -93,11 +93,11 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "", "citations": [-1]}],
             },
-            r"citations: -1 is no index",
+            r"citations: the index -1 is out of range",
         ),
         (
             {"run_id": "r", "topic_id": "q", "references": ["a"], "answer": [{"text": "x", "citations": 0}]},
-            r"citations: 0 is no list of citations",
+            r"citations: 0 is not a list of citations",
         ),
         (
             {
@@ -106,7 +106,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
                 "references": ["a"],
                 "answer": [{"text": "x", "citations": [0.5]}],
             },
-            r"citations: 0.5 is neither a docid nor an index",
+            r"citations: 0.5 is neither a document id nor an index",
         ),
     ],
 )
@@ -117,13 +117,13 @@ def test_broken_answers(write_jsonl: Write, value: Any, message: str) -> None:
 
 def test_an_answer_that_occurs_twice(write_jsonl: Write) -> None:
     line = {"query_id": "q", "system": "s", "text": "x"}
-    with pytest.raises(DataError, match="line 2: the run 's' answers the query 'q' twice"):
+    with pytest.raises(DataError, match="line 2: the system 's' answers the query 'q' twice"):
         list(read_answers(write_jsonl("answers.jsonl", [line, line])))
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").touch()
-    with pytest.raises(DataError, match="holds no answers"):
+    with pytest.raises(DataError, match="has no answers"):
         list(read_answers(tmp_path / "none.jsonl"))
 
 

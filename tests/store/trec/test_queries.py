@@ -1,4 +1,4 @@
-"""Query files in their three shapes."""
+"""Reading queries in three formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_shapes(tmp_path: Path, content: str) -> None:
     assert {key: query.query_text for key, query in queries.items()} == {"007": "first", "q2": "second"}
 
 
-def test_a_single_line_under_other_names_is_no_object_of_texts(tmp_path: Path) -> None:
+def test_a_single_json_line_with_other_key_names(tmp_path: Path) -> None:
     path = tmp_path / "queries.jsonl"
     path.write_text('{"_id": "007", "text": "first"}\n')
     assert {key: query.query_text for key, query in read_queries(path).items()} == {"007": "first"}
@@ -49,31 +49,31 @@ def test_facets(demo_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        ("", "holds no queries."),
-        ("q1 no tab\n", "line 1: has no query id with a tab and a text after it."),
+        ("", "has no queries."),
+        ("q1 no tab\n", "line 1: has no tab between query id and text."),
         ("q1\ta\nq1\tb\n", "line 2: the query id 'q1' occurs twice."),
-        ("q1\t\n", "line 1: has no query id with a tab and a text after it."),
+        ("q1\t\n", "line 1: has no tab between query id and text."),
         ('{"q1": "a", "q1": "b"}', "the query id 'q1' occurs twice."),
-        ('{"q1": null, "q1": "b"}', "is not a JSON object of query id to query text."),
-        ('{"": "a"}', "a query has no id."),
+        ('{"q1": null, "q1": "b"}', "is not a JSON object that maps query ids to query texts."),
+        ('{"": "a"}', "has a query without an id."),
         ('{"q1": "  "}', "the query 'q1' has no text."),
-        ('{"q1": 3}', "is not a JSON object of query id to query text."),
+        ('{"q1": 3}', "is not a JSON object that maps query ids to query texts."),
         ('{"q1": "a"', "is not valid JSON"),
         ('{"query_id": "q1"}\n', "line 1, query_text: is missing."),
         (
             '{"number": "q1", "text": "a"}\n{"number": "q2", "text": "b"}\n',
-            "line 1: has no id and text of a query",
+            "line 1: has no query id (query_id, qid,",
         ),
         ('{"_id": "q1", "text": "a"}\n{"_id": "q2"}\n', "line 2, query_text: is missing."),
         ('{"_id": "q1", "text": "a"}\n[1]\n', "line 2"),
     ],
 )
-def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "queries"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError) as caught:
         read_queries(path)
     assert str(caught.value).startswith(str(path))
-    assert words in str(caught.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Runs as a whole are what their lines are, or the same error."""
+"""read_rankings gives the same result or error as read_run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ names = st.sampled_from(
     ["d", "d#1", 'a"b', "#", "msmarco_passage_00000001", "x" * 257, "é", "007", "\x00", "a'"]
 )
 LONG = "1" * 4301
-"""More digits than a whole number may have."""
+"""More digits than Python converts to an int."""
 ranks = st.sampled_from(["0", "1", "12", "1000000000", "-1", "1.0", "1e3", "1_0", "\u0663", "\u00b2", LONG])
 
 
@@ -59,7 +59,7 @@ def by_lines(path: Path, method: MethodName) -> dict[str, Run]:
 
 
 def outcome(read: Callable[[], dict[str, Run]]) -> str:
-    """The rankings, with their order, or the error."""
+    """The rankings in order, or the error."""
     try:
         return repr(read())
     except DataError as error:
@@ -81,7 +81,7 @@ def test_scores_that_look_odd(score: str, tmp_path: Path) -> None:
 
 
 @given(files, st.booleans(), st.sampled_from(["stem", "tag"]))
-def test_files_say_what_their_lines_say(
+def test_the_fast_reader_equals_the_reader_of_lines(
     tmp_path_factory: pytest.TempPathFactory, text: str, zipped: bool, method: MethodName
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "s.run"

@@ -1,4 +1,4 @@
-"""Official leaderboards."""
+"""Reading official leaderboards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_shapes(tmp_path: Path, content: str) -> None:
 
 
 def test_names_of_csv_may_be_quoted(tmp_path: Path) -> None:
-    """Between tabs a quote is a character of the name."""
+    """In tab-separated cells a quote is part of the name."""
     path = tmp_path / "board.csv"
     path.write_text('system,rank\n"a, b",1\n"c ""d""",2\n')
     assert read_ranks(path) == {"a, b": 1.0, 'c "d"': 2.0}
@@ -43,8 +43,8 @@ def test_a_measure_may_have_rank_in_its_name(tmp_path: Path) -> None:
     assert side_values(path) == {"official rank": 1, "orig_TREC_leaderboard_rank": 1, "RR rank low": 1}
 
 
-def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
-    """Numbers of queries, errors, and the rows with the correlations of a published board."""
+def test_columns_that_are_not_scores_are_ignored(tmp_path: Path) -> None:
+    """Numbers of queries, errors, and the correlations of a published leaderboard."""
     path = tmp_path / "board.tsv"
     path.write_text(
         "method\texam\t+/-\texam-std\tqueries\na\t0.5\t+/-\t0.1\t25\nspearman\t0.9\nkendall\t0.8\n"
@@ -62,10 +62,10 @@ def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        ("", "holds no systems."),
-        ("system\trank\n", "holds no systems."),
+        ("", "has no systems."),
+        ("system\trank\n", "has no systems."),
         ('{"a": "first"}', "a: the rank 'first' is not a number."),
         ('{"a": true}', "a: the rank True is not a number."),
         ('{"a": NaN}', "a: the rank nan is not a number."),
@@ -77,12 +77,12 @@ def test_what_is_no_score_is_passed_over(tmp_path: Path) -> None:
         ("a\t1\na\t2\n", "line 2: the system 'a' occurs twice."),
     ],
 )
-def test_broken_files(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "board"
     path.write_text(content)
     with pytest.raises(DataError) as caught:
         read_ranks(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_official_ranks_of_dl20(shared_data: Path) -> None:

@@ -55,37 +55,35 @@ def test_runs_of_a_folder(tmp_path: Path) -> None:
     assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
 
 
-def test_runs_with_other_endings_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a.run", "b.res", "input.c", ".hidden"):
         (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
-    (tmp_path / "README.md").write_text("# Six words that are no run\n")
+    (tmp_path / "README.md").write_text("# Six words, not a run\n")
     (tmp_path / "folder").mkdir()
     warn_of_left_out_runs(tmp_path / "a.run")
     assert not caplog.messages
     warn_of_left_out_runs(tmp_path)
     [message] = caplog.messages
     assert message.endswith(
-        ": 2 files that look like runs are left out, with a name that does not end in .run, .txt or .gz: "
+        ": ignored 2 files that look like runs, because the name does not end in .run, .txt or .gz: "
         "b.res, input.c"
     )
 
 
-def test_runs_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no run files"):
+def test_missing_runs(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no run files"):
         run_files(tmp_path)
-    with pytest.raises(DataError, match="is no run file, and no folder of them"):
+    with pytest.raises(DataError, match="is neither a run file nor a folder of run files"):
         run_files(tmp_path / "none")
-    with pytest.raises(
-        DataError, match="/dev/null: is a pipe, but runs are read more than once: name a file"
-    ):
+    with pytest.raises(DataError, match="/dev/null: is a stream, but runs are read more than once"):
         run_files("/dev/null")
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("lines", "message"),
     [
-        ("q Q0 d 1 2.0\n", "line 1: has 5 fields, not the six of a run"),
-        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 fields, not the six of a run"),
+        ("q Q0 d 1 2.0\n", "line 1: has 5 columns, but a run file has six"),
+        ("q Q0 d 1 2.0 my tag\n", "line 1: has 7 columns, but a run file has six"),
         ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", "line 2, rank: 'first' is not a whole number."),
         ("q Q0 d 1 high t\n", "line 1, score: 'high' is not a number."),
         ("q Q0 d 1 nan t\n", "line 1, score: 'nan' is not a number."),
@@ -93,14 +91,14 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
         ("q Q0 d 1 inf t\n", "line 1, score: 'inf' is not a number."),
     ],
 )
-def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
+def test_broken_runs(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "s.run"
     path.write_text(lines)
     for read in (lambda: list(read_run(path)), lambda: read_rankings(path)):
         with pytest.raises(DataError) as caught:
             read()
         assert str(caught.value).startswith(str(path))
-        assert words in str(caught.value)
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_broken_runs(tmp_path: Path, lines: str, words: str) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["stem", "tag"])
-def test_a_file_as_a_whole_says_the_same_as_its_lines(lines: str, method: MethodName, tmp_path: Path) -> None:
+def test_read_rankings_equals_read_run(lines: str, method: MethodName, tmp_path: Path) -> None:
     path = tmp_path / "s.run"
     path.write_text(lines)
     expected: dict[str, dict[str, dict[str, float]]] = {}
@@ -139,11 +137,11 @@ def test_systems_of_one_file_may_return_the_same_passage(tmp_path: Path) -> None
             read()
 
 
-def test_fields_that_are_shifted_between_lines_are_noticed(tmp_path: Path) -> None:
-    """Five fields and then seven are twelve, but no run."""
+def test_shifted_columns_are_an_error(tmp_path: Path) -> None:
+    """A line of five and a line of seven columns are not two lines of six."""
     path = tmp_path / "s.run"
     path.write_text("1 0 2 3 4\n1 0 2 3 4 t 5\n")
-    with pytest.raises(DataError, match="line 1: has 5 fields"):
+    with pytest.raises(DataError, match="line 1: has 5 columns"):
         read_rankings(path)
 
 
@@ -154,25 +152,25 @@ def test_qrels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("lines", "message"),
     [
-        ("q 0 d\n", "line 1: has 3 fields, not the four of qrels"),
+        ("q 0 d\n", "line 1: has 3 columns, but qrels have four"),
         ("q 0 d 1.5\n", "line 1, grade: '1.5' is not a whole number."),
         ("q 0 d 1\nq 0 d 2\n", "line 2: the passage 'd' has two grades for the query 'q'."),
-        ("", "holds no judgments."),
+        ("", "has no judgments."),
     ],
 )
-def test_broken_qrels(tmp_path: Path, lines: str, words: str) -> None:
+def test_broken_qrels(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "qrels"
     path.write_text(lines)
     with pytest.raises(DataError) as caught:
         read_qrels(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
-def test_qrels_that_nobody_could_read_are_not_written(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(DataError, match="is empty or holds white space, which qrels cannot"):
+def test_ids_that_qrels_do_not_allow(tmp_path: Path, qrel: Qrel) -> None:
+    with pytest.raises(DataError, match="is empty or has white space, which qrels do not allow"):
         write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""Passage texts: two formats, many key names, and what may be wrong with them."""
+"""Reading passage texts: two formats, many key names, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def texts_file(tmp_path: Path) -> Path:
     return tmp_path / "texts"
 
 
-def test_tsv_keeps_only_what_is_wanted(texts_file: Path) -> None:
+def test_tsv_keeps_only_selected_ids(texts_file: Path) -> None:
     texts_file.write_bytes(
         b"\xef\xbb\xbf007\tFirst.\r\ndoc#2/a\tTwo\twith a tab \xe2\x80\x94 kept.\r\n\r\nx\tOther.\r\n"
     )
@@ -35,7 +35,7 @@ def test_json_lines_under_every_name(texts_file: Path, id_key: str, text_key: st
     assert read_texts(texts_file, {"d1"}) == {"d1": "Words é 😀."}
 
 
-def test_spaces_around_an_id_are_no_part_of_it(texts_file: Path) -> None:
+def test_white_space_around_an_id_is_removed(texts_file: Path) -> None:
     texts_file.write_text("a \t First. \n b\tSecond.\n")
     assert read_texts(texts_file, {"a", "b"}) == {"a": "First.", "b": "Second."}
 
@@ -66,15 +66,15 @@ def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        # BEIR; the titles of passages that are not wanted do not count.
+        # BEIR; titles of passages that are not selected do not count.
         ('{"_id": "a", "title": "A", "text": "x"}\n{"_id": "b", "title": "", "text": "y"}\n{"_id": "c", '
-         '"title": "C", "text": "z"}\n', "1 passage has a title, left out"),
+         '"title": "C", "text": "z"}\n', "ignored the titles of 1 passage"),
         # MS MARCO documents: id, address, title, body.
-        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts hold tabs; if the file has more columns"),
-        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "1 passage has a title, left out"),
+        ("a\thttps://x\tA\tx\nb\thttps://x\t\ty\nc\tz\n", "2 texts contain tabs. If the file has"),
+        ('{"_id": "a", "title": ["odd"], "text": "x"}\n', "ignored the titles of 1 passage"),
     ],
 )  # fmt: skip
-def test_what_is_beside_the_texts_is_told(
+def test_titles_and_further_columns_are_logged(
     texts_file: Path, caplog: pytest.LogCaptureFixture, content: str, message: str
 ) -> None:
     texts_file.write_text(content)
@@ -85,16 +85,16 @@ def test_what_is_beside_the_texts_is_told(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"texts: holds no passage texts"),
+        (b"", r"texts: has no passage texts"),
         (b"a\tText.\nno tab here\n", r"texts, line 2: has no tab between passage id and text"),
         (b"a\tText.\n\tb\tText.\n", r"texts, line 2: has no passage id before the tab"),
         (b"a\tOne.\na\tTwo.\n", r"texts, line 2: the passage 'a' occurs twice, with different texts"),
         (b"a\t\xff\n", r"texts, line 1: is not UTF-8 text"),
         (b'{"id": "a", "text": "One."}\n{"id": "a"', r"texts, line 2: cannot be read"),
-        (b'{"docno": "a", "text": "One."}', r"line 1: has none of the keys paragraph_id"),
-        (b'{"id": "a", "body": "One."}', r"line 1: has none of the keys text"),
-        (b'{"id": "a", "text": ["One."]}', r"line 1: cannot be read: Expected `str \| null`, got `array`"),
-        (gzip.compress(b"a\tText.\n" * 5000, mtime=0)[:-9], r"texts: the gzip data is cut off"),
+        (b'{"docno": "a", "text": "One."}', r"line 1: has no passage id under one of the keys paragraph_id"),
+        (b'{"id": "a", "body": "One."}', r"line 1: has no passage text under one of the keys text"),
+        (b'{"id": "a", "text": ["One."]}', r"line 1: cannot be read \(Expected `str \| null`, got `array`"),
+        (gzip.compress(b"a\tText.\n" * 5000, mtime=0)[:-9], r"texts: the gzip data is truncated"),
     ],
 )
 def test_broken_files(texts_file: Path, content: bytes, message: str) -> None:

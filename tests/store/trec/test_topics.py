@@ -47,20 +47,20 @@ def test_topics(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        ("<html></html>", "holds no <top> and no <topic>."),
+        ("<html></html>", "has no <top> or <topic> elements."),
         ("<top><title>a</top>", "topic 1 has no number."),
         ("<top><num>1</top>", "the query '1' has no text."),
         ("<top><num>1<title>a</top><top><num>1<title>b</top>", "the query id '1' occurs twice."),
     ],
 )
-def test_broken_topics(tmp_path: Path, content: str, words: str) -> None:
+def test_broken_topics(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "topics"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match="topics") as caught:
         read_queries(path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 class TitledQuery(NamedTuple):
@@ -77,7 +77,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
     assert read_queries("irds:robust04")["301"].query_text == "Crime"
-    with pytest.raises(DataError, match=r"irds:robust05: is no data set with queries of ir_datasets\."):
+    with pytest.raises(DataError, match=r"irds:robust05: is not an ir_datasets data set with queries\."):
         read_queries("irds:robust05")
 
 

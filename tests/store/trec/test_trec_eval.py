@@ -1,4 +1,4 @@
-"""What trec_eval prints, read back: its own golden output, and ours for several systems."""
+"""Parsing trec_eval output: its own golden output, and concatenated output of several systems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_trec_eval_s_own_output() -> None:
 
 
 @pytest.mark.parametrize("per_query", [True, False])
-def test_ours_of_several_systems(tmp_path: Path, per_query: bool) -> None:
+def test_concatenated_output_of_several_systems(tmp_path: Path, per_query: bool) -> None:
     scores = [
         Score(system, query_id, measure, value / 8)
         for system, values in {"one": (1, 3), "two": (5, 7)}.items()
@@ -52,7 +52,7 @@ def test_ours_of_several_systems(tmp_path: Path, per_query: bool) -> None:
     }
 
 
-def test_lines_without_the_name_of_a_run_are_of_the_file(tmp_path: Path) -> None:
+def test_without_runid_the_system_is_the_file_name(tmp_path: Path) -> None:
     path = tmp_path / "bm25.eval.gz"
     path.write_bytes(gzip.compress(b"map\t01\t0.5\nmap\tall\t0.5\n"))
 
@@ -60,17 +60,17 @@ def test_lines_without_the_name_of_a_run_are_of_the_file(tmp_path: Path) -> None
     assert read_leaderboard_means(path) == [Score("bm25", "all", "map", 0.5)]
 
 
-def test_the_kind_is_known_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_format_is_detected_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
     assert format_of(GOLDEN / "out.test.aq").name == "trec-eval"
     main(["validate", str(GOLDEN / "out.test.aq")])
     assert "383 scores" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("line", "words"), [("map\tq1", "measure, query and value"), ("map\tq1\tnan", "not a number")]
+    ("line", "message"), [("map\tq1", "measure, query, value"), ("map\tq1\tnan", "not a number")]
 )
-def test_broken_lines_are_named(tmp_path: Path, line: str, words: str) -> None:
+def test_broken_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "board.txt"
     path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
-    with pytest.raises(DataError, match=f"line 3.*{words}"):
+    with pytest.raises(DataError, match=f"line 3.*{message}"):
         read_leaderboard_queries(path)

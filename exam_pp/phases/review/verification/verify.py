@@ -14,7 +14,7 @@ from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
-from exam_pp.phases.passages.merge import unite_passages
+from exam_pp.phases.passages.merge import merge_passages
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.checked import (
@@ -124,7 +124,7 @@ class _Reading:
                 self.systems |= {ranking.method for ranking in passage.rankings}
 
     def _checked(self, line: QueryPassages) -> CheckedQuery:
-        merged = unite_passages(line.query_id, [(Path(self.graded), line)])
+        merged = merge_passages(line.query_id, [(Path(self.graded), line)])
         bank_entries = self.bank.entries(line.query_id) if self.bank else None
         # The selector sees all grades, so that its errors do not depend on which passages are shown.
         passages = checked_passages(merged, self.selector, self.shown.answers_class, _read_again)
