@@ -266,7 +266,7 @@ SIGNS = (
     rows = json.loads(checkout.exam_pp(f"{clinic} --format json"))["tables"][0]["rows"]
     assert ["second" in row["signs"] for row in rows] == [False, True, False, True]
     assert "Second questions" in checkout.exam_pp(f"{clinic} --format html")
-    assert "--propose [second|everybody|" in checkout.page("cli.md")
+    assert "--propose [second|too-easy|" in checkout.page("cli.md")
 
 
 FORMAT = '''"""Queries of an imagined tool, to show how a file format is added."""

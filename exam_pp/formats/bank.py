@@ -36,7 +36,7 @@ def with_texts(lines: Iterable[BankLine], dropped: DroppedFields) -> list[BankLi
 
 
 def of_kind(lines: Iterable[BankLine], kind: EntryKind, dropped: DroppedFields) -> list[BankLine]:
-    """The lines with only the entries of one kind; raises :class:`SelectionError` if there are none."""
+    """The lines with only the entries of one kind; raises :class:`SelectionError` if no entry is left."""
     dropped_name = "nuggets" if kind == "question" else "questions"
     kept = _kept(lines, lambda item: item.kind == kind, dropped_name, dropped)
     if not any(line.items for line in kept):

@@ -18,7 +18,7 @@ from exam_pp.store.trec.runs import MethodName
 Content = Literal[
     "passages", "bank", "queries", "qrels", "runs", "scores", "ranks", "answers", "games", "edits"
 ]
-"""What a file holds, in any format. Readers return and writers take the same Python type for a content.
+"""Contents of files, whatever the format. Readers return and writers take the same Python type for a content.
 
 An iterable for most: passages: QueryPassages, bank: BankLine, queries: Query, qrels: Qrel, scores: Score,
 answers: Answer, games: Game. Runs: a mapping of system to lines; ranks: of system to rank; edits: Edits.

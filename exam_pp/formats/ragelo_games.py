@@ -60,7 +60,7 @@ class Game(Record):
 
     @property
     def winner(self) -> Verdict | None:
-        """The verdict; None if there is none."""
+        """The verdict; None if the game has no verdict."""
         return self.answer.winner if self.answer else None
 
 

@@ -95,7 +95,7 @@ class Sample:
 
     @property
     def header(self) -> Sequence[str]:
-        """The first row of a table; empty if there is none."""
+        """The first row of a table; empty if the file has no rows."""
         return self.rows[0] if self.rows else []
 
     @cached_property

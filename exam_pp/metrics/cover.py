@@ -18,7 +18,7 @@ class Cover:
     """Share of the entries for which a passage within the cutoff has a grade of at least ``min_grade``.
 
     With ``normalised``, the denominator is the entries that *any* graded passage of the query covers; the
-    score is 0 if there are none. Values are in 0..1.
+    score is 0 if no passage covers an entry. Values are in 0..1.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5;
     normalisation: Sander and Dietz, "EXAM", DESIRES 2021.

@@ -147,7 +147,7 @@ def letters(different: NDArray[np.bool_]) -> list[str]:
 
 
 def _letter(index: int) -> str:
-    """a to z, then (aa), (ab) ... in brackets, to tell them from two letters."""
+    """a to z, then (aa), (ab) ...; the brackets distinguish (ab) from the two letters a and b."""
     name = ""
     rest = index
     while rest >= 0:

@@ -1,1 +1,1 @@
-"""What each command does, callable from Python."""
+"""Phases: functions from files to results, one or more for each command."""

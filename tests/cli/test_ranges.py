@@ -13,7 +13,7 @@ from exam_pp.cli.main import main
     "command",
     [
         "bank split BANK --secret nan -o a.jsonl --secret-output b.jsonl",
-        "bank clinic GRADED --bank BANK --everybody nan",
+        "bank clinic GRADED --bank BANK --too-easy nan",
         "bank clinic GRADED --bank BANK --discrimination NaN",
         "evaluate cover GRADED --confidence nan",
         "grade GRADED -o out.jsonl --bank BANK --prompt-class X --model m --timeout nan",

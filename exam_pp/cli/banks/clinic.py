@@ -41,11 +41,11 @@ from exam_pp.wording import counted
 @min_relevant_option()
 @click.option("--closed-book", type=FILE, help="Grades without a passage, from `exam-pp bank closed-book`.")
 @click.option(
-    "--everybody",
+    "--too-easy",
     type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
-    help="Lowest share of passages covering an entry that gives it the sign everybody.",
+    help="Lowest share of passages covering an entry that gives it the sign too-easy.",
 )
 @click.option(
     "--often",
@@ -98,8 +98,8 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
     The signs of bad entries:
 
     \b
-      everybody       nearly all passages cover the entry
-      nobody          no passage covers it
+      too-easy        nearly all passages cover the entry
+      too-hard        no passage covers it
       non-relevant    mostly non-relevant passages cover it
       discrimination  it does not correlate with the rest of the exam
       duplicate       it repeats another entry

@@ -210,14 +210,14 @@ def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = 
     """Removals of the entries that have one of the signs, with reasons, for a reviewer to check.
 
     A query never loses all of its entries. If all of them have a sign, the entries whose only sign is
-    ``nobody`` stay; without such entries, all stay.
+    ``too-hard`` stay; without such entries, all stay.
     """
     reasons: dict[tuple[str, str], list[str]] = {}
     weak: set[tuple[str, str]] = set()
     for finding in examination.findings:
         if finding.sign in signs:
             key = (finding.query_id, finding.entry_id)
-            weak = weak - {key} if finding.sign != "nobody" else weak | ({key} - reasons.keys())
+            weak = weak - {key} if finding.sign != "too-hard" else weak | ({key} - reasons.keys())
             reasons.setdefault(key, []).append(f"{finding.sign}: {finding.reason}")
     for query in examination.bank:
         keys = {(query.query_id, entry_id) for entry_id in query.entries}

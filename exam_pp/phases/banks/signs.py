@@ -18,12 +18,11 @@ class ClinicOptions:
     scale, or 1 for prompts without a scale). Judgments below ``min_relevant`` are non-relevant. An entry has
     the sign
 
-    - everybody, if at least the share ``everybody`` of its graded passages cover it;
+    - too-easy, if at least the share ``too_easy`` of its graded passages cover it;
     - non-relevant, if at least ``often`` non-relevant passages cover it, and these are at least the share
       ``mostly`` of the judged passages that cover it;
-    - discrimination, if at least ``often`` passages cover it, and its correlation with the other entries is
-    at
-      most ``discrimination``;
+    - discrimination, if at least ``often`` passages cover it, and its correlation with the other entries
+      is at most ``discrimination``;
     - duplicate, if it is a near-duplicate of another entry, and the Jaccard index of the passages that cover
       the two entries is at least ``behaviour``.
     """
@@ -31,7 +30,7 @@ class ClinicOptions:
     min_grade: int | None = None
     cutoff: int = 20
     min_relevant: int = 1
-    everybody: float = 0.95
+    too_easy: float = 0.95
     often: int = 3
     mostly: float = 0.5
     discrimination: float = 0.1
@@ -53,13 +52,13 @@ class Sign:
     reason: Reason | None = None
 
 
-def _everybody(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
-    if entry.pass_rate is None or entry.pass_rate < options.everybody:
+def _too_easy(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
+    if entry.pass_rate is None or entry.pass_rate < options.too_easy:
         return None
     return f"{entry.passing} of {entry.asked} passages cover it with grade {min_grade} or more"
 
 
-def _nobody(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
+def _too_hard(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> str | None:
     return None if entry.passing else f"0 of {entry.asked} passages cover it with grade {min_grade} or more"
 
 
@@ -84,8 +83,8 @@ def _closed_book(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> 
 
 
 SIGNS = (
-    Sign("everybody", "Covered by nearly all passages", _everybody),
-    Sign("nobody", "Covered by no passage", _nobody),
+    Sign("too-easy", "Covered by nearly all passages", _too_easy),
+    Sign("too-hard", "Covered by no passage", _too_hard),
     Sign("non-relevant", "Covered mostly by non-relevant passages", _non_relevant),
     Sign("discrimination", "Not related to the rest of the exam", _discrimination),
     Sign("duplicate", "Duplicates"),

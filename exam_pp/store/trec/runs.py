@@ -23,7 +23,7 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 def run_files(folder: str | Path) -> list[Path]:
     """Return the run files of a folder (``*.run``, ``*.txt``, ``*.gz``), sorted by name, or the file itself.
 
-    Raises :class:`DataError` if there are none.
+    Raises :class:`DataError` if the folder has no run files.
     """
     path = Path(folder)
     if path.is_file():

@@ -52,7 +52,7 @@ def _topics(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _field(body: str, tags: tuple[str, ...]) -> str:
-    """Return the first content of one of the tags, up to the next tag; empty if there is none."""
+    """Return the first content of one of the tags, up to the next tag; empty if no tag occurs."""
     for tag in tags:
         match = re.search(rf"<{tag}\b[^>]*>([^<]*)", body, re.IGNORECASE)
         if match and (content := " ".join(html.unescape(match[1]).split())):

@@ -90,9 +90,9 @@ def signs_of(examination: Examination) -> dict[str, set[str]]:
 def test_planted_questions_are_found(graded: Path, bank: Path) -> None:
     assert signs_of(examine(graded, bank)) == {
         "twin": {"duplicate"},
-        "always": {"everybody"},
+        "always": {"too-easy"},
         "nonsense": {"non-relevant", "discrimination"},
-        "nobody": {"nobody"},
+        "nobody": {"too-hard"},
     }
 
 
@@ -177,12 +177,12 @@ def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_
         file_sha256(bank),
     )
     reasons = {edit.entry_id: edit.reason for edit in proposed.bank}
-    assert reasons["always"] == "everybody: 8 of 8 passages cover it with grade 4 or more"
+    assert reasons["always"] == "too-easy: 8 of 8 passages cover it with grade 4 or more"
     assert reasons["nonsense"] is not None
     assert "3 of 6 judged passages that cover it are non-relevant; discrimination: " in reasons["nonsense"]
     main(["-q", "bank", "apply", str(bank), str(edits), "-o", str(new)])
     assert list(read_bank(new).entries("q1")) == ["good", "hard"]
-    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits), "--propose", "everybody"])
+    main([*clinic, "-o", str(tmp_path / "r.txt"), "--write-edits", str(edits), "--propose", "too-easy"])
     assert [edit.entry_id for edit in read_edits(edits).bank] == ["always"]
 
 
@@ -190,7 +190,7 @@ def test_a_query_never_loses_all_entries(write_jsonl: WriteLines, bank: Path) ->
     """If no passage covers any entry, removing all entries would hide this."""
     zero = [passage(name, exam_grades=[rubric(dict.fromkeys(TEXTS, 0))]) for name in GRADES]
     examination = examine(write_jsonl("zero.jsonl", [["q1", zero]]), bank)
-    assert len([finding for finding in examination.findings if finding.sign == "nobody"]) == 6
+    assert len([finding for finding in examination.findings if finding.sign == "too-hard"]) == 6
     assert [edit.entry_id for edit in proposed_edits(examination, bank).bank] == ["twin"]
 
 
@@ -245,7 +245,7 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     book = write_jsonl("book.jsonl", [["q1", [passage("none", text="", exam_grades=[rubric({"hard": 4})])]]])
     examination = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank, closed_book=book)
     signs = signs_of(examination)
-    assert ("everybody" in signs["always"], "everybody" in signs.get("hard", ())) == (True, False)
+    assert ("too-easy" in signs["always"], "too-easy" in signs.get("hard", ())) == (True, False)
     assert "closed-book" in signs["hard"]
     alike = {
         (pair.first, pair.second): pair.behaviour for pair in examination.pairs if pair.similarity is None
@@ -345,7 +345,7 @@ def test_planted_in_real_grades(dl19: tuple[Path, Path], write_jsonl: WriteLines
     )
     signs = signs_of(examination)
     assert "duplicate" in signs["twin"]
-    assert "everybody" in signs["always"]
+    assert "too-easy" in signs["always"]
     assert "discrimination" in signs["nonsense"]
     real = {entry for entry in signs if entry not in planted}
-    assert not any(signs[entry] & {"duplicate", "everybody", "discrimination"} for entry in real)
+    assert not any(signs[entry] & {"duplicate", "too-easy", "discrimination"} for entry in real)
