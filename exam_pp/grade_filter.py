@@ -23,7 +23,7 @@ class GradeKey(NamedTuple):
     prompt_class: str
 
     @property
-    def is_person(self) -> bool:
+    def is_reviewer(self) -> bool:
         """Whether a reviewer graded, who may have rated only some of the pairs."""
         return is_human(self.model)
 

@@ -59,7 +59,7 @@ class PackedMapping(MutableMapping[str, V]):
 
 
 @dataclass(frozen=True)
-class Chosen(Generic[V]):
+class SelectedValues(Generic[V]):
     """The values of selected keys of a mapping, looked up in every iteration."""
 
     values: Mapping[str, V]
@@ -72,7 +72,7 @@ class Chosen(Generic[V]):
         return len(self.keys)
 
 
-class Remade(Sequence[V]):
+class LazySequence(Sequence[V]):
     """A sequence that recomputes its values in every iteration and does not store them.
 
     Iterate over it in order: ``len`` and indexing compute all values.

@@ -201,7 +201,7 @@ from typing import Any
 
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 
 class LowestLLM:

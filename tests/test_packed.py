@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from exam_pp import packed
 from exam_pp.errors import OutputError
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
-from exam_pp.packed import Chosen, PackedMapping
+from exam_pp.packed import PackedMapping, SelectedValues
 
 numbers = st.integers(-(2**70), 2**70)
 masks = st.integers(0, 2**90)
@@ -65,7 +65,7 @@ def test_a_mapping_in_memory_and_on_disk(limit: int, monkeypatch: pytest.MonkeyP
     assert values["14"] == "value 14 " * 14
     assert (len(values), "3" in values, "20" in values) == (15, True, False)
     del values["0"]
-    chosen = Chosen(values, ["1", "6"])
+    chosen = SelectedValues(values, ["1", "6"])
     assert list(chosen) == list(chosen) == ["value 16 " * 16, "value 6 " * 6]
     with pytest.raises(KeyError):
         values["0"]

@@ -22,7 +22,7 @@ from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.system_names import matched_names, renamed
 from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
-from exam_pp.prompts.base import under_all_names
+from exam_pp.prompts.base import with_aliases
 from exam_pp.results import (
     OVERALL_SYSTEM,
     Grade,
@@ -242,7 +242,7 @@ def grade_table(passages: Passages, grade_filter: GradeFilter | None = None) -> 
         SelectionError: No grades match the filter.
         DataError: The file cannot be read or has the wrong format.
     """
-    selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
+    selector = GradeSelector(with_aliases(grade_filter or GradeFilter()))
     table = Grades(
         Grade(query.query_id, passage.passage_id, *row)
         for query in views(passages)

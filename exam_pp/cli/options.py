@@ -239,9 +239,9 @@ def grade_filter(
 ) -> GradeFilter:
     """The filter described by :data:`filter_options`; accepts a prompt by any of its names."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.prompts.base import under_all_names
+    from exam_pp.prompts.base import with_aliases
 
-    return under_all_names(
+    return with_aliases(
         GradeFilter(model, prompt_class, prompt_type, question_set, prompt_hash, grade_choice)
     )
 

@@ -16,7 +16,7 @@ from exam_pp.store.trec.runs import (
     read_qrels,
     read_run,
     run_files,
-    warn_of_left_out_runs,
+    warn_of_skipped_files,
     write_qrels,
     write_run,
 )
@@ -53,7 +53,7 @@ def _read_qrels(source: Source) -> list[Qrel]:
 def _read_runs(source: Source) -> Runs:
     """Read runs by system; if files name the systems, different tags are counted as dropped."""
     runs: dict[str, list[RunLine]] = {}
-    warn_of_left_out_runs(source.path)
+    warn_of_skipped_files(source.path)
     for file in run_files(source.path):
         by_file = source.method_name == "stem"
         for line in read_run(file, method="tag", one_system=by_file):

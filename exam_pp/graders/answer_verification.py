@@ -8,11 +8,11 @@ from typing import Any
 
 from exam_pp.data_model import RubricGrades
 from exam_pp.graders.base import Grading
-from exam_pp.messages import Completion, Request
 from exam_pp.prompts.answer_key import checkable_golds, is_correct
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.reading import is_ill_formed, is_unanswerable
-from exam_pp.prompts.thoughts import without_thinking
+from exam_pp.prompts.thinking import without_thinking
+from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
 MAX_NEW_TOKENS = 16

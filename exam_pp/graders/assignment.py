@@ -11,12 +11,12 @@ from typing import Any
 
 from exam_pp.data_model import NuggetAssignment, RubricGrades
 from exam_pp.graders.base import Grading, PassageUnit
-from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS, as_list, label_in_tens
+from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS, as_list, label_in_batches
 from exam_pp.graders.rubric import RubricGrader
-from exam_pp.messages import Completion, Request
 from exam_pp.prompts.base import CUT_SLOT
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.nuggets import LIST_SLOT, PER_CALL, is_listwise
+from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
 
@@ -41,7 +41,7 @@ class AssignmentGrader(RubricGrader):
             return self._grades(unit, unsupported).model_copy(update={"answers": []})
         if is_listwise(self.prompt):
             texts = [entry.text for entry in unit.entries]
-            replies = yield from label_in_tens(
+            replies = yield from label_in_batches(
                 texts, lambda chunk: self._list_request(unit, chunk), self.prompt, self.repairs
             )
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from exam_pp.data_model import DirectGrade, RubricGrades
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
 G_co = TypeVar("G_co", bound=RubricGrades | DirectGrade, covariant=True)

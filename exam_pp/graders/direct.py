@@ -9,8 +9,8 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade
 from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.rubric import NO_TEXT
 from exam_pp.graders.soft import soft_grade
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from exam_pp.messages import Completion, Part, Request
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.entry_list import read_entries
 from exam_pp.prompts.generation import GENERATION_PROMPTS, PUBLISHED_COUNT, REPAIR_PROMPTS
+from exam_pp.requests import Completion, Part, Request
 from exam_pp.test_bank import EntryKind
 
 MAX_NEW_TOKENS = 1024

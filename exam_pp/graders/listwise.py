@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
-from exam_pp.messages import Completion, Part, Request
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.entry_list import read_labels
 from exam_pp.prompts.nuggets import LABELS_REPAIR, PER_CALL
+from exam_pp.requests import Completion, Part, Request
 
 WRONG_LENGTH = "the reply is not a list of one label for each nugget"
 REPAIRS = 2
@@ -24,7 +24,7 @@ def as_list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), ensure_ascii=False)
 
 
-def label_in_tens(
+def label_in_batches(
     texts: Sequence[str], ask: Callable[[Sequence[str]], Request], prompt: Prompt, repairs: int = REPAIRS
 ) -> Generator[list[Request], list[Completion], list[Completion]]:
     """Label texts in calls of at most ten.

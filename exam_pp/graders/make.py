@@ -11,9 +11,9 @@ from exam_pp.graders.base import Grader
 from exam_pp.graders.direct import DirectGrader
 from exam_pp.graders.listwise import MAX_NEW_TOKENS, REPAIRS
 from exam_pp.graders.rubric import RubricGrader
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.prompts.base import Prompt, Unparsed
 from exam_pp.prompts.nuggets import is_listwise
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS
 
 
 def make_grader(

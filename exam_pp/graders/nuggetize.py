@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from exam_pp.graders.listwise import MAX_NEW_TOKENS as MAX_LABEL_TOKENS
-from exam_pp.graders.listwise import REPAIRS, as_list, label_in_tens
-from exam_pp.messages import Completion, Request
+from exam_pp.graders.listwise import REPAIRS, as_list, label_in_batches
 from exam_pp.prompts.base import CUT_SLOT
 from exam_pp.prompts.entry_list import plain_label, read_entries, read_labels
 from exam_pp.prompts.nuggets import LIST_SLOT, NUGGET_CREATION, NUGGET_IMPORTANCE, PER_CALL
+from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import normalised_text
 
 MAX_NUGGETS = 30
@@ -94,7 +94,7 @@ class Nuggetizer:
             nuggets = windows[-1].nuggets
         if self.for_editing or not nuggets:
             return Nuggets([(nugget, None) for nugget in nuggets], windows)
-        labels = yield from label_in_tens(
+        labels = yield from label_in_batches(
             nuggets, lambda chunk: _importance(segments.query_text, chunk), NUGGET_IMPORTANCE, self.repairs
         )
         return self._ordered(nuggets, labels, windows)

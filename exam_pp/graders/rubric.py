@@ -9,8 +9,8 @@ from typing import Any
 from exam_pp.data_model import RubricGrades, SelfRating
 from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.soft import soft_grade
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.test_bank import Entry
 
 NO_TEXT = "the passage has no text"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 Engine = Literal["auto", "transformers", "ctranslate2"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 
 UNANSWERABLE = "unanswerable"

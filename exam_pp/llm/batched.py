@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.encoding import Encoded
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.chat import PROMPT_DATE, CausalEncoder
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
 from exam_pp.llm.encoding import Encoded, label_pieces
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch

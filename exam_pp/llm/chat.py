@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.encoding import PromptEncoder, clean
-from exam_pp.messages import THOUGHT_MARKS, Part, Request
+from exam_pp.requests import THINKING_TAGS, Part, Request
 
 _MARK = "the reply of the assistant"
 
@@ -161,7 +161,7 @@ class CausalEncoder(PromptEncoder):
         if not self.is_chat:
             return ""
         tail = self._render([Part(_MARK)]).rpartition(_MARK)[2]
-        return next((begin for begin, end in THOUGHT_MARKS if tail.rfind(begin) > tail.rfind(end)), "")
+        return next((begin for begin, end in THINKING_TAGS if tail.rfind(begin) > tail.rfind(end)), "")
 
     def _check_thinking(self) -> None:
         """Raise ModelError if thinking text would be read as a reply."""
@@ -213,7 +213,7 @@ def _special_ids(tokenizer: Any) -> set[int]:
 
 
 def _thinking_tags(tokenizer: Any) -> set[int]:
-    marks = {mark for pair in THOUGHT_MARKS for mark in pair}
+    marks = {mark for pair in THINKING_TAGS for mark in pair}
     return {i for i, token in _added(tokenizer).items() if token.content in marks}
 
 

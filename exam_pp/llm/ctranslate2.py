@@ -21,7 +21,7 @@ from exam_pp.llm.conversion import (
     start_or_none,
 )
 from exam_pp.llm.seq2seq import Job
-from exam_pp.messages import Completion
+from exam_pp.requests import Completion
 
 if TYPE_CHECKING:
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine

@@ -17,7 +17,7 @@ from exam_pp.llm.conversion import (
     start_engine,
 )
 from exam_pp.llm.encoding import Encoded, label_pieces
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch

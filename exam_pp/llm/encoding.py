@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from exam_pp.messages import Part, Request
+from exam_pp.requests import Part, Request
 
 _CACHED_TEXTS = 4096
 

@@ -24,7 +24,7 @@ from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.encoding import clean
-from exam_pp.messages import THOUGHT_MARKS, Completion, Request
+from exam_pp.requests import THINKING_TAGS, Completion, Request
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ UNSEEN_SHARE = 1e-3
 
 NEGLIGIBLE_LOGPROB = -100.0
 _NOT_A_COMPLETION = "the reply is not a chat completion"
-_MARKS = [mark for pair in THOUGHT_MARKS for mark in pair]
+_MARKS = [mark for pair in THINKING_TAGS for mark in pair]
 _RETRIED = {408, 409, 425, 429}
 _HINTS = {
     401: f"set the environment variable {KEY} to a valid key",
@@ -350,7 +350,7 @@ def _read(answer: Any, labels: tuple[str, ...], thinks: bool) -> Completion:
         return Completion(error=f"the endpoint's reply has no text (finish reason: {clean(str(finish))})")
     text = clean(text).strip()
     if thinks and finish == "length" and not reasoning and not any(mark in text for mark in _MARKS):
-        text = THOUGHT_MARKS[0][0] + text
+        text = THINKING_TAGS[0][0] + text
     return Completion(text, label_logprobs=_label_logprobs(choice, labels) if labels else ())
 
 

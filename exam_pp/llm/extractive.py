@@ -17,7 +17,7 @@ from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel
 from exam_pp.llm.encoding import Encoded, clean
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch

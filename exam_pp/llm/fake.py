@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from exam_pp.llm.baselines import ASSIGNMENTS, Baseline, sentences
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 
 Script = Callable[[Request], Completion | str]
 

@@ -16,7 +16,7 @@ from exam_pp.llm.checkpoint import (
     pick_dtype,
 )
 from exam_pp.llm.seq2seq import Job
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion
 
 if TYPE_CHECKING:
     import torch

@@ -32,7 +32,7 @@ from typing import Any
 from rapidfuzz import fuzz, process
 
 from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, entry_of, scale_of, sentences
-from exam_pp.messages import Completion, Request
+from exam_pp.requests import Completion, Request
 from exam_pp.stemming import content_stems, stem, tokens
 
 VERSION = 1

@@ -10,7 +10,7 @@ from exam_pp import __version__
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.encoding import Encoded, PromptEncoder
-from exam_pp.messages import DEFAULT_MAX_NEW_TOKENS, Completion, Request
+from exam_pp.requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True, slots=True)

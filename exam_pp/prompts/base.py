@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from exam_pp.data_model import RatingSource
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.messages import Part, Request
-from exam_pp.prompts.thoughts import without_thinking
+from exam_pp.prompts.thinking import without_thinking
 from exam_pp.registry import Registry
+from exam_pp.requests import Part, Request
 from exam_pp.test_bank import Entry, EntryKind
 
 Kind = Literal[
@@ -185,7 +185,7 @@ PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
 """All prompts by name, including those of installed packages."""
 
 
-def under_all_names(criteria: GradeFilter) -> GradeFilter:
+def with_aliases(criteria: GradeFilter) -> GradeFilter:
     """Return the filter with its prompt class extended to all aliases."""
     prompt = PROMPTS.find(criteria.prompt_class)
     if prompt is None:

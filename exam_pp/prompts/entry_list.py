@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 from exam_pp.prompts.near_json import json_pieces, json_values, parsed, strings, unescaped_marks
-from exam_pp.prompts.thoughts import without_thinking
+from exam_pp.prompts.thinking import without_thinking
 
 _NUMBER = r"(?:(?:question|nugget|key fact|fact)\s*|[qn])?#?\s*[(（]?\d{1,2}\s*[.):．、）：]\s*"
 _MARKED = re.compile(rf"^(?:\*\*)?(?:{_NUMBER}|[-*•–]\s+)\s*(\S.*)$", re.IGNORECASE)

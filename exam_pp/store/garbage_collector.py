@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collections() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Disable the collector in this block.
 
     Decoded files are many live objects without cycles: scanning them makes leaderboards a quarter slower.

@@ -15,10 +15,10 @@ from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.listwise import WRONG_LENGTH
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Nugget
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.messages import Request
 from exam_pp.prompts import PROMPTS
+from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.texts import read_texts
 

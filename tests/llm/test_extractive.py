@@ -11,8 +11,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, extractive, load_llm
-from exam_pp.messages import Request
 from exam_pp.prompts import PROMPTS
+from exam_pp.requests import Request
 
 PROMPT = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
 QUESTION = "What pulls the water of the oceans?"

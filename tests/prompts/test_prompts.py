@@ -10,8 +10,8 @@ import pytest
 
 from exam_pp import prompts as package
 from exam_pp.errors import UnknownNameError
-from exam_pp.messages import Request
 from exam_pp.prompts import ASSIGNMENT_PROMPTS, DIRECT_PROMPTS, PROMPTS, RUBRIC_PROMPTS, UMBRELA, Prompt
+from exam_pp.requests import Request
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))

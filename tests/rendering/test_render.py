@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import UnknownNameError
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.rendering.cells import show
 from exam_pp.rendering.document import Block, Cell, Heading, Image, Link, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import RENDERERS, render, rendered
@@ -170,9 +170,9 @@ def test_a_lazy_report_is_written_in_parts(form: str) -> None:
     def blocks() -> Iterator[Block]:
         for number in range(50):
             yield Heading(f"Section {number}")
-            yield Table(("n",), Remade(lambda: ([n] for n in range(3))))
+            yield Table(("n",), LazySequence(lambda: ([n] for n in range(3))))
 
-    parts = list(rendered(Report("t", Remade(blocks)), form))
+    parts = list(rendered(Report("t", LazySequence(blocks)), form))
     assert "".join(parts) == render(Report("t", list(blocks())), form)
     assert len(parts) > 50
     assert max(map(len, parts)) < 2500  # the head of HTML, and its links to the sections

@@ -80,7 +80,7 @@ def command(
     """
     from exam_pp.metrics.passage_labels import LabelRule
     from exam_pp.phases.analysis.agreement import agreement, rated_passages
-    from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
+    from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
     from exam_pp.phases.evaluation.judgments import is_passages
     from exam_pp.reports.analysis.agreement import agreement_report
 
@@ -96,7 +96,7 @@ def command(
     if is_passages(graded):
         filter_ = grade_filter(**criteria)
         passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=filter_)
-        like_judgments = on_the_scale_of_judgments(graded, filter_)
+        like_judgments = is_on_the_scale_of_judgments(graded, filter_)
     else:
         if qrels is None:
             raise click.UsageError("Qrels of a model need judgments to compare with: name them with --qrels.")

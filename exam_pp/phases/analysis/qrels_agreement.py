@@ -34,7 +34,7 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> list[RatedPassage]:
     return population
 
 
-def on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
+def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
     """Whether the first grades that match the filter are direct grades from 0 to 3, as judgments are."""
     if is_stream(graded):  # a stream can be read only once, so the prompt class of the filter decides
         names = iter([grade_filter.prompt_class])

@@ -21,7 +21,7 @@ from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, some
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import under_all_names
+from exam_pp.prompts.base import with_aliases
 from exam_pp.results import Score, Scores
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry, TestBank
 
@@ -94,7 +94,7 @@ def nugget_scores(
         if not items:
             listed = name_of(queries, "the list of queries")
             raise SelectionError(f"None of the queries in {listed} has nuggets in {bank_name}.")
-    assigned = _gather(answers, under_all_names(grade_filter or GradeFilter()))
+    assigned = _gather(answers, with_aliases(grade_filter or GradeFilter()))
     _check_ids(assigned, items, name_of(answers, "the passages"), bank_name)
     name = grader_names(list(assigned.graders))
     return {

@@ -18,7 +18,7 @@ from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
 from exam_pp.phases.evaluation.result import Evaluation, check_names, missing_query_notes, some
@@ -28,7 +28,7 @@ from exam_pp.phases.evaluation.selected_grades import (
     threshold_notes,
 )
 from exam_pp.results import Qrel, Scores
-from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.wording import counted
 
 MissingQueries = Literal["zero", "skip"]
@@ -89,7 +89,7 @@ def cover(
     return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
 
 
-@no_collections()
+@without_garbage_collection()
 def cover_of(
     data: SelectedGrades,
     *,
@@ -185,7 +185,7 @@ def rubric_qrels(
     return qrels_of(data, label, facets)
 
 
-@no_collections()
+@without_garbage_collection()
 def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title") -> RubricQrels:
     """Rubric-Qrels of grades that are already read."""
     notes = data.notes + (threshold_notes(data) if label != "max" else [])
@@ -196,7 +196,7 @@ def qrels_of(data: SelectedGrades, label: Label = "max", facets: Facets = "title
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
             raise SelectionError(f"None of the graded entries in {data.source} belongs to a facet.")
-    lines = Remade(
+    lines = LazySequence(
         lambda: (
             qrel
             for query in data.queries

@@ -15,8 +15,8 @@ from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, missing_query_notes
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
-from exam_pp.store.garbage_collector import no_collections
-from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_left_out_runs
+from exam_pp.store.garbage_collector import without_garbage_collection
+from exam_pp.store.trec.runs import MethodName, Run, read_rankings, run_files, warn_of_skipped_files
 from exam_pp.wording import counted
 
 Runs = PathLike | Iterable[RunLine]
@@ -26,7 +26,7 @@ _HOLE = "\x01 not in the file "
 """Prefix of the ids of missing ranks; its control character cannot occur in a file."""
 
 
-@no_collections()
+@without_garbage_collection()
 def score_runs(
     labels: Iterable[Qrel | SubtopicQrel],
     runs: Runs,
@@ -189,7 +189,7 @@ def read_matrix(
         return _matrix_of(runs, query_ids, passages)
     origin: dict[str, Path] = {}
     matrix = RunMatrix(passages)
-    warn_of_left_out_runs(runs)
+    warn_of_skipped_files(runs)
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:

@@ -9,12 +9,12 @@ from exam_pp.data_model import QueryView
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
-from exam_pp.packed import Chosen
+from exam_pp.packed import SelectedValues
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, some
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import under_all_names
-from exam_pp.store.garbage_collector import no_collections
+from exam_pp.prompts.base import with_aliases
+from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.test_bank import TestBank
 
 DEFAULT_MIN_GRADE = 4
@@ -29,7 +29,7 @@ class SelectedGrades:
 
     source: PathLike
     file: GradedFile
-    queries: Chosen[GradedQuery]
+    queries: SelectedValues[GradedQuery]
     min_grade: int
     selector: GradeSelector
     notes: list[str]
@@ -61,7 +61,7 @@ def selectors(
     }
 
 
-@no_collections()
+@without_garbage_collection()
 def read_selected(
     graded: Passages,
     bank_source: Bank | None,
@@ -78,12 +78,12 @@ def read_selected(
     """
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     selected = query_ids(queries_source) if queries_source is not None else None
-    selector = GradeSelector(under_all_names(grade_filter or GradeFilter()))
+    selector = GradeSelector(with_aliases(grade_filter or GradeFilter()))
     file = gather(views(graded), selector, bank, soft=soft)
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
-    queries = Chosen(file.queries, ids)
+    queries = SelectedValues(file.queries, ids)
     if not ids:
         source = name_of(bank_source, "the bank")
         if queries_source is not None:
@@ -111,7 +111,10 @@ def _scale_of(selector: GradeSelector) -> int | None:
 
 
 def _query_notes(
-    file: GradedFile, queries: Chosen[GradedQuery], bank: TestBank | None, selected: Collection[str] | None
+    file: GradedFile,
+    queries: SelectedValues[GradedQuery],
+    bank: TestBank | None,
+    selected: Collection[str] | None,
 ) -> list[str]:
     evaluated = set(queries.keys)
     expected = file.queries if bank is None else bank.queries

@@ -18,10 +18,10 @@ from exam_pp.errors import ModelError
 from exam_pp.llm.backends import load_llm, rates
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm.conversion import available_cores
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.rubric import QUESTION_EXTRACTION, QUESTION_SELF_RATED
+from exam_pp.requests import Completion, Request
 
 _PACKAGES = ("exam_pp", "torch", "transformers", "tokenizers", "ctranslate2", "accelerate", "pydantic")
 _VARIABLES = ("HF_HOME", "HF_HUB_OFFLINE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "EXAM_PP_CACHE")

@@ -12,7 +12,6 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import make_grader
 from exam_pp.llm.backends import load_llm, reads_lists
 from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
-from exam_pp.messages import Completion
 from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_pairs, grade, select
 from exam_pp.phases.grading.scheduler import Answerer
@@ -20,6 +19,7 @@ from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import checkable_golds
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
+from exam_pp.requests import Completion
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.passages.graded_file import Line, passages_writer
@@ -256,7 +256,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Jou
         if group.leads:
             _take_over(journal, group)
         else:
-            group.gather(journal.everything())  # Other machines may have local disks.
+            group.gather(journal.all_replies())  # Other machines may have local disks.
         if group.leads and files.retry_failed:
             log.info("%s will be sent again", counted(journal.forget_failures(), "failed request"))
         try:
@@ -272,11 +272,11 @@ def open_journal(files: GradeFiles, group: ProcessGroup = ALONE) -> Iterator[Jou
 
 def _clear(journal: Journal) -> None:
     """Delete the journal, but keep replies by other models, which may have taken days."""
-    others = journal.others()
+    others = journal.count_others()
     if not others:
         journal.remove()
         return
-    journal.forget_own()
+    journal.remove_own_replies()
     log.info(
         "The journal %s is kept, because it holds %s by other models or with other options.",
         journal.path,

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from exam_pp.errors import SelectionError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grading_jobs
 from exam_pp.phases.grading.grading_run import (
     GradeFiles,
@@ -28,6 +27,7 @@ from exam_pp.phases.grading.grading_run import (
 from exam_pp.phases.grading.memory import gpu_memory, peak_memory
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer
 from exam_pp.phases.grading.sharding import Shard
+from exam_pp.requests import Completion, Request
 from exam_pp.store.files import is_stream
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import read_raw_passages

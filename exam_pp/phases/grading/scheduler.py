@@ -14,10 +14,10 @@ from exam_pp.data_model import DirectGrade, QueryPassages, RubricGrades
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.distributed import ALONE, ProcessGroup
 from exam_pp.phases.grading.sharding import assign_shards
 from exam_pp.phases.grading.signals import STOP
+from exam_pp.requests import Completion, Request
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.wording import counted
@@ -75,7 +75,7 @@ class Answerer:
 
     def _log_known(self) -> None:
         """Log the number of replies that this run can use from the journal, and of those it cannot use."""
-        path, others = self._journal.path, self._journal.others()
+        path, others = self._journal.path, self._journal.count_others()
         if own := len(self._journal) - others:
             log.info("Continuing with %s from %s", counted(own, "reply", "replies"), path)
         if others:

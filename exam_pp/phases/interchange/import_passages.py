@@ -18,7 +18,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_left_out_runs
+from exam_pp.store.trec.runs import MethodName, read_qrels, read_run, run_files, warn_of_skipped_files
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.wording import counted, listed
 
@@ -101,7 +101,7 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     pool = _Pool(read_queries(sources.queries) if sources.queries else None)
     runs = sources.run_files()
     for path in sources.runs:
-        warn_of_left_out_runs(path)
+        warn_of_skipped_files(path)
     pool.add_runs(runs, sources.top, sources.method_name)
     pool.add_answers(sources.answers, sources.unit)
     qrels = read_qrels(sources.qrels) if sources.qrels else []

@@ -28,7 +28,7 @@ from exam_pp.store.sql.duck import (
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
 from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_left_out_runs
+from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_skipped_files
 
 log = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         queries = queries | {key: (None, None) for key in rows.queries if key not in queries}
     if "runs" in tables:
         for path in sources.runs:
-            warn_of_left_out_runs(path)
+            warn_of_skipped_files(path)
         for run in (run for path in sources.runs for run in run_files(path)):
             for line in read_run(run, method=sources.method_name):
                 row = (shown_path(run), line.system, line.query_id, line.passage_id, line.rank, line.score)

@@ -54,7 +54,7 @@ class AcrossQueries:
     def incomplete_grades(self) -> Iterator[str]:
         """Yield a message for each model that graded only some queries."""
         for key, queries in sorted(self.graded.items()):
-            if not key.is_person and (missing := self._missing_queries(queries)):
+            if not key.is_reviewer and (missing := self._missing_queries(queries)):
                 yield f"no grades by {key} for {missing}"
 
     def incomplete_rankings(self) -> Iterator[str]:

@@ -250,7 +250,7 @@ def _check_completeness(query: QueryPassages, note: Note) -> None:
         graded.update({GradeKey.of(grades) for grades in passage.grade_sets()})
     total = len({passage.passage_id for passage in query.passages})
     for key, count in graded.items():
-        if count < total and not key.is_person:
+        if count < total and not key.is_reviewer:
             note("incomplete", "", f"no grades by {key} for {total - count} of {total} passages")
 
 
@@ -266,7 +266,7 @@ def _check_bank(query: QueryPassages, bank: TestBank, kinds: Collection[str], no
                 note("no-bank", "", "is graded, but not in the bank")
                 return
             unknown.update(entries - query_bank.entries.keys())
-            if not key.is_person:
+            if not key.is_reviewer:
                 of_kind = {e for e, entry in query_bank.entries.items() if kind in (None, entry.kind)}
                 missing[key] |= of_kind - entries
     for entry_id, times in unknown.items():

@@ -11,7 +11,7 @@ from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.results import RunLine
 from exam_pp.store.files import read_lines
-from exam_pp.store.trec.runs import method_of, read_qrels, read_run, run_files, warn_of_left_out_runs
+from exam_pp.store.trec.runs import method_of, read_qrels, read_run, run_files, warn_of_skipped_files
 from exam_pp.wording import counted
 
 
@@ -20,7 +20,7 @@ def check_runs(path: Path, findings: Findings) -> str:
     queries: set[str] = set()
     systems: dict[str, str] = {}
     count = 0
-    warn_of_left_out_runs(path)
+    warn_of_skipped_files(path)
     for run in run_files(path):
         lines: list[RunLine] = read_around_errors(run, _with_tags, findings, "run")
         count += len(lines)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line, parse_object
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
-from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.parsing import sentence
 from exam_pp.store.passages.structs import PassageFields, QueryFields
 
@@ -52,7 +52,7 @@ def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
     """
     for number, line in read_lines(path):
         try:
-            with no_collections():
+            with without_garbage_collection():
                 query_id, passages = _DECODER.decode(line)
         except DECODER_ERRORS:
             yield parse_query(line, str(path), number)
@@ -121,7 +121,7 @@ def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
 
 def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
     try:
-        with no_collections():
+        with without_garbage_collection():
             return parse_line(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from exam_pp.errors import OutputError
-from exam_pp.messages import Completion
+from exam_pp.requests import Completion
 
 _SUFFIX = ".journal"
 
@@ -109,7 +109,7 @@ class Journal:
             count: int = self._db.execute("SELECT count(*) FROM replies").fetchone()[0]
         return count
 
-    def others(self) -> int:
+    def count_others(self) -> int:
         """Return the number of replies of other models than :attr:`model`."""
         with self._access():
             rows = self._db.execute(
@@ -118,7 +118,7 @@ class Journal:
             count: int = rows.fetchone()[0]
         return count
 
-    def forget_own(self) -> None:
+    def remove_own_replies(self) -> None:
         """Remove the replies of :attr:`model`."""
         with self._access():
             self._db.execute("DELETE FROM replies WHERE key > ? AND key < ?", self._own_keys)
@@ -137,7 +137,7 @@ class Journal:
                     replies[key] = _decode(row[0])
         return replies
 
-    def everything(self) -> dict[str, Completion]:
+    def all_replies(self) -> dict[str, Completion]:
         """Return all replies by key."""
         with self._access():
             return {key: _decode(reply) for key, reply in self._db.execute("SELECT key, reply FROM replies")}
@@ -155,7 +155,7 @@ class Journal:
     def take_over(self, other: Path) -> int:
         """Add the replies of another journal and delete that file; returns the number of its replies."""
         with Journal(other) as source:
-            replies = source.everything()
+            replies = source.all_replies()
             self.add(replies)
             source.remove()
         return len(replies)
@@ -163,7 +163,7 @@ class Journal:
     def forget_failures(self) -> int:
         """Remove replies that are errors, so that they are requested again; returns their number."""
         # SQLite's JSON functions reject infinite numbers, which log-probabilities may be.
-        failed = [(key,) for key, reply in self.everything().items() if reply.error is not None]
+        failed = [(key,) for key, reply in self.all_replies().items() if reply.error is not None]
         with self._access():
             self._db.executemany("DELETE FROM replies WHERE key = ?", failed)
         return len(failed)

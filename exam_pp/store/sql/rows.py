@@ -12,7 +12,7 @@ import msgspec
 from exam_pp.data_model import DIRECT_ID, DirectGrade, DirectRules, Passage, RubricGrades
 from exam_pp.grade_filter import GradeKey
 from exam_pp.store.files import read_lines
-from exam_pp.store.garbage_collector import no_collections
+from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
 from exam_pp.store.passages.structs import DetailedDirect, DetailedPassage, DetailedRubric
 from exam_pp.store.sql.tables import Row, TableName
@@ -62,7 +62,7 @@ class GradedRows:
 
     def read(self, path: str | Path) -> None:
         """Read a whole file; raises :class:`~exam_pp.errors.DataError` as the full reader does."""
-        with no_collections():
+        with without_garbage_collection():
             self._read(path)
 
     def _read(self, path: str | Path) -> None:

@@ -45,7 +45,7 @@ def _has_run_name(name: str) -> bool:
     return not name.startswith(".") and name.endswith(_RUN_SUFFIXES) and ".json" not in name
 
 
-def warn_of_left_out_runs(folder: str | Path) -> None:
+def warn_of_skipped_files(folder: str | Path) -> None:
     """Log files of a folder that look like runs, but that :func:`run_files` ignores because of their name."""
     path = Path(folder)
     if not path.is_dir():

@@ -15,7 +15,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.passage_labels import LabelRule
 from exam_pp.phases.analysis.agreement import RatedPassage, agreement, graders, rated_passages
 from exam_pp.phases.analysis.published_agreement import layouts
-from exam_pp.phases.analysis.qrels_agreement import on_the_scale_of_judgments
+from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report
@@ -144,7 +144,7 @@ def test_labels_on_the_scale_of_judgments(
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
 
-    assert on_the_scale_of_judgments(path, GradeFilter()) is alike
+    assert is_on_the_scale_of_judgments(path, GradeFilter()) is alike
 
 
 def test_grades_of_right_and_wrong_have_one_table() -> None:

@@ -16,11 +16,11 @@ from exam_pp.cli.main import main
 from exam_pp.edits import FORMAT
 from exam_pp.errors import SelectionError
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Request
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
 from exam_pp.phases.banks.signs import ClinicOptions
 from exam_pp.rendering.document import Table
 from exam_pp.reports.banks.clinic import clinic_report
+from exam_pp.requests import Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages

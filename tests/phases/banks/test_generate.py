@@ -14,9 +14,9 @@ from exam_pp.cli.main import main
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.banks.generate import GenerateOptions, GenerateSummary, generate
 from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.journal import Journal, journal_path
 from exam_pp.store.trec.queries import Query, read_queries

@@ -22,9 +22,9 @@ from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, NuggetizeSummary, nuggetize
 from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.journal import Journal, journal_path
 from exam_pp.test_bank import BankLine, entry_id

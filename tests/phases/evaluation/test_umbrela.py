@@ -15,7 +15,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.agreement import agreement
-from exam_pp.phases.analysis.qrels_agreement import labelled_passages, on_the_scale_of_judgments
+from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
 from exam_pp.phases.evaluation.judgments import judgments
@@ -183,7 +183,7 @@ def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
     from exam_pp.phases.analysis.agreement import rated_passages
 
     criteria = GradeFilter(prompt_class="Umbrela")
-    assert on_the_scale_of_judgments(labelled, criteria)
+    assert is_on_the_scale_of_judgments(labelled, criteria)
     passages = rated_passages(labelled, grade_filter=criteria)
     report = agreement_report(agreement(passages, min_relevant=2, same_scale=True))
     tables = tables_of(report)
@@ -263,4 +263,6 @@ def test_agreement_of_real_labels_and_judgments(shared_data: Path, tmp_path: Pat
     graded = tables_of(report)["GRADED"]
 
     assert sum(row[-3] for row in graded.rows if isinstance(row[-3], int)) == 7263
-    assert not on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct)), "its words are not ours"
+    assert not is_on_the_scale_of_judgments(source, GradeFilter(prompt_class=direct)), (
+        "its words are not ours"
+    )

@@ -17,11 +17,11 @@ from exam_pp.graders.make import make_grader
 from exam_pp.llm import ModelOptions, endpoint, load_llm
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
+from exam_pp.requests import Request
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
 from exam_pp.test_bank import Nugget

@@ -13,10 +13,10 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.data_model import DirectGrade, QueryPassages
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.messages import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS
+from exam_pp.requests import Completion, Request
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
 from exam_pp.store.passages.journal import Journal

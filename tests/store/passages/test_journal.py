@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import OutputError
-from exam_pp.messages import Completion
+from exam_pp.requests import Completion
 from exam_pp.store.passages.journal import Journal, journal_path
 
 COMPLETIONS = st.builds(
@@ -52,7 +52,7 @@ def test_failures_are_removed_on_request() -> None:
     with Journal(None) as journal:
         journal.add({"good": Completion("4"), "bad": Completion(error="out of memory"), "sure": impossible})
         assert journal.forget_failures() == 1
-        assert journal.everything() == {"good": Completion("4"), "sure": impossible}
+        assert journal.all_replies() == {"good": Completion("4"), "sure": impossible}
 
 
 @pytest.mark.parametrize("replies", [1, 3000])
@@ -66,7 +66,7 @@ def test_a_damaged_journal_is_an_error_and_is_kept(tmp_path: Path, replies: int)
     path.write_bytes(damaged)
     sentence = r"journal .*/j is damaged .* Delete it"
     with Journal(path) as journal:
-        for read in (lambda: journal.get(keys), journal.everything, journal.forget_failures):
+        for read in (lambda: journal.get(keys), journal.all_replies, journal.forget_failures):
             with pytest.raises(OutputError, match=sentence):
                 read()
     with Journal(None) as journal, pytest.raises(OutputError, match=sentence):
@@ -94,7 +94,7 @@ def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -
     script = (
         "import sys, pathlib\n"
         "from exam_pp.errors import OutputError\n"
-        "from exam_pp.messages import Completion\n"
+        "from exam_pp.requests import Completion\n"
         "from exam_pp.store.passages.journal import Journal\n"
         "path, refused = pathlib.Path(sys.argv[1]), 0\n"
         "for number in range(60):\n"
@@ -152,6 +152,6 @@ def test_replies_of_other_models_are_counted_and_kept() -> None:
     with Journal(None) as journal:
         journal.model = "ab1"
         journal.add({key: Completion("1") for key in ("ab1/x", "ab1/y", "ab10/x", "ab/x", "ab1", "ab10")})
-        assert journal.others() == 4
-        journal.forget_own()
-        assert sorted(journal.everything()) == ["ab/x", "ab1", "ab10", "ab10/x"]
+        assert journal.count_others() == 4
+        journal.remove_own_replies()
+        assert sorted(journal.all_replies()) == ["ab/x", "ab1", "ab10", "ab10/x"]

@@ -17,7 +17,7 @@ from exam_pp.store.trec.runs import (
     read_rankings,
     read_run,
     run_files,
-    warn_of_left_out_runs,
+    warn_of_skipped_files,
     write_qrels,
     write_run,
 )
@@ -60,9 +60,9 @@ def test_runs_with_other_extensions_are_logged(tmp_path: Path, caplog: pytest.Lo
         (tmp_path / name).write_text("q Q0 d 1 2.0 tag\n")
     (tmp_path / "README.md").write_text("# Six words, not a run\n")
     (tmp_path / "folder").mkdir()
-    warn_of_left_out_runs(tmp_path / "a.run")
+    warn_of_skipped_files(tmp_path / "a.run")
     assert not caplog.messages
-    warn_of_left_out_runs(tmp_path)
+    warn_of_skipped_files(tmp_path)
     [message] = caplog.messages
     assert message.endswith(
         ": ignored 2 files that look like runs, because the name does not end in .run, .txt or .gz: "

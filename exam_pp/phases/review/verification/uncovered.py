@@ -19,12 +19,14 @@ class Uncovered(Selection):
 
     def __init__(self, min_judgment: int = 1, limit: int | None = None) -> None:
         self.min_judgment, self._limit = min_judgment, limit
-        self.queries: dict[str, Gaps] = {}
+        self.queries: dict[str, UncoveredQuery] = {}
         self.min_grade = 0
 
     def add(self, query: CheckedQuery) -> None:
         """Keep the uncovered passages."""
-        gaps = self.queries.setdefault(query.query_id, Gaps(query.without_passages(), Smallest(self._limit)))
+        gaps = self.queries.setdefault(
+            query.query_id, UncoveredQuery(query.without_passages(), Smallest(self._limit))
+        )
         for passage in query.passages:
             relevance, best = passage.relevance, passage.best_rating
             if relevance is None or relevance < self.min_judgment:
@@ -37,14 +39,14 @@ class Uncovered(Selection):
             if best < query.min_grade:
                 gaps.uncovered.add((-relevance, best, passage.passage_id), passage)
 
-    def gaps(self) -> list[Gaps]:
+    def gaps(self) -> list[UncoveredQuery]:
         """The queries with uncovered passages, in descending order of their number."""
         queries = [gaps for gaps in self.queries.values() if gaps.uncovered.added]
         return sorted(queries, key=lambda gaps: -gaps.uncovered.added)
 
 
 @dataclass
-class Gaps:
+class UncoveredQuery:
     """The uncovered passages of a query, and the numbers of its relevant and ungraded passages."""
 
     query: CheckedQuery

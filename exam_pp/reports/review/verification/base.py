@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.phases.review.verification.base import Selection
 from exam_pp.phases.review.verification.verify import Verified
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
@@ -37,7 +37,7 @@ class VerificationReport(Generic[S]):
         if flat:
             return Report(title, [self.table(selection)])
         return Report(
-            title, Remade(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection)))
+            title, LazySequence(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection)))
         )
 
 

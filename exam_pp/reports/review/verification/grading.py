@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.phases.review.verification.grading import GradedEntry, Grading
 from exam_pp.rendering.document import Block, Cell, Heading, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission
@@ -45,7 +45,7 @@ def _entry_blocks(entry: GradedEntry) -> list[Block]:
 
 def table(selection: Grading) -> Table:
     """A row per shown pair."""
-    return Table(_COLUMNS, Remade(lambda: _rows(selection)))
+    return Table(_COLUMNS, LazySequence(lambda: _rows(selection)))
 
 
 def _rows(selection: Grading) -> Iterator[list[Cell]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.phases.review.verification.spurious import Coverage, Spurious
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.review.verification.base import VerificationReport, omission
@@ -69,7 +69,7 @@ def table(selection: Spurious) -> Table:
         "query_id", "entry_id", "entry", "covered_by_non_relevant", "non_relevant", "covered_by_relevant",
         "relevant", "examples",
     )  # fmt: skip
-    return Table(columns, Remade(lambda: _rows(selection)))
+    return Table(columns, LazySequence(lambda: _rows(selection)))
 
 
 def _rows(selection: Spurious) -> Iterator[list[Cell]]:

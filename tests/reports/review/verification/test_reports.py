@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import Passage
-from exam_pp.packed import Remade
+from exam_pp.packed import LazySequence
 from exam_pp.phases.review.verification.base import Selection, Smallest
 from exam_pp.phases.review.verification.checked import CheckedQuery, Reading, checked_passages
 from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
@@ -503,7 +503,7 @@ def _peak_memory(queries: int, kind: Callable[[], Selection]) -> int:
         gc.collect()  # else the peak depends on when garbage is collected
     assert summary(report)
     shown = REPORTS[type(report)]
-    for _ in rendered(Report("t", Remade(lambda: shown.blocks(report))), "text"):
+    for _ in rendered(Report("t", LazySequence(lambda: shown.blocks(report))), "text"):
         pass
     for _ in rendered(Report("t", [table(report)]), "json"):
         pass

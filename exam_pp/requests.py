@@ -12,7 +12,7 @@ Role = Literal["system", "user", "assistant"]
 DEFAULT_MAX_NEW_TOKENS = 511
 """Default number of new tokens: the published ``max_length=512`` without the decoder's start token."""
 
-THOUGHT_MARKS = (
+THINKING_TAGS = (
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),

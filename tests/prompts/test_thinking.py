@@ -9,7 +9,7 @@ from exam_pp.graders.answer_verification import answers_of
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import STILL_THINKING
 from exam_pp.prompts.entry_list import plain_label, read_labels
-from exam_pp.prompts.thoughts import without_thinking
+from exam_pp.prompts.thinking import without_thinking
 from exam_pp.test_bank import Question
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from exam_pp.messages import THOUGHT_MARKS
+from exam_pp.requests import THINKING_TAGS
 
 
 def _any_of(marks: Iterable[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, marks))})"
 
 
-_BEGIN = re.compile(r"\s*" + _any_of(begin for begin, _ in THOUGHT_MARKS), re.IGNORECASE)
-_END = re.compile(_any_of(end for _, end in THOUGHT_MARKS), re.IGNORECASE)
+_BEGIN = re.compile(r"\s*" + _any_of(begin for begin, _ in THINKING_TAGS), re.IGNORECASE)
+_END = re.compile(_any_of(end for _, end in THINKING_TAGS), re.IGNORECASE)
 
 
 def without_thinking(reply: str) -> str | None:
