@@ -25,7 +25,7 @@ from exam_pp.cli.options import (
     plot_option,
     together,
 )
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
@@ -41,14 +41,14 @@ BANK = click.option(
 OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
     "--samples",
-    type=click.IntRange(min=100),
+    type=IntRange(min=100),
     default=2000,
     show_default=True,
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=5,
     show_default=True,
     help="k of the top-k overlap: the number of best systems to compare.",
@@ -63,7 +63,8 @@ FACETS = click.option(
 PLOT_LENGTH = click.option(
     "--plot-length",
     type=OUTPUT_PATH,
-    help="Also draw the first measure against the length of the responses, with the Pareto front (.png or .svg).",
+    help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
+    ".svg).",
 )
 SEED = click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of bootstrap samples and tests."
@@ -214,7 +215,8 @@ def leaderboard_options(
         click.option(
             "--intervals",
             type=click.Choice(["queries", "nested"]),
-            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or of the "
+            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or "
+            "of the "
             "queries and their bank entries (nested, only for Rubric-Cover).",
         ),
         click.option(

@@ -141,7 +141,8 @@ def cli(quiet: bool) -> None:
     """Grade retrieved and generated passages against a test bank, and evaluate systems with the grades.
 
     In place of a file, - is standard input or standard output. Files whose names end in .gz are compressed.
-    `exam-pp COMMAND --help` shows the options of a command, with examples.
+    In place of a file of queries, irds:NAME is a data set of ir_datasets. `exam-pp COMMAND --help` shows the
+    options of a command, with examples.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_EscapingFormatter())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import take, together
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -72,12 +72,10 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option(
             "--batch-tokens",
-            type=click.IntRange(1),
+            type=IntRange(1),
             help="Maximum number of tokens in a batch, with padding.  [default: depends on the device]",
         ),
-        click.option(
-            "--threads", type=click.IntRange(1), help="Number of CPU threads.  [default: all cores]"
-        ),
+        click.option("--threads", type=IntRange(1), help="Number of CPU threads.  [default: all cores]"),
         click.option(
             "--greedy",
             is_flag=True,
@@ -86,10 +84,11 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option(
             "--thinking-tokens",
-            type=click.IntRange(0),
+            type=IntRange(0),
             default=0,
             show_default=True,
-            help="Tokens for thinking before each reply, with text-generation and openai; 0 switches thinking "
+            help="Tokens for thinking before each reply, with text-generation and openai; 0 switches "
+            "thinking "
             "off.",
         ),
         click.option(
@@ -107,7 +106,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option(
             "--concurrency",
-            type=click.IntRange(1),
+            type=IntRange(1),
             default=16,
             show_default=True,
             help="Number of simultaneous requests to an endpoint.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
@@ -90,7 +91,7 @@ MIN_GRADE = click.option(
 )
 CUTOFF = click.option(
     "--cutoff",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=20,
     show_default=True,
     help="Depth to which the rankings are evaluated.",
@@ -100,7 +101,8 @@ UNPARSED = click.option(
     type=click.Choice(["default", "ungraded", "published"]),
     default="default",
     show_default=True,
-    help="Ratings of replies without a number: 0 for 'unanswerable' and ill-formed replies, else 1 (default); "
+    help="Ratings of replies without a number: 0 for 'unanswerable' and ill-formed replies, else 1 "
+    "(default); "
     "no rating (ungraded); or the rule of the published implementation, which swaps 0 and 1 (published).",
 )
 QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics or irds:NAME"
@@ -114,7 +116,8 @@ ONLY_QUERY = click.option(
 LABEL_RULE = click.option(
     "--label-rule",
     metavar="RULE",
-    help="Rule that makes labels from the ratings of a passage: '2nd>=5:3, 2nd>=4:1, else 0' gives label 3 if "
+    help="Rule that makes labels from the ratings of a passage: '2nd>=5:3, 2nd>=4:1, else 0' gives label 3 "
+    "if "
     "the second best rating is at least 5.  [default: the best rating]",
 )
 
@@ -189,9 +192,7 @@ new_bank_options = together(
         "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
     ),
     click.option("--description", default="", help="Description of the bank, stored in the bank."),
-    click.option(
-        "--max-queries", type=click.IntRange(1), help="Use only the first queries, at most this many."
-    ),
+    click.option("--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."),
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
 NEW_BANK = ("test_collection", "description", "max_queries")

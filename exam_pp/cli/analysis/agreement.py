@@ -17,6 +17,7 @@ from exam_pp.cli.options import (
     min_relevant_option,
     output_option,
 )
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("agreement")
@@ -27,7 +28,7 @@ from exam_pp.cli.options import (
 @click.option(
     "--min-answers",
     multiple=True,
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     help="Label passages by their k-th best rating; may be repeated.  [default: 1]",
 )
 @click.option(

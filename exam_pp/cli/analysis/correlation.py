@@ -60,7 +60,8 @@ def command(
     """Correlate a leaderboard with an official leaderboard, measure by measure.
 
     LEADERBOARD is a file of `exam-pp evaluate ... --format tsv` (or json), or a table with a header whose
-    first column names the systems. The coefficients are Spearman's ρ, Kendall's τ, τ-AP and the top-k overlap.
+    first column names the systems. The coefficients are Spearman's ρ, Kendall's τ, τ-AP and the top-k
+    overlap.
 
     `--format published` writes ρ and τ in the layout of the published tables, with --per-query a line for
     every query.

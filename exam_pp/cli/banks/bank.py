@@ -25,7 +25,8 @@ def command() -> None:
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge"]),
     required=True,
-    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp bank export` (csv), "
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp bank export` "
+    "(csv), "
     "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), or nugget bank "
     "of AutoJudge (autojudge).",
 )
@@ -38,7 +39,8 @@ def command() -> None:
 @click.option(
     "--base",
     type=FILE,
-    help="With --format csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
+    help="With --format csv: the bank that was exported; fields that the spreadsheet lacks are taken from "
+    "it.",
 )
 def import_command(
     files: tuple[Path, ...], form: Any, output: Path, passages_output: Path | None, base: Path | None
@@ -80,7 +82,8 @@ def import_command(
     "form",
     type=click.Choice(["csv", "nuggetizer", "autojudge"]),
     required=True,
-    help="Spreadsheet (csv), nuggets of AutoNuggetizer (nuggetizer), or nugget bank v3 of AutoJudge (autojudge).",
+    help="Spreadsheet (csv), nuggets of AutoNuggetizer (nuggetizer), or nugget bank v3 of AutoJudge "
+    "(autojudge).",
 )
 @required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:

@@ -27,7 +27,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
 
@@ -53,10 +53,11 @@ from exam_pp.wording import counted
 )
 @click.option(
     "--often",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=3,
     show_default=True,
-    help="Lowest number of passages that cover an entry, for the sign discrimination; of non-relevant passages, for "
+    help="Lowest number of passages that cover an entry, for the sign discrimination; of non-relevant "
+    "passages, for "
     "the sign non-relevant.",
 )
 @click.option(
@@ -76,15 +77,13 @@ from exam_pp.wording import counted
 )
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=20,
     show_default=True,
     help="Number of random banks of each size, for the curve of bank sizes.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random banks.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), help="Maximum number of rows of each list.  [default: all]"
-)
+@click.option("--limit", type=IntRange(min=1), help="Maximum number of rows of each list.  [default: all]")
 @click.option(
     "--write-edits",
     type=OUTPUT_PATH,

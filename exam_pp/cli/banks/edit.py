@@ -133,9 +133,9 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     """Apply the changes of an edits file to BANK.
 
-    EDITS is a file of the page of `exam-pp review`, or of `exam-pp bank clinic --write-edits`. If an edit does
-    not fit the bank, no edit is applied. Every edit is recorded in the history of the bank. A reworded entry
-    gets a new id, so that `exam-pp grade` grades only this entry again.
+    EDITS is a file of the page of `exam-pp review`, or of `exam-pp bank clinic --write-edits`. If an edit
+    does not fit the bank, no edit is applied. Every edit is recorded in the history of the bank. A reworded
+    entry gets a new id, so that `exam-pp grade` grades only this entry again.
 
     Example:
 

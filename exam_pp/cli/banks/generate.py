@@ -21,19 +21,21 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 _generate_options = together(
     click.argument("queries", type=QUERIES_FILE),
     required_output("Test bank to write."),
     click.option(
         "--count",
-        type=click.IntRange(1, 100),
-        help="Maximum number of entries per query or facet.  [default: 10 for a query, unlimited for a facet]",
+        type=IntRange(1, 100),
+        help="Maximum number of entries per query or facet.  [default: 10 for a query, unlimited for a "
+        "facet]",
     ),
     click.option("--no-facets", is_flag=True, help="Ignore facets, and generate entries for whole queries."),
     click.option(
         "--repairs",
-        type=click.IntRange(0, 5),
+        type=IntRange(0, 5),
         default=1,
         show_default=True,
         help="Number of retries after a reply without a list.",

@@ -21,6 +21,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("nuggetize")
@@ -52,15 +53,15 @@ from exam_pp.cli.progress import progress
     help="Order passages by the ranking of this system.  [default: reciprocal rank fusion of all systems]",
 )  # fmt: skip
 @click.option(
-    "--max-nuggets", type=click.IntRange(1, 100), default=30, show_default=True,
+    "--max-nuggets", type=IntRange(1, 100), default=30, show_default=True,
     help="Maximum number of nuggets in the list of a query.",
 )  # fmt: skip
 @click.option(
-    "--max-words", type=click.IntRange(1), default=12, show_default=True,
+    "--max-words", type=IntRange(1), default=12, show_default=True,
     help="Maximum number of words of a nugget; longer nuggets are dropped.",
 )  # fmt: skip
 @click.option(
-    "--keep", type=click.IntRange(1), default=20, show_default=True,
+    "--keep", type=IntRange(1), default=20, show_default=True,
     help="Maximum number of nuggets to keep for a query, vital nuggets first.",
 )  # fmt: skip
 @click.option(
@@ -69,7 +70,7 @@ from exam_pp.cli.progress import progress
     help="Write the whole list for manual editing: ignore --keep, and do not ask for importance.",
 )
 @click.option(
-    "--repairs", type=click.IntRange(0, 5), default=2, show_default=True,
+    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
     help="Number of retries after a reply whose importance labels cannot be read.",
 )  # fmt: skip
 @click.option(
@@ -82,9 +83,9 @@ from exam_pp.cli.progress import progress
 def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
     """Let a model extract nuggets from the relevant passages in PASSAGES (AutoNuggetizer).
 
-    The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then labels
-    every nugget as vital or okay; the best nuggets are kept, vital nuggets first. To continue an interrupted
-    run, repeat the command.
+    The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then
+    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. To continue an
+    interrupted run, repeat the command.
 
     The prompts are long, so the model must have a long context: use --model-pipeline text-generation or
     openai.

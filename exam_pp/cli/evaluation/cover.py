@@ -45,7 +45,8 @@ from exam_pp.cli.options import (
 @click.option(
     "--soft",
     is_flag=True,
-    help="SoftCover: score an entry by its highest probability of a grade of at least --min-grade, instead of "
+    help="SoftCover: score an entry by its highest probability of a grade of at least --min-grade, instead "
+    "of "
     "0 or 1.",
 )
 @PLOT_LENGTH
@@ -69,8 +70,8 @@ def command(
     The command scores the systems that have rankings in GRADED. The system `_overall_` is the upper bound:
     the share of entries that any graded passage covers. nCover is Rubric-Cover divided by this upper bound.
 
-    `--format trec_eval` writes lines of measure, query and score. `--format published` writes the files of the
-    published implementation.
+    `--format trec_eval` writes lines of measure, query and score. `--format published` writes the leaderboard
+    of the published implementation.
 
     Examples:
 

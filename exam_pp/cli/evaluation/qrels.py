@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     type=click.Choice(["max", "count", "binary"]),
     default="max",
     show_default=True,
-    help="Label of a passage: its highest grade (max), the number of entries that it covers (count), or 1 if it "
+    help="Label of a passage: its highest grade (max), the number of entries that it covers (count), or 1 "
+    "if it "
     "covers an entry (binary).",
 )
 @click.option(

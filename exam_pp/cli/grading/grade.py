@@ -27,6 +27,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -56,33 +57,36 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 @model_options()
 @click.option(
     "--soft/--no-soft", default=None,
-    help="Store soft grades (probabilities).  [default: --soft; --no-soft with CTranslate2, where they double the "
+    help="Store soft grades (probabilities).  [default: --soft; --no-soft with CTranslate2, where they "
+    "double the "
     "time]",
 )  # fmt: skip
 @UNPARSED
 @click.option(
     "--repairs",
-    type=click.IntRange(0, 5),
+    type=IntRange(0, 5),
     default=2,
     show_default=True,
-    help="Number of retries after a reply whose labels cannot be read (only for the prompt NuggetAssignment).",
+    help="Number of retries after a reply whose labels cannot be read (only for the prompt "
+    "NuggetAssignment).",
 )
 @click.option("--regrade", is_flag=True, help="Grade all pairs again, also those with a grade in PASSAGES.")
 @click.option(
     "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
 )
 @click.option(
-    "--max-queries", type=click.IntRange(1), help="Grade and write only the first queries, at most this many."
+    "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
 )
 @click.option(
     "--max-paragraphs",
-    type=click.IntRange(1),
+    type=IntRange(1),
     help="Grade and write only the first passages of each query, at most this many.",
 )
 @journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",
-    help="Grade and write only shard I (1 to N) of N shards of about equal work; `exam-pp merge` merges them.",
+    help="Grade and write only shard I (1 to N) of N shards of about equal work; `exam-pp merge` merges "
+    "them.",
 )  # fmt: skip
 @click.option(
     "--status",

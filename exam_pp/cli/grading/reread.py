@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Read ratings from the stored replies in GRADED again, without a model.
 
-    The command applies the reading rule of the prompt, with --unparsed, to the replies of all selected grades.
+    The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
     Extracted answers are compared with the gold answers of --bank. Ratings that change are marked as reread.
     Failed requests and ratings by reviewers stay as they are.
 

@@ -62,7 +62,8 @@ def runs(passages: Path, output: Path) -> None:
     type=click.Choice(["rag24", "rag25", "ragtime", "plain"]),
     default="rag24",
     show_default=True,
-    help="TREC RAG 2024 (rag24) or 2025 (rag25), NeuCLIR and RAGTIME (ragtime), or JSON lines of query_id, system "
+    help="TREC RAG 2024 (rag24) or 2025 (rag25), NeuCLIR and RAGTIME (ragtime), or JSON lines of query_id, "
+    "system "
     "and text (plain).",
 )
 @click.option(

@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     log_summary,
     output_option,
 )
+from exam_pp.cli.ranges import IntRange
 
 # Options for files of other tools, and the options that go with each.
 _COMPANIONS = {
@@ -48,12 +49,13 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
 @click.option(
     "--queries",
     type=QUERIES_FILE,
-    help=f"Only the queries of this file, in its order ({QUERY_FORMATS}).  [default: all, in the order of the "
+    help=f"Only the queries of this file, in its order ({QUERY_FORMATS}).  [default: all, in the order of "
+    "the "
     "runs]",
 )
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=20,
     show_default=True,
     help="Pool depth: number of top passages of each run and query.",
@@ -105,7 +107,8 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
 @click.option(
     "--bank",
     type=FILE,
-    help="With --assignments: test bank of the nuggets, whose ids are used.  [default: ids are digests of the "
+    help="With --assignments: test bank of the nuggets, whose ids are used.  [default: ids are digests of "
+    "the "
     "texts]",
 )
 @click.option(

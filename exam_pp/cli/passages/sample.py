@@ -8,16 +8,17 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("sample")
 @PASSAGES
 @output_option("Passages file to write.  [default: standard output]")
-@click.option("--queries", type=click.IntRange(min=1), help="Number of queries to draw.  [default: all]")
+@click.option("--queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
 @click.option(
     "--passages",
     "count",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     help="Number of passages to draw per query.  [default: all]",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")

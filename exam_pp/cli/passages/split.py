@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.options import PASSAGES, log_summary
+from exam_pp.cli.ranges import IntRange
 from exam_pp.wording import counted
 
 
@@ -21,9 +22,7 @@ from exam_pp.wording import counted
     required=True,
     help="Folder to write; created if missing.",
 )
-@click.option(
-    "-n", "--parts", type=click.IntRange(min=1), help="Number of files to write, of nearly equal size."
-)
+@click.option("-n", "--parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size.")
 @click.option(
     "--by-query", is_flag=True, help="Write a file for each query, named by its percent-encoded id."
 )

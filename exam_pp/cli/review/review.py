@@ -22,6 +22,7 @@ from exam_pp.cli.options import (
     required_output,
     take,
 )
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command(name="review")
@@ -31,9 +32,7 @@ from exam_pp.cli.options import (
 )
 @required_output("HTML file to write.")
 @ONLY_QUERY
-@click.option(
-    "--limit", type=click.IntRange(min=1), help="Maximum number of passages per query.  [default: all]"
-)
+@click.option("--limit", type=IntRange(min=1), help="Maximum number of passages per query.  [default: all]")
 @filter_options
 @answers_class_option
 @prompt_file_option("TOML file with an own prompt, for its text and scale; may be repeated.")

@@ -25,6 +25,7 @@ from exam_pp.cli.options import (
     output_option,
     together,
 )
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.review.verification.base import Selection
@@ -44,7 +45,8 @@ _report = together(
     click.option(
         "--bank",
         type=FILE,
-        help="Test bank; the report shows its entries with their texts.  [default: the graded entries, by id]",
+        help="Test bank; the report shows its entries with their texts.  [default: the graded entries, by "
+        "id]",
     ),
     ONLY_QUERY,
     click.option(
@@ -65,7 +67,7 @@ _report = together(
 def _limit(noun: str, default: int | None = None) -> Callable[[F], F]:
     return click.option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=IntRange(min=1),
         default=default,
         show_default=default is not None,
         help=f"Maximum number of {noun}.{'' if default else '  [default: all]'}",
@@ -107,7 +109,7 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
 @MIN_GRADE
 @click.option(
     "--min-answers",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     help="Only passages that cover at least this many entries.  [default: 1 with --min-grade, else 0]",
 )
 @_MIN_JUDGMENT
@@ -159,14 +161,14 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
 @_RELEVANT
 @click.option(
     "--often",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=3,
     show_default=True,
     help="Only entries that at least this many non-relevant passages cover.",
 )
 @click.option(
     "--examples",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     default=3,
     show_default=True,
     help="Maximum number of non-relevant passages to show per entry.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, QUERY_FORMATS, take, together
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.sql.query import SqlSources
@@ -51,7 +52,7 @@ limit_options = together(
         help="Memory of DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
     ),
     click.option(
-        "--threads", type=click.IntRange(min=1), help="Number of threads of DuckDB.  [default: all cores]"
+        "--threads", type=IntRange(min=1), help="Number of threads of DuckDB.  [default: all cores]"
     ),
 )
 """Options for DuckDB's memory and threads; read by :func:`take_limits`."""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import FILE, emit, format_option, output_option
+from exam_pp.cli.ranges import IntRange
 
 _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
 """An unreadable file is a finding, not a usage error."""
@@ -46,7 +47,7 @@ class _Kind(click.ParamType[str]):
 )
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     default=10,
     show_default=True,
     help="Maximum number of findings per check and file; 0 lists all.",
