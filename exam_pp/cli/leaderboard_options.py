@@ -210,7 +210,9 @@ def leaderboard_options(
     """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.option(
-            "--per-query", is_flag=True, help="Write the scores of each query instead of their means."
+            "--per-query",
+            is_flag=True,
+            help="Write the scores of each query, too, in a row for each system, query and measure.",
         ),
         click.option(
             "--intervals",

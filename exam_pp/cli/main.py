@@ -50,7 +50,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "doctor": (
             "doctor",
-            "Show the machine, and check that replies of a model depend only on the prompt.",
+            "Show hardware and versions, and check that replies depend only on the prompt.",
         ),
         "list": ("list", "List the prompts and models to grade with."),
         "show": ("show", "Show a prompt in full."),

@@ -70,8 +70,8 @@ def command(
     The command scores the systems that have rankings in GRADED. The system `_overall_` is the upper bound:
     the share of entries that any graded passage covers. nCover is Rubric-Cover divided by this upper bound.
 
-    `--format trec_eval` writes lines of measure, query and score. `--format published` writes the leaderboard
-    of the published implementation.
+    `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
+    published implementation.
 
     Examples:
 

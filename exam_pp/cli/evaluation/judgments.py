@@ -47,8 +47,7 @@ def command(
 
     \b
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
-      exam-pp evaluate judgments qrels.txt --runs runs --format official \\
-        -o ranks.json
+      exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.score_runs import score_runs

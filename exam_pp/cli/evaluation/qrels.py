@@ -100,8 +100,8 @@ def command(
     Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
     passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
 
-    `--format trec_eval` writes lines of measure, query and score. `--format published` writes the leaderboard
-    of the published implementation, and needs --official.
+    `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
+    published implementation, which needs --official.
 
     Examples:
 

@@ -17,7 +17,7 @@ from exam_pp.cli.options import emit, format_option, output_option
 @format_option()
 @output_option()
 def command(form: str, output: Path, **options: Any) -> None:
-    """Show the machine and library versions, and check that replies of a model depend only on the prompt.
+    """Show hardware and library versions, and check that replies of a model depend only on the prompt.
 
     The check needs --model. It sends the same built-in prompts one at a time, in one batch, in a batch with a
     long prompt, and to the reference engine in float32, and counts the replies that change. The exit code is

@@ -53,7 +53,7 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
     "--prompt-class", "prompt_classes", multiple=True, metavar="NAME",
     help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
 )  # fmt: skip
-@prompt_file_option("TOML file with an own prompt to grade with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
 @model_options()
 @click.option(
     "--soft/--no-soft", default=None,

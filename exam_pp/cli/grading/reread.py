@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
     type=FILE,
     help="Test bank with the gold answers; required for prompts that compare extracted answers with them.",
 )
-@prompt_file_option("TOML file with an own prompt that the grades were made with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
 @filter_options
 def command(
     graded: Path,

@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command("prompt")
 @click.argument("name", required=False)
-@click.option("--prompt-file", type=FILE, help="TOML file with an own prompt, instead of NAME.")
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of NAME.")
 @output_option("File to write.  [default: standard output]")
 def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> None:
     """Print the template of a prompt, with its scale, reading rule, source and version.

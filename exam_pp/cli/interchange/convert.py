@@ -78,7 +78,8 @@ def command(
 ) -> None:
     """Convert a file to another format.
 
-    The format of SOURCE is detected from its content. A warning counts the dropped fields, which the target
+    SOURCE, -o and --to are required, except with --list. The format of SOURCE is detected from its content.
+    A warning counts the dropped fields, which the target
     format cannot hold. --list shows the names of all formats.
 
     Examples:
@@ -96,7 +97,7 @@ def command(
         emit(render(conversion_report(), form), Path("-"))
         return
     if source is None or output is None or target_format is None:
-        raise click.UsageError("convert needs SOURCE, -o FILE and --to FORMAT; --list shows the formats.")
+        raise click.UsageError("convert needs SOURCE, -o PATH and --to FORMAT; --list shows the formats.")
     dropped = convert(Conversion(source, output, target_format, **options), dropped_fields_output)
     for line in dropped.lines():
         log.warning("%s", line)

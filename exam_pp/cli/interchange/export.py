@@ -73,7 +73,7 @@ def runs(passages: Path, output: Path) -> None:
     metavar="NAME",
     help="Only this system; may be repeated.  [default: all systems with answers]",
 )
-@click.option("--queries", type=QUERIES_FILE, help=QUERY_TEXTS)
+@click.option("--queries", type=QUERIES_FILE, help=f"{QUERY_TEXTS} The formats rag24 and rag25 hold them.")
 @_OUTPUT
 def answers(passages: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
     """Write the answers of systems in PASSAGES, with their citations.

@@ -18,7 +18,7 @@ from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_
     metavar="NAME",
     help="Prompt class of the reviewed grades; required if GRADED has several.",
 )
-@prompt_file_option("TOML file with an own prompt, for its scale; may be repeated.")
+@prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
 @click.option(
     "--bank", type=FILE, help="Test bank; required for ratings of entries without grades in GRADED."
 )

@@ -35,7 +35,7 @@ from exam_pp.cli.ranges import IntRange
 @click.option("--limit", type=IntRange(min=1), help="Maximum number of passages per query.  [default: all]")
 @filter_options
 @answers_class_option
-@prompt_file_option("TOML file with an own prompt, for its text and scale; may be repeated.")
+@prompt_file_option("TOML file with your own prompt, for its text and scale; may be repeated.")
 @click.option("--blind", is_flag=True, help="Hide the grades and systems until the reviewer has rated.")
 @click.option(
     "--reviewer", default="", metavar="NAME", help="Name of the reviewer, which can be changed on the page."

@@ -117,8 +117,7 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
 def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) -> None:
     """Show a table of passages × bank entries for every query, with grades and extracted answers.
 
-    Passages are sorted by judgment, best grade and number of covered entries. Extracted answers are shown in
-    the formats html and md.
+    Passages are sorted by judgment, best grade and number of covered entries.
 
     Example:
 
