@@ -30,7 +30,7 @@ and [Messages](messages.md) lists the messages.
 
 Every command reads and writes files. `-` is standard input or output, and `.gz` files are compressed. In
 place of a file of queries, `irds:NAME` is a data set of ir_datasets. Commands that read a file several times,
-such as `merge`, do not accept `-` for it. Outputs appear complete or not at all, and inputs are never changed.
+such as `merge`, do not accept `-`. Outputs appear complete or not at all, and inputs are never changed.
 
 | exit code | meaning |
 |---|---|
