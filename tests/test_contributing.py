@@ -332,7 +332,6 @@ def test_a_file_format(checkout: Checkout) -> None:
     assert '"ask_id"' in told
     assert "| queries | `asks` | yes | yes | questions of Asker |" in checkout.page("converting.md")
     assert "| `asks` | a line of Asker |" in checkout.page("validation.md")
-    assert "[asks|" in checkout.page("cli.md")
 
 
 RENDERER = '''"""Reports as the number of their blocks, to show how an output format is added."""

@@ -15,7 +15,6 @@ from exam_pp.cli.options import (
     FILES,
     METHOD_NAME,
     OUTPUT_PATH,
-    QUERIES_FILE,
     SCRIPT_FORMATS,
     emit,
     emit_figure,
@@ -26,7 +25,7 @@ from exam_pp.cli.options import (
     plot_option,
     together,
 )
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.result import Evaluation
@@ -34,35 +33,38 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BANK = click.option("--bank", type=FILE, help="Test bank: defines the entries and queries.")
-QUERIES = click.option(
-    "--queries", type=QUERIES_FILE, help="Only the queries of this file (JSON, JSONL or TSV)."
+BANK = click.option(
+    "--bank",
+    type=FILE,
+    help="Test bank whose queries and entries are evaluated.  [default: those with grades]",
 )
+OFFICIAL = "Official leaderboard: ranks or scores (JSON or TSV)."
 SAMPLES = click.option(
     "--samples",
-    type=click.IntRange(min=100),
+    type=IntRange(min=100),
     default=2000,
     show_default=True,
     help="Number of bootstrap samples.",
 )
 TOP = click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=5,
     show_default=True,
-    help="Number of systems of the top-k overlap.",
+    help="k of the top-k overlap: the number of best systems to compare.",
 )
 FACETS = click.option(
     "--facets",
     type=click.Choice(["title", "facet"]),
     default="title",
     show_default=True,
-    help="Evaluate per query, or per facet (query/facet).",
+    help="Evaluate each query (title), or each facet `query/facet` of a query (facet).",
 )
 PLOT_LENGTH = click.option(
     "--plot-length",
     type=OUTPUT_PATH,
-    help="Also draw the first measure against response length, with the Pareto front (.png or .svg).",
+    help="Also draw the first measure against the length of the responses, with the Pareto front (.png or "
+    ".svg).",
 )
 SEED = click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of bootstrap samples and tests."
@@ -76,6 +78,7 @@ def measures_option(default: str) -> Callable[[F], F]:
         "--measure",
         "measures",
         multiple=True,
+        metavar="NAME",
         help=f"Measure, by its name in ir-measures or trec_eval; may be repeated.  [default: {default}]",
     )
 
@@ -202,27 +205,33 @@ class LeaderboardOutput:
 
 
 def leaderboard_options(
-    *formats: str, official: bool = True, output_help: str = "Write here instead of standard output."
+    *formats: str, official: bool = True, output_help: str = "File to write.  [default: standard output]"
 ) -> Callable[[F], Callable[..., Any]]:
     """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
-        click.option("--per-query", is_flag=True, help="Write a row for each system, query and measure."),
+        click.option(
+            "--per-query",
+            is_flag=True,
+            help="Write the scores of each query, too, in a row for each system, query and measure.",
+        ),
         click.option(
             "--intervals",
             type=click.Choice(["queries", "nested"]),
-            help="Intervals of scores and ranks: resample queries, or queries and their bank entries.",
+            help="Add confidence intervals of scores and ranks, from bootstrap samples of the queries, or "
+            "of the "
+            "queries and their bank entries (nested, only for Rubric-Cover).",
         ),
         click.option(
             "--significance",
             is_flag=True,
-            help="Significance letters: systems with a common letter do not differ significantly.",
+            help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
         click.option(
             "--confidence",
             type=NumberRange(0.5, 1, max_open=True),
             default=0.95,
             show_default=True,
-            help="Confidence level of intervals; tests use 1 minus it as α.",
+            help="Confidence level of the intervals; the level α of the tests is 1 minus this.",
         ),
         SAMPLES,
         SEED,
@@ -236,7 +245,7 @@ def leaderboard_options(
             click.option(
                 "--official",
                 type=FILE,
-                help="Official ranks or scores (JSON or TSV): adds a column of ranks, and correlations.",
+                help=f"{OFFICIAL} Adds a column of these ranks, and the correlation with them.",
             ),
         )
     names = [field.name for field in fields(LeaderboardOutput) if field.name != "path"]

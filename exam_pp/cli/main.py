@@ -32,37 +32,40 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "split": ("split", "Split a passages file into parts, or into one file per query."),
         "sample": ("sample", "Draw a random sample of queries and passages."),
-        "filter": ("filter", "Keep selected queries, systems, passages or grades."),
+        "filter": ("filter", "Keep only selected queries, systems, passages and grades."),
         "rename": ("rename", "Rename models, prompt classes and systems."),
-        "strip": ("strip", "Remove grades, texts, replies ... before sharing a file."),
+        "strip": ("strip", "Remove grades, texts, replies or other parts before sharing a file."),
     },
     "banks": {
         "generate": ("generate", "Let a model write a test bank: questions or nuggets for every query."),
-        "nuggetize": ("nuggetize", "Let a model make nuggets of relevant passages (AutoNuggetizer)."),
-        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad questions."),
+        "nuggetize": ("nuggetize", "Let a model extract nuggets from relevant passages (AutoNuggetizer)."),
+        "bank": ("bank", "Import, export, inspect and edit test banks, and find bad entries."),
     },
     "grading": {
-        "grade": ("grade", "Let a model grade every passage against every bank entry."),
+        "grade": ("grade", "Let a model grade every passage against every bank entry, or directly."),
         "verify-answers": (
             "verify_answers",
             "Let a model verify extracted answers against the gold answers.",
         ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
-        "doctor": ("doctor", "Show the machine, and check that replies depend only on the prompt."),
-        "list": ("list", "List prompts and models."),
+        "doctor": (
+            "doctor",
+            "Show hardware and versions, and check that replies depend only on the prompt.",
+        ),
+        "list": ("list", "List the prompts and models to grade with."),
         "show": ("show", "Show a prompt in full."),
     },
     "review": {
-        "verify": ("verify", "Reports to check the grades of a model."),
+        "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
-        "apply-edits": ("apply_edits", "Add the ratings of a reviewer to a graded file."),
+        "apply-edits": ("apply_edits", "Add the ratings of reviewers to a graded file."),
     },
     "evaluation": {
         "evaluate": ("evaluate", "Compute scores, qrels and leaderboards from grades or judgments."),
     },
     "analysis": {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
-        "diff": ("diff", "Compare two gradings: changed grades, labels and ranks."),
+        "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "sql": {
         "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
@@ -133,9 +136,14 @@ class _EscapingFormatter(logging.Formatter):
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(package_name="exam_pp", message="%(prog)s %(version)s")
-@click.option("-q", "--quiet", is_flag=True, help="Only warnings and errors on standard error.")
+@click.option("-q", "--quiet", is_flag=True, help="Log only warnings and errors.")
 def cli(quiet: bool) -> None:
-    """Grade retrieved and generated passages against a test bank, and evaluate systems with it."""
+    """Grade retrieved and generated passages against a test bank, and evaluate systems with the grades.
+
+    In place of a file, - is standard input or standard output. Files whose names end in .gz are compressed.
+    In place of a file of queries, irds:NAME is a data set of ir_datasets. `exam-pp COMMAND --help` shows the
+    options of a command, with examples.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(_EscapingFormatter())
     level = logging.WARNING if quiet else logging.INFO

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp.cli.options import take, together
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MODEL_HELP = "Hugging Face name, checkpoint folder, or: bundled, lexical, fake (see `exam-pp list models`)."
+_MODEL_HELP = (
+    "Hugging Face model, checkpoint folder, model of an endpoint, bundled, or a baseline such as lexical "
+    "(see `exam-pp list models`)."
+)
 _ENGINES = ["auto", "transformers", "ctranslate2"]
 _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 
@@ -24,26 +27,36 @@ _DTYPES = ["auto", "float32", "bfloat16", "float16"]
 def model_options(*, required: bool = True) -> Callable[[F], F]:
     """Add the model options; :func:`take_model_options` turns the received values into an object."""
     return together(
-        click.option("--model", required=required, help=_MODEL_HELP),
+        click.option("--model", required=required, metavar="MODEL", help=_MODEL_HELP),
         click.option(
             "--model-pipeline",
             "pipeline",
             default="text2text",
             show_default=True,
-            help="Kind of model: text2text, text-generation, question-answering or openai (an endpoint).",
+            metavar="NAME",
+            help="Backend of the model: text2text (T5-like), text-generation (decoder-only), "
+            "question-answering (extractive) or openai (endpoint).",
         ),
-        click.option("--revision", help="Revision of a Hugging Face model."),
+        click.option("--revision", metavar="NAME", help="Branch, tag or commit of a Hugging Face model."),
         click.option(
             "--engine",
             type=click.Choice(_ENGINES),
             default="auto",
             show_default=True,
-            help="Library that runs the checkpoint.",
+            help="Library that runs the checkpoint; auto is CTranslate2 for T5-like models if possible, else "
+            "transformers.",
         ),
         click.option(
-            "--compute-type", help="CTranslate2 type: float32, int8, bfloat16 ...  [default: by device]"
+            "--compute-type",
+            metavar="TYPE",
+            help="Type in which CTranslate2 computes, such as float32, bfloat16 or int8.  [default: that of "
+            "--dtype]",
         ),
-        click.option("--device", help="cpu, cuda, cuda:1 ...  [default: the first GPU, else the CPU]"),
+        click.option(
+            "--device",
+            metavar="DEVICE",
+            help="Device of the model: cpu, cuda or cuda:N.  [default: the first GPU, else cpu]",
+        ),
         click.option(
             "--device-map",
             type=click.Choice(["auto"]),
@@ -54,38 +67,46 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             type=click.Choice(_DTYPES),
             default="auto",
             show_default=True,
-            help="Precision of the weights; --compute-type overrides it for CTranslate2.",
+            help="Precision of the weights; auto is bfloat16 on GPUs that support it, else float32. "
+            "--compute-type overrides it for CTranslate2.",
         ),
         click.option(
             "--batch-tokens",
-            type=click.IntRange(1),
-            help="Maximum number of tokens of a batch, with padding.  [default: by device]",
+            type=IntRange(1),
+            help="Maximum number of tokens in a batch, with padding.  [default: depends on the device]",
         ),
-        click.option("--threads", type=click.IntRange(1), help="CPU threads.  [default: all]"),
+        click.option("--threads", type=IntRange(1), help="Number of CPU threads.  [default: all cores]"),
         click.option(
             "--greedy",
             is_flag=True,
-            help="Greedy decoding instead of the published beam search with 5 beams (text2text only; "
-            "other pipelines are always greedy).",
+            help="Greedy decoding instead of the published beam search with 5 beams (for text2text; other "
+            "backends are always greedy).",
         ),
         click.option(
             "--thinking-tokens",
-            type=click.IntRange(0),
+            type=IntRange(0),
             default=0,
             show_default=True,
-            help="Additional tokens for a chat model or an endpoint to reason before it replies.",
+            help="Tokens for thinking before each reply, with text-generation and openai; 0 switches "
+            "thinking "
+            "off.",
         ),
-        click.option("--base-url", help="Endpoint for the pipeline openai, e.g. http://localhost:8000/v1."),
+        click.option(
+            "--base-url",
+            metavar="URL",
+            help="URL of the endpoint, such as http://localhost:8000/v1; its API key is read from "
+            "OPENAI_API_KEY.  [default: OPENAI_BASE_URL, else https://api.openai.com/v1]",
+        ),
         click.option(
             "--timeout",
             type=NumberRange(min=0, min_open=True),
             default=120.0,
             show_default=True,
-            help="Seconds to wait for a reply of an endpoint.",
+            help="Seconds to wait for a reply of an endpoint before the request is repeated.",
         ),
         click.option(
             "--concurrency",
-            type=click.IntRange(1),
+            type=IntRange(1),
             default=16,
             show_default=True,
             help="Number of simultaneous requests to an endpoint.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.files import is_stream
@@ -62,6 +63,7 @@ class OutputPath(click.Path):
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, allow_dash=True, readable=False)
+        self.name = "file"  # The metavar in --help; click would write PATH.
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
@@ -83,31 +85,40 @@ OUTPUT_PATH = OutputPath()
 
 PASSAGES = click.argument("passages", type=FILE)
 GRADED = click.argument("graded", type=FILE)
-MIN_GRADE_DEFAULT = "[default: 4, or the top of a shorter scale; 1 for prompts without a scale]"
+MIN_GRADE_DEFAULT = "[default: 4, or the highest grade of a shorter scale; 1 for prompts without a scale]"
 MIN_GRADE = click.option(
     "--min-grade", type=int, help=f"Lowest grade that covers an entry.  {MIN_GRADE_DEFAULT}"
 )
 CUTOFF = click.option(
     "--cutoff",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=20,
     show_default=True,
-    help="Depth to which the ranking of a system counts.",
+    help="Depth to which the rankings are evaluated.",
 )
 UNPARSED = click.option(
     "--unparsed",
     type=click.Choice(["default", "ungraded", "published"]),
     default="default",
     show_default=True,
-    help="How to rate replies that are not numbers.",
+    help="Ratings of replies without a number: 0 for 'unanswerable' and ill-formed replies, else 1 "
+    "(default); "
+    "no rating (ungraded); or the rule of the published implementation, which swaps 0 and 1 (published).",
 )
-QUERY_TEXTS = "File with the texts of the queries (JSON, JSONL or TSV)."
+QUERY_FORMATS = "JSON, JSON lines, TSV, TREC topics or irds:NAME"
+QUERY_TEXTS = f"Texts of the queries ({QUERY_FORMATS})."
+ONLY_QUERIES = click.option(
+    "--queries", type=QUERIES_FILE, help=f"Only the queries of this file ({QUERY_FORMATS})."
+)
 ONLY_QUERY = click.option(
     "--query", "queries", multiple=True, metavar="ID", help="Only this query; may be repeated."
 )
 LABEL_RULE = click.option(
     "--label-rule",
-    help="Rule for labels instead of the best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
+    metavar="RULE",
+    help="Rule that makes labels from the ratings of a passage: '2nd>=5:3, 2nd>=4:1, else 0' gives label 3 "
+    "if "
+    "the second best rating is at least 5.  [default: the best rating]",
 )
 
 METHOD_NAME = click.option(
@@ -115,8 +126,11 @@ METHOD_NAME = click.option(
     type=click.Choice(["stem", "tag"]),
     default="stem",
     show_default=True,
-    help="Name systems by file name (stem) or by the tag in the run.",
+    help="Name systems by the file name without extensions (stem) or by the tag in the run file (tag).",
 )
+
+UNITS = ["paragraph", "sentence", "whole"]
+UNIT_HELP = "Part of an answer that becomes a passage; a paragraph has at most about 400 words."
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -135,7 +149,7 @@ def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: options.pop(name) for name in names}
 
 
-def output_option(help_text: str = "Write here instead of standard output.") -> Callable[[F], F]:
+def output_option(help_text: str = "File to write.  [default: standard output]") -> Callable[[F], F]:
     """``-o FILE``; the default is standard output."""
     return click.option("-o", "--output", type=OUTPUT_PATH, default="-", help=help_text)
 
@@ -154,28 +168,31 @@ def min_relevant_option(*aliases: str) -> Callable[[F], F]:
         type=int,
         default=1,
         show_default=True,
-        help="Lowest judgment that counts as relevant (TREC DL: 2).",
+        help="Lowest judgment that counts as relevant (use 2 for TREC DL).",
     )
 
 
 journal_options = together(
     click.option(
-        "--retry-failed", is_flag=True, help="Repeat requests that failed before the run was interrupted."
+        "--retry-failed", is_flag=True, help="Send requests again that failed before the run was interrupted."
     ),
     click.option(
         "--journal",
         type=click.Path(path_type=Path),
-        help="File that keeps replies for resuming.  [default: next to -o]",
+        metavar="FILE",
+        help="File that keeps the replies, to continue an interrupted run.  [default: OUTPUT.journal]",
     ),
-    click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is written."),
+    click.option("--keep-journal", is_flag=True, help="Keep the journal after the output is complete."),
 )
 """Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
 JOURNAL = ("journal", "keep_journal", "retry_failed")
 
 new_bank_options = together(
-    click.option("--test-collection", default="", help="Name of the collection, stored in the bank."),
-    click.option("--description", default="", help="Description, stored in the bank."),
-    click.option("--max-queries", type=click.IntRange(1), help="Only this many queries from the start."),
+    click.option(
+        "--test-collection", default="", metavar="NAME", help="Name of the collection, stored in the bank."
+    ),
+    click.option("--description", default="", help="Description of the bank, stored in the bank."),
+    click.option("--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."),
 )
 """Options of commands that generate a bank; :data:`NEW_BANK` has their names."""
 NEW_BANK = ("test_collection", "description", "max_queries")
@@ -191,7 +208,7 @@ class _Format(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-def format_option(*extra: str) -> Callable[[F], F]:
+def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F], F]:
     """``--format`` of a report; ``extra`` are additional formats that the command itself writes."""
     return click.option(
         "--format",
@@ -199,31 +216,36 @@ def format_option(*extra: str) -> Callable[[F], F]:
         type=_Format((*REPORT_FORMATS, *extra)),
         default=REPORT_FORMATS[0],
         show_default=True,
-        help="Output format.",
+        help=help_text,
     )
 
 
 filter_options = together(
-    click.option("--model", help="Only grades by this model."),
-    click.option("--prompt-class", help="Only grades made with this prompt."),
+    click.option("--model", metavar="MODEL", help="Only grades by this model, or reviewer (human:NAME)."),
+    click.option("--prompt-class", metavar="NAME", help="Only grades with this prompt class."),
     click.option(
         "--prompt-type",
         type=click.Choice(["question", "nugget", "direct"]),
-        help="Only grades of questions, of nuggets, or of whole passages (direct).",
+        help="Only grades for questions, for nuggets, or for the query itself (direct).",
     ),
-    click.option("--prompt-hash", help="Only grades made with this version of the prompt."),
+    click.option(
+        "--prompt-hash",
+        metavar="HASH",
+        help="Only grades with the version of the prompt that has this hash (see `exam-pp show prompt`).",
+    ),
     click.option(
         "--question-set",
         type=click.Choice(["tqa", "genq", "question-bank"]),
-        help="Only grades for this question set.",
+        help="Only grades for entries of this origin, detected from their ids: Textbook Question Answering "
+        "(tqa), the first published format of banks (genq), or any other bank (question-bank).",
     ),
     click.option(
         "--grade-choice",
         type=click.Choice(["unite", "first"]),
         default="unite",
         show_default=True,
-        help="With several grades by the same model and prompt: merge them (later ratings win), or take the "
-        "first, as published.",
+        help="If a passage has several sets of grades by the same model and prompt: merge them, where later "
+        "ratings replace earlier ones (unite), or use the first set, as published (first).",
     ),
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
@@ -259,7 +281,7 @@ def answers_class_option(function: F) -> F:
         "--answers-class",
         metavar="NAME",
         callback=name_of,
-        help="Prompt whose answers explain the ratings.  [default: any prompt without a scale]",
+        help="Prompt class of the extracted answers to show.  [default: any prompt without a scale]",
     )(function)
 
 

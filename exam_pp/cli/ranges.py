@@ -8,8 +8,16 @@ from typing import Any
 import click
 
 
+class IntRange(click.IntRange):
+    """A range of integers, shown as INTEGER in ``--help``."""
+
+    name = "integer"
+
+
 class NumberRange(click.FloatRange):
     """A range of numbers that rejects NaN, which click accepts because every comparison with it is False."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; fails with a usage error."""

@@ -19,6 +19,7 @@ from typing import Any
 import click
 import pytest
 
+from exam_pp.cli.main import COMMANDS as PURPOSES
 from exam_pp.cli.main import cli, main
 from exam_pp.edits import BankEdit, Edits, HumanRating
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -32,18 +33,22 @@ ASSIGNED = "NuggetAssignmentPointwise"
 LARGE, BASE = "google/flan-t5-large", "google/flan-t5-base"
 
 
+LONGEST_PURPOSE = 100
+
+
 def _commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield path, command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        member = command.get_command(context, name)
-        assert member is not None
-        yield from _commands(member, f"{path} {name}".strip())
+    """All commands and groups, with their paths such as ``evaluate cover``."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            member = command.get_command(context, name)
+            assert member is not None
+            yield from _commands(member, f"{path} {name}".strip())
 
 
-COMMANDS = dict(_commands(cli))
+GROUPS = {path: command for path, command in _commands(cli) if isinstance(command, click.Group)}
+COMMANDS = {path: command for path, command in _commands(cli) if path not in GROUPS}
 
 
 def examples(command: click.Command) -> list[str]:
@@ -175,6 +180,45 @@ def folder(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
+
+
+def _assert_purpose(text: str) -> None:
+    """The text is one sentence on one line, for a list of commands."""
+    assert len(text) <= LONGEST_PURPOSE
+    assert text.endswith(".")
+    assert ". " not in text
+    assert text.split(maxsplit=1)[0] not in ("What", "Who", "Which", "The", "A", "An")
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_command_has_a_purpose_and_an_example(path: str) -> None:
+    purpose, _, rest = (COMMANDS[path].help or "").partition("\n")
+    _assert_purpose(purpose)
+    assert rest.startswith("\n"), "an empty line after the purpose"
+    assert examples(COMMANDS[path])
+    title = "Examples:" if len(examples(COMMANDS[path])) > 1 else "Example:"
+    assert re.search(rf"^ *{title}$", rest, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [path for path in GROUPS if path])
+def test_a_group_has_a_purpose(path: str) -> None:
+    purpose = GROUPS[path].help or ""
+    _assert_purpose(purpose)
+    if path in PURPOSES:
+        assert PURPOSES[path][1] == purpose, "exam-pp --help and the help of the group agree"
+
+
+@pytest.mark.parametrize("path", PURPOSES)
+def test_the_main_help_has_a_purpose_for_every_command(path: str) -> None:
+    _assert_purpose(PURPOSES[path][1])
+
+
+@pytest.mark.parametrize("path", [*COMMANDS, *GROUPS])
+def test_every_option_has_a_help_text(path: str) -> None:
+    command = COMMANDS.get(path) or GROUPS[path]
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert (param.help or "").strip(), param.opts
 
 
 @pytest.mark.parametrize(("path", "line"), EXAMPLES, ids=[path for path, _ in EXAMPLES])

@@ -100,7 +100,7 @@ def test_it_is_converted_both_ways_and_detected(asks: Path, tmp_path: Path) -> N
 
 def test_it_is_validated_by_its_content_and_by_its_name(asks: Path) -> None:
     assert "2 asks" in run("validate", asks).stdout
-    assert "[asks|" in run("validate", "--help").stdout
+    assert " asks " in run("convert", "--list").stdout
     asks.write_text(asks.read_text() + '{"ask_id": "q3"}\n')
     for arguments in ([asks], [asks, "--kind", "asks"]):
         done = run("validate", *arguments, "--format", "tsv")

@@ -9,6 +9,7 @@ import click
 
 from exam_pp.cli.options import (
     FILE,
+    LABEL_RULE,
     emit_report,
     filter_options,
     format_option,
@@ -16,37 +17,37 @@ from exam_pp.cli.options import (
     min_relevant_option,
     output_option,
 )
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("agreement")
 @click.argument("graded", metavar="GRADED|QRELS", type=FILE)
-@click.option("--qrels", type=FILE, help="Judgments; replace those in GRADED.")
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
+@click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
 @min_relevant_option()
 @click.option(
     "--min-answers",
     multiple=True,
-    type=click.IntRange(min=1),
-    help="Label by the k-th best rating; may be repeated. [default: 1]",
+    type=IntRange(min=1),
+    help="Label passages by their k-th best rating; may be repeated.  [default: 1]",
 )
 @click.option(
     "--min-grade",
     "min_grades",
     multiple=True,
     type=int,
-    help="Add a table of labels of at least this grade against the rest; may be repeated.",
+    help="Add a table that separates labels of at least this grade from lower labels; may be repeated.",
 )
-@click.option(
-    "--label-rule",
-    help="Label by a rule instead of the k-th best rating, such as '2nd>=5:3, 2nd>=4:1, else 0'.",
-)
+@LABEL_RULE
 @click.option(
     "--same-scale/--published-tables",
     default=None,
-    help="Labels are on the scale of the judgments: make confusion matrices, graded and binarised. "
-    "[default: for qrels and for prompts such as Umbrela]",
+    help="Treat labels as judgments on the same scale, and write confusion matrices; or write the published "
+    "tables.  [default: confusion matrices for qrels and for prompts such as Umbrela, else published tables]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap samples for the intervals."
+)
 @filter_options
 @format_option()
 @output_option()
@@ -67,11 +68,12 @@ def command(
 ) -> None:
     """Measure the agreement of labels with judgments: tables of counts and Cohen's κ.
 
-    Labels made from ratings get the published tables: every grade (GRADED), merged grades (MERGE), relevant
-    from grade 1 (LENIENT) and from grade 4 (STRICT, Table 5 of the workbench paper). Labels of UMBRELA, or
-    qrels of a model in place of GRADED, get confusion matrices: grade by grade, and binarised at
-    --min-relevant-judgment. To compare a reviewer's ratings of passages and entries with those of a model,
-    use `exam-pp analyze graders --per-entry`.
+    For labels made from ratings, the command writes the published tables: every grade (GRADED), merged grades
+    (MERGE), relevant from grade 1 (LENIENT) and from grade 4 (STRICT, Table 5 of the workbench paper). For
+    labels of UMBRELA, or qrels of a model in place of GRADED, it writes confusion matrices: grade by grade,
+    and binarised at --min-relevant-judgment.
+
+    To compare the ratings of a reviewer with those of a model, use `exam-pp analyze graders --per-entry`.
 
     Example:
 

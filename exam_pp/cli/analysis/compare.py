@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from exam_pp.cli.leaderboard_options import OFFICIAL
 from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, output_option, plot_option
 
 
@@ -14,7 +15,7 @@ from exam_pp.cli.options import FILE, emit_figure, emit_report, format_option, o
 @click.option(
     "--official",
     type=FILE,
-    help="Official ranks (JSON or TSV) or scores, by which the systems are ordered.",
+    help=f"{OFFICIAL} Orders the systems.",
 )
 @plot_option("a line for each leaderboard")
 @format_option()
@@ -25,7 +26,7 @@ def command(
     """Compare several leaderboards side by side, each scaled from 0 (worst system) to 1 (best).
 
     LEADERBOARDS are files of `exam-pp evaluate ... --format tsv` (or json), or tables with a header whose
-    first column names the systems. Files written with --per-query have standard errors in the figure.
+    first column names the systems. The figure shows standard errors for files written with --per-query.
 
     Example:
 

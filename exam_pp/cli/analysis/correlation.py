@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import SAMPLES, SEED, TOP
+from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, TOP
 from exam_pp.cli.options import (
     FILE,
     emit,
@@ -25,13 +25,14 @@ from exam_pp.cli.options import (
     "--official",
     type=FILE,
     required=True,
-    help="Official ranks (JSON or TSV), or another leaderboard.",
+    help=OFFICIAL,
 )
 @TOP
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="95 % intervals by resampling queries (needs LEADERBOARD with --per-query) or systems.",
+    help="Add 95 % confidence intervals, from bootstrap samples of the queries (LEADERBOARD must be written "
+    "with --per-query) or of the systems.",
 )
 @SAMPLES
 @SEED
@@ -59,8 +60,11 @@ def command(
     """Correlate a leaderboard with an official leaderboard, measure by measure.
 
     LEADERBOARD is a file of `exam-pp evaluate ... --format tsv` (or json), or a table with a header whose
-    first column names the systems. `--format published` writes ρ and τ in the layout of the published
-    tables; with --per-query, a line for every query.
+    first column names the systems. The coefficients are Spearman's ρ, Kendall's τ, τ-AP and the top-k
+    overlap.
+
+    `--format published` writes ρ and τ in the layout of the published tables, with --per-query a line for
+    every query.
 
     Example:
 

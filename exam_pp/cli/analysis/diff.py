@@ -11,6 +11,7 @@ from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     LABEL_RULE,
+    MIN_GRADE,
     emit_report,
     filter_options,
     format_option,
@@ -22,18 +23,21 @@ from exam_pp.cli.options import (
 @click.command("diff")
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
-@click.option("--bank-after", type=FILE, help="Test bank of AFTER, if it differs from --bank.")
-@click.option("--model-after", help="Only grades by this model in AFTER; --model is then that of BEFORE.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
+@click.option("--bank-after", type=FILE, help="Test bank of AFTER.  [default: --bank]")
+@click.option(
+    "--model-after",
+    metavar="MODEL",
+    help="Only grades by this model in AFTER; --model then selects in BEFORE.",
+)
 @click.option(
     "--prompt-class-after",
-    help="Only grades with this prompt class in AFTER; --prompt-class is then that of BEFORE.",
+    metavar="NAME",
+    help="Only grades with this prompt class in AFTER; --prompt-class then selects in BEFORE.",
 )
-@click.option("--labels", is_flag=True, help="List the passages whose relevance label changes.")
+@click.option("--labels", is_flag=True, help="List only the passages whose relevance label changes.")
 @LABEL_RULE
-@click.option(
-    "--min-grade", type=int, help="Grade from which an entry is covered. [default: as in evaluate cover]"
-)
+@MIN_GRADE
 @CUTOFF
 @filter_options
 @format_option()
@@ -54,10 +58,10 @@ def command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Compare two gradings: show the ratings, labels and ranks of systems that change.
+    """Compare two gradings: changed ratings, relevance labels and ranks of systems.
 
-    BEFORE and AFTER are graded files. They can be the same file with two models or prompts. To see the
-    labels that an edit of a bank changes, use --bank and --bank-after with --labels.
+    BEFORE and AFTER are graded files. They can be the same file with two models or prompts. To see how an
+    edit of the bank changes the labels, use --bank and --bank-after with --labels.
 
     Example:
 

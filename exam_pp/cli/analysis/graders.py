@@ -23,17 +23,17 @@ from exam_pp.cli.options import (
 
 @click.command("graders")
 @GRADED
-@click.option("--bank", type=FILE, help="Test bank; only its entries count.")
+@click.option("--bank", type=FILE, help="Test bank; only its entries count.  [default: all graded entries]")
 @LABEL_RULE
 @click.option(
     "--per-entry",
     is_flag=True,
-    help="Compare ratings of pairs of passage and entry instead of labels of passages.",
+    help="Compare the ratings of pairs of passage and entry instead of the labels of passages.",
 )
 @filter_options
 @format_option()
 @output_option()
-@plot_option("weighted κ of every two graders")
+@plot_option("the weighted κ of every two graders")
 def command(
     *,
     graded: Path,
@@ -47,10 +47,12 @@ def command(
 ) -> None:
     """Measure the agreement of the graders of a file with each other and with the judgments.
 
-    A grader is a model with a prompt class, or a reviewer. One table has Cohen's κ, weighted κ and
-    Krippendorff's α for every two graders, a second one α for all graders. The labels of passages are
-    compared. To include reviewers who rated only some pairs of passage and entry (`exam-pp apply-edits`),
-    compare the ratings of pairs with --per-entry.
+    A grader is a model with a prompt class, or a reviewer. The command compares the labels of passages. It
+    writes a table with Cohen's κ, weighted κ and Krippendorff's α for every two graders, and a table with α
+    for all graders.
+
+    Reviewers often rate only some pairs of passage and entry (`exam-pp apply-edits`). To include them, use
+    --per-entry.
 
     Example:
 

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES
-from exam_pp.cli.leaderboard_options import QUERIES
 from exam_pp.cli.options import (
     FILES,
+    ONLY_QUERIES,
     OUTPUT_PATH,
     emit_figure,
     emit_report,
@@ -25,7 +25,7 @@ from exam_pp.cli.options import (
 @click.command("nuggets")
 @click.argument("files", nargs=-1, required=True, type=FILES)
 @BANKS
-@QUERIES
+@ONLY_QUERIES
 @CONDITIONS
 @RUN_TYPES
 @plot_option("V_strict of the first condition against the second")
@@ -53,11 +53,13 @@ def command(
 ) -> None:
     """Measure the agreement of two conditions of nugget evaluation: Kendall's τ for every metric.
 
-    A condition is, for example, automatic or manual assignment. FILES are graded answers with their --bank
-    (one file with two graders, or two files), or scores: a file of `exam-pp evaluate nuggets` (jsonl, or TSV
-    with --per-query), a folder of AutoNuggetizer's metrics (a file for each run, named after the run), or a
-    table with a header. τ is computed over runs, over all pairs of topic and run, and for each topic,
-    averaged. A truncated run id (`...`) is matched with the full run id.
+    A condition is, for example, automatic or manual assignment. FILES are graded answers with their --bank:
+    one file with two graders, or two files. They can also be scores: a file of `exam-pp evaluate nuggets`
+    (jsonl, or TSV with --per-query), a folder with a metrics file of AutoNuggetizer for each run, or a table
+    with a header.
+
+    τ is computed over runs, over all pairs of query and run, and for each query, averaged. A truncated run id
+    (`...`) is matched with the full run id.
 
     Example:
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, QUERIES, SAMPLES, SEED, TOP, measures_option
+from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SAMPLES, SEED, TOP, measures_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
     FILES,
     GRADED,
+    ONLY_QUERIES,
     emit,
     emit_figure,
     emit_report,
@@ -26,29 +27,33 @@ from exam_pp.cli.options import (
 
 @click.command("sweep")
 @GRADED
-@click.option(
-    "--official", type=FILE, required=True, help="Official ranks (JSON or TSV), or another leaderboard."
-)
+@click.option("--official", type=FILE, required=True, help=OFFICIAL)
 @BANK
-@QUERIES
-@click.option("--runs", type=FILES, help="Folder of run files; needed for Rubric-Qrels.")
+@ONLY_QUERIES
+@click.option("--runs", type=FILES, help="Run file, or folder of run files, for Rubric-Qrels.")
 @measures_option("nDCG@10")
 @click.option(
-    "--min-grade", "min_grades", type=int, multiple=True, help="Threshold; may be repeated. [default: 1 to 5]"
+    "--min-grade",
+    "min_grades",
+    type=int,
+    multiple=True,
+    help="Lowest grade that covers an entry; may be repeated.  [default: 1, 2, 3, 4 and 5]",
 )
 @CUTOFF
 @TOP
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="95 % intervals of every coefficient by resampling queries or systems.",
+    help="Add 95 % confidence intervals of every coefficient, from bootstrap samples of the queries or of "
+    "the "
+    "systems.",
 )
 @SAMPLES
 @SEED
 @filter_options
 @format_option("published")
 @output_option()
-@plot_option("Kendall's tau-b over thresholds")
+@plot_option("Kendall's τ over the thresholds")
 def command(
     *,
     graded: Path,
@@ -70,7 +75,7 @@ def command(
 ) -> None:
     """Correlate the leaderboards of all prompts, thresholds and measures with an official leaderboard.
 
-    All models and prompt classes in GRADED are evaluated; --model and --prompt-class select some of them.
+    The command evaluates all models and prompt classes in GRADED, unless --model or --prompt-class selects.
     `--format published` writes the layout of the published `*.correlation.tsv` files.
 
     Example:

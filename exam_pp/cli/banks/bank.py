@@ -15,7 +15,7 @@ from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
 
 @click.group("bank", cls=Group)
 def command() -> None:
-    """Import, export, inspect and edit test banks, and find bad questions."""
+    """Import, export, inspect and edit test banks, and find bad entries."""
 
 
 @command.command("import")
@@ -25,30 +25,36 @@ def command() -> None:
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge"]),
     required=True,
-    help="Textbook Question Answering, SQuAD2 JSON, CSV of `bank export`, the first published format of "
-    "question banks, AutoNuggetizer nuggets, or AutoJudge nugget banks.",
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp bank export` "
+    "(csv), "
+    "first published format of question banks (genq), nuggets of AutoNuggetizer (nuggetizer), or nugget bank "
+    "of AutoJudge (autojudge).",
 )
-@required_output("Test bank.")
+@required_output("Test bank to write.")
 @click.option(
     "--passages-output",
     type=OUTPUT_PATH,
-    help="With squad2: also write the paragraphs as a passages file.",
+    help="With --format squad2: also write the paragraphs as a passages file.",
 )
 @click.option(
     "--base",
     type=FILE,
-    help="With csv: the bank that was exported; keeps its fields that the spreadsheet does not have.",
+    help="With --format csv: the bank that was exported; fields that the spreadsheet lacks are taken from "
+    "it.",
 )
 def import_command(
     files: tuple[Path, ...], form: Any, output: Path, passages_output: Path | None, base: Path | None
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
-    Question banks in the published format need no import.
+    Question banks in the published format of the workbench paper need no import.
 
-    tqa: every lesson becomes a query with the questions that need no diagram. squad2: every paragraph becomes
-    a query; a question without an answer gets `gold_answers: []`, so that "unanswerable" is correct. csv: an
-    entry with a changed text gets a new id, so that `exam-pp grade` grades only this entry again.
+    \b
+      tqa     every lesson becomes a query with the questions that need no diagram
+      squad2  every paragraph becomes a query; a question without an answer gets
+              `gold_answers: []`, so that "unanswerable" is the correct reply
+      csv     an entry with a changed text gets a new id, so that `exam-pp grade`
+              grades only this entry again
 
     Example:
 
@@ -76,13 +82,14 @@ def import_command(
     "form",
     type=click.Choice(["csv", "nuggetizer", "autojudge"]),
     required=True,
-    help="CSV for spreadsheets, AutoNuggetizer nuggets, or AutoJudge nugget banks (v3).",
+    help="Spreadsheet (csv), nuggets of AutoNuggetizer (nuggetizer), or nugget bank v3 of AutoJudge "
+    "(autojudge).",
 )
 @required_output("File to write.")
 def export_command(bank: Path, form: Any, output: Path) -> None:
     """Write BANK as a spreadsheet or in the format of another tool.
 
-    The command reports the dropped fields, which the format cannot hold.
+    A message counts the dropped fields, which the format cannot hold.
 
     Example:
 

@@ -27,39 +27,45 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.cli.ranges import NumberRange
+from exam_pp.cli.ranges import IntRange, NumberRange
 from exam_pp.phases.banks.signs import SIGN_NAMES, ClinicOptions
 from exam_pp.wording import counted
 
 
 @click.command("clinic")
 @GRADED
-@click.option("--bank", type=FILE, required=True, help="The test bank to examine.")
+@click.option("--bank", type=FILE, required=True, help="Test bank to examine.")
 @filter_options
 @MIN_GRADE
 @CUTOFF
 @min_relevant_option()
-@click.option("--closed-book", type=FILE, help="Grades without a passage, from `exam-pp bank closed-book`.")
+@click.option(
+    "--closed-book",
+    type=FILE,
+    help="Grades without a passage, made by `exam-pp bank closed-book`, for the sign closed-book.",
+)
 @click.option(
     "--too-easy",
     type=NumberRange(0, 1),
     default=0.95,
     show_default=True,
-    help="Lowest share of passages covering an entry that gives it the sign too-easy.",
+    help="Lowest share of passages that cover an entry, for the sign too-easy.",
 )
 @click.option(
     "--often",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=3,
     show_default=True,
-    help="Lowest number of covering passages for the signs non-relevant and discrimination.",
+    help="Lowest number of passages that cover an entry, for the sign discrimination; of non-relevant "
+    "passages, for "
+    "the sign non-relevant.",
 )
 @click.option(
     "--mostly",
     type=NumberRange(0, 1),
     default=0.5,
     show_default=True,
-    help="Lowest share of non-relevant passages, among the judged passages that cover an entry, for the sign "
+    help="Lowest share of non-relevant passages among the judged passages that cover an entry, for the sign "
     "non-relevant.",
 )
 @click.option(
@@ -67,50 +73,52 @@ from exam_pp.wording import counted
     type=NumberRange(-1, 1),
     default=0.1,
     show_default=True,
-    help="Highest correlation with the rest of the exam for the sign discrimination.",
+    help="Highest correlation of an entry with the rest of the exam, for the sign discrimination.",
 )
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=20,
     show_default=True,
-    help="Number of random banks of every size for the curve of bank sizes.",
+    help="Number of random banks of each size, for the curve of bank sizes.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random banks.")
-@click.option("--limit", type=click.IntRange(min=1), help="Show at most this many rows of every list.")
+@click.option("--limit", type=IntRange(min=1), help="Maximum number of rows of each list.  [default: all]")
 @click.option(
     "--write-edits",
     type=OUTPUT_PATH,
-    help="Write the proposed removals with their reasons to this edits file.",
+    help="Also write the proposed removals with their reasons to this edits file.",
 )
 @click.option(
     "--propose",
     "signs",
     multiple=True,
     type=click.Choice(SIGN_NAMES),
-    help="Propose removals only for this sign; may be repeated.  [default: all]",
+    help="Propose removals only for this sign; may be repeated.  [default: all signs]",
 )
 @format_option()
 @output_option()
 def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options: Any) -> None:
-    """Find bad entries of a bank from the grades in GRADED.
+    """Find bad entries of a test bank from the grades in GRADED.
 
-    The signs of bad entries:
+    The command looks for these signs:
 
     \b
       too-easy        nearly all passages cover the entry
       too-hard        no passage covers it
       non-relevant    mostly non-relevant passages cover it
       discrimination  it does not correlate with the rest of the exam
-      duplicate       it repeats another entry
+      duplicate       it has nearly the same text and covering passages as another entry
       closed-book     the model answers it without a passage
 
-    The report also shows how much the leaderboard depends on a single entry, and how many entries are enough.
+    The report also shows how much the leaderboard depends on single entries, and how many entries are enough.
 
-    Example:
+    Examples:
 
     \b
-      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --write-edits removals.json
+      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl
+      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --propose too-easy \\
+        --write-edits removals.json
     """
     from exam_pp.phases.banks.clinic import examine, proposed_edits
     from exam_pp.rendering.render import render
@@ -139,13 +147,16 @@ def clinic_command(graded: Path, bank: Path, form: str, output: Path, **options:
 
 @click.command("closed-book")
 @click.argument("bank", type=FILE)
-@required_output("Graded file.")
-@click.option("--prompt-class", required=True, help="The prompt that the passages were graded with.")
+@required_output("Graded file to write.")
+@click.option(
+    "--prompt-class", required=True, metavar="NAME", help="Prompt with which the passages were graded."
+)
 @model_options()
 def closed_book_command(bank: Path, output: Path, prompt_class: str, **options: Any) -> None:
     """Grade every entry of BANK without a passage, to find entries that the model answers closed book.
 
-    The output holds one empty passage for each query. It is the input of `exam-pp bank clinic --closed-book`.
+    The output holds one empty passage for each query. It is an input of `exam-pp bank clinic`, see its option
+    --closed-book. To continue an interrupted run, repeat the command.
 
     Example:
 

@@ -47,7 +47,7 @@ def show_command(bank: Path, queries: tuple[str, ...], form: str, output: Path) 
 @format_option()
 @output_option()
 def stats_command(bank: Path, form: str, output: Path) -> None:
-    """Count the queries, questions, nuggets and labels in BANK.
+    """Count the queries, questions, nuggets and importance labels in BANK.
 
     Example:
 
@@ -66,9 +66,9 @@ def stats_command(bank: Path, form: str, output: Path) -> None:
 @format_option()
 @output_option()
 def lint_command(bank: Path, form: str, output: Path) -> None:
-    """List problems of BANK that its text shows: duplicates, outdated ids, long nuggets, empty texts.
+    """List problems in the texts and ids of BANK: duplicates, outdated ids, long nuggets, empty texts.
 
-    The exit code is 1 if there are errors. `exam-pp bank clinic` finds bad entries from grades.
+    The exit code is 1 if there are errors. To find bad entries from grades, use `exam-pp bank clinic`.
 
     Example:
 
@@ -91,7 +91,7 @@ def lint_command(bank: Path, form: str, output: Path) -> None:
 @format_option()
 @output_option()
 def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
-    """List the entries that differ between the banks OLD and NEW.
+    """List the entries that were added, removed or changed between the banks OLD and NEW.
 
     Example:
 
@@ -107,11 +107,11 @@ def diff_command(old: Path, new: Path, form: str, output: Path) -> None:
 
 @click.command("merge")
 @click.argument("banks", nargs=-1, required=True, type=FILE)
-@required_output("Test bank.")
+@required_output("Test bank to write.")
 def merge_command(banks: tuple[Path, ...], output: Path) -> None:
     """Merge BANKS into one bank, without duplicates.
 
-    If the same entry differs between the banks, the output keeps it as the first bank has it.
+    If an entry differs between the banks, the entry of the first bank is kept.
 
     Example:
 
@@ -126,14 +126,16 @@ def merge_command(banks: tuple[Path, ...], output: Path) -> None:
 @click.command("apply")
 @_BANK
 @click.argument("edits", type=FILE)
-@required_output("Test bank.")
-@click.option("--force", is_flag=True, help="Apply edits that were made for another state of the bank.")
+@required_output("Test bank to write.")
+@click.option(
+    "--force", is_flag=True, help="Also apply edits that were made for another version of the bank."
+)
 def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
-    """Apply the changes in EDITS to BANK.
+    """Apply the changes of an edits file to BANK.
 
-    The edits file comes from `exam-pp review` or `exam-pp bank clinic --write-edits`. If an edit does not fit
-    the bank, no edit is applied. Every edit is recorded in the bank's history. A reworded entry gets a new
-    id, so that `exam-pp grade` grades only this entry again.
+    EDITS is a file of the page of `exam-pp review`, or of `exam-pp bank clinic --write-edits`. If an edit
+    does not fit the bank, no edit is applied. Every edit is recorded in the history of the bank. A reworded
+    entry gets a new id, so that `exam-pp grade` grades only this entry again.
 
     Example:
 
@@ -151,16 +153,18 @@ def apply_command(bank: Path, edits: Path, output: Path, force: bool) -> None:
     "--secret",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     required=True,
-    help="Share of each query's entries that is withheld, such as 0.3.",
+    help="Share of the entries of each query that become secret, such as 0.3.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choice.")
-@required_output("The public part.")
-@click.option("--secret-output", type=OUTPUT_PATH, required=True, help="The secret part.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random split.")
+@required_output("Test bank to write, with the public part.")
+@click.option(
+    "--secret-output", type=OUTPUT_PATH, required=True, help="Test bank to write, with the secret part."
+)
 def split_command(bank: Path, secret: float, seed: int, output: Path, secret_output: Path) -> None:
     """Split BANK into a public and a secret part, so that no system can be trained on all of it.
 
-    The secret entries of a query depend only on the seed and on the entries of this query.
-    `exam-pp bank merge` merges the parts.
+    The secret entries of a query depend only on the seed and the entries of this query. `exam-pp bank merge`
+    merges the parts again.
 
     Example:
 

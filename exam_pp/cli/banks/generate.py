@@ -21,22 +21,24 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 _generate_options = together(
     click.argument("queries", type=QUERIES_FILE),
-    required_output("Test bank."),
+    required_output("Test bank to write."),
     click.option(
         "--count",
-        type=click.IntRange(1, 100),
-        help="Entries to ask for and keep per query or facet.  [default: 10 for a query, all for a facet]",
+        type=IntRange(1, 100),
+        help="Maximum number of entries per query or facet.  [default: 10 for a query, unlimited for a "
+        "facet]",
     ),
-    click.option("--no-facets", is_flag=True, help="Ignore facets, and ask about whole queries."),
+    click.option("--no-facets", is_flag=True, help="Ignore facets, and generate entries for whole queries."),
     click.option(
         "--repairs",
-        type=click.IntRange(0, 5),
+        type=IntRange(0, 5),
         default=1,
         show_default=True,
-        help="How often to ask again after a reply without a list.",
+        help="Number of retries after a reply without a list.",
     ),
     new_bank_options,
     model_options(),
@@ -46,7 +48,7 @@ _generate_options = together(
 
 @click.group("generate", cls=Group)
 def command() -> None:
-    """Let a model write the test bank: questions or nuggets for every query."""
+    """Let a model write a test bank: questions or nuggets for every query."""
 
 
 @command.command("questions")
@@ -54,9 +56,9 @@ def command() -> None:
 def questions_command(**options: Any) -> None:
     """Let a model write exam questions for QUERIES.
 
-    QUERIES is a file, or irds:NAME for a data set of ir_datasets. The prompts are those of the workbench
-    paper: TREC DL style for a query, TREC CAR style for each facet of a query with facets. To continue an
-    interrupted run, repeat the command.
+    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. The prompts are those of the
+    workbench paper: TREC DL style for a query, and TREC CAR style for each facet of a query with facets. To
+    continue an interrupted run, repeat the command.
 
     Example:
 
@@ -72,13 +74,15 @@ def questions_command(**options: Any) -> None:
 def nuggets_command(**options: Any) -> None:
     """Let a model write nuggets (key facts of a few words) for QUERIES.
 
-    QUERIES is a file, or irds:NAME for a data set of ir_datasets. Facets, prompts and interrupted runs are
-    handled as in `exam-pp generate questions`.
+    QUERIES is a file of queries, or irds:NAME for a data set of ir_datasets. The model lists nuggets for a
+    query, or for each facet of a query with facets. To make nuggets from relevant passages instead, use
+    `exam-pp nuggetize`. To continue an interrupted run, repeat the command.
 
     Example:
 
     \b
-      exam-pp generate nuggets queries.jsonl -o new-nuggets.jsonl --model gpt-4o --model-pipeline openai
+      exam-pp generate nuggets queries.jsonl -o new-nuggets.jsonl \\
+        --model gpt-4o --model-pipeline openai
     """
     _run("nugget", **options)
 

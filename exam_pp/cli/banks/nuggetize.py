@@ -21,11 +21,12 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("nuggetize")
 @PASSAGES
-@required_output("Test bank.")
+@required_output("Test bank to write.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @click.option(
     "--judgments",
@@ -33,50 +34,61 @@ from exam_pp.cli.progress import progress
     type=click.Choice(["human", "umbrela"]),
     default="human",
     show_default=True,
-    help="Source of relevance: judgments by a person, or grades with the prompt Umbrela.",
+    help="Source of relevance: the judgments (human), or the grades with the prompt Umbrela (umbrela).",
 )
 @click.option(
-    "--min-judgment", type=int, default=1, show_default=True, help="Lowest judgment of a relevant passage."
+    "--min-judgment",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Lowest judgment, or grade of Umbrela, that counts as relevant.",
 )
-@click.option("--judge", help="With --judgments umbrela: the model whose grades are used.")
+@click.option(
+    "--judge",
+    metavar="MODEL",
+    help="With --judgments umbrela: the model that graded; required if there are several.",
+)
 @click.option(
     "--ranking", metavar="SYSTEM",
-    help="Use the order of this system's ranking.  [default: reciprocal rank fusion of all]",
+    help="Order passages by the ranking of this system.  [default: reciprocal rank fusion of all systems]",
 )  # fmt: skip
 @click.option(
-    "--max-nuggets", type=click.IntRange(1, 100), default=30, show_default=True,
-    help="Largest number of nuggets in the list of a query.",
+    "--max-nuggets", type=IntRange(1, 100), default=30, show_default=True,
+    help="Maximum number of nuggets in the list of a query.",
 )  # fmt: skip
 @click.option(
-    "--max-words", type=click.IntRange(1), default=12, show_default=True,
-    help="Largest number of words of a nugget; longer nuggets are dropped.",
+    "--max-words", type=IntRange(1), default=12, show_default=True,
+    help="Maximum number of words of a nugget; longer nuggets are dropped.",
 )  # fmt: skip
 @click.option(
-    "--keep", type=click.IntRange(1), default=20, show_default=True,
-    help="Number of nuggets to keep for a query, vital nuggets first.",
+    "--keep", type=IntRange(1), default=20, show_default=True,
+    help="Maximum number of nuggets to keep for a query, vital nuggets first.",
 )  # fmt: skip
 @click.option(
-    "--for-editing", is_flag=True, help="Write the whole list for manual editing, without importance or cut."
+    "--for-editing",
+    is_flag=True,
+    help="Write the whole list for manual editing: ignore --keep, and do not ask for importance.",
 )
 @click.option(
-    "--repairs", type=click.IntRange(0, 5), default=2, show_default=True,
-    help="How often to ask again for labels that cannot be read.",
+    "--repairs", type=IntRange(0, 5), default=2, show_default=True,
+    help="Number of retries after a reply whose importance labels cannot be read.",
 )  # fmt: skip
 @click.option(
-    "--trace", type=click.Path(path_type=Path),
-    help="Write the log of every window to this file (JSON lines) instead of the bank's info.",
+    "--trace", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
 )  # fmt: skip
 @new_bank_options
 @model_options()
 @journal_options
 def command(passages: Path, output: Path, queries: Path, trace: Path | None, **options: Any) -> None:
-    """Let a model make nuggets of the relevant passages in PASSAGES (AutoNuggetizer).
+    """Let a model extract nuggets from the relevant passages in PASSAGES (AutoNuggetizer).
 
-    The model updates the list of a query with ten passages at a time, in rank order. It then labels every
-    nugget vital or okay, and the first nuggets are kept, vital nuggets first. To continue an interrupted run,
-    repeat the command.
+    The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then
+    labels every nugget as vital or okay; the best nuggets are kept, vital nuggets first. To continue an
+    interrupted run, repeat the command.
 
-    The prompts are long, so the model needs a long context: --model-pipeline text-generation or openai.
+    The prompts are long, so the model must have a long context: use --model-pipeline text-generation or
+    openai.
 
     Example:
 

@@ -10,23 +10,29 @@ import click
 from exam_pp.cli.leaderboard_options import (
     BANK,
     PLOT_LENGTH,
-    QUERIES,
     LeaderboardOutput,
     leaderboard_options,
 )
-from exam_pp.cli.options import CUTOFF, GRADED, MIN_GRADE_DEFAULT, filter_options, grade_filter
+from exam_pp.cli.options import (
+    CUTOFF,
+    GRADED,
+    MIN_GRADE_DEFAULT,
+    ONLY_QUERIES,
+    filter_options,
+    grade_filter,
+)
 
 
 @click.command("cover")
 @GRADED
 @BANK
-@QUERIES
+@ONLY_QUERIES
 @click.option(
     "--min-grade",
     "min_grades",
     type=int,
     multiple=True,
-    help=f"Lowest grade at which an entry is covered; may be repeated.  {MIN_GRADE_DEFAULT}",
+    help=f"Lowest grade that covers an entry; may be repeated.  {MIN_GRADE_DEFAULT}",
 )
 @CUTOFF
 @click.option(
@@ -34,12 +40,14 @@ from exam_pp.cli.options import CUTOFF, GRADED, MIN_GRADE_DEFAULT, filter_option
     type=click.Choice(["zero", "skip"]),
     default="zero",
     show_default=True,
-    help="Score queries without results as 0, or skip them as the published implementation does.",
+    help="Score of a system for a query without results: 0 (zero), or skip the query, as published (skip).",
 )
 @click.option(
     "--soft",
     is_flag=True,
-    help="Score entries by the highest probability of reaching the grade, instead of 0 or 1.",
+    help="SoftCover: score an entry by its highest probability of a grade of at least --min-grade, instead "
+    "of "
+    "0 or 1.",
 )
 @PLOT_LENGTH
 @leaderboard_options("published")
@@ -59,13 +67,16 @@ def command(
 ) -> None:
     """Score systems by Rubric-Cover: the share of bank entries that their top passages cover.
 
-    Systems are those with rankings in GRADED. The system `_overall_` is the upper bound: the entries that
-    all graded passages cover. nCover is normalised by this upper bound.
+    The command scores the systems that have rankings in GRADED. The system `_overall_` is the upper bound:
+    the share of entries that any graded passage covers. nCover is Rubric-Cover divided by this upper bound.
 
-    Example:
+    `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
+    published implementation.
+
+    Examples:
 
     \b
-      exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5
+      exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl
       exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl \\
         --intervals queries --significance --format html -o cover.html
     """

@@ -9,19 +9,20 @@ import click
 
 from exam_pp.cli.leaderboard_options import (
     FACETS,
-    QUERIES,
     LeaderboardOutput,
     leaderboard_options,
     run_options,
 )
-from exam_pp.cli.options import FILE
+from exam_pp.cli.options import FILE, ONLY_QUERIES
 
 
 @click.command("judgments")
 @click.argument("source", metavar="GRADED|QRELS", type=FILE)
-@QUERIES
+@ONLY_QUERIES
 @click.option(
-    "--min-grade", type=int, help="Relevance level of measures that have a level, such as P, AP and RR."
+    "--min-grade",
+    type=int,
+    help="Relevance level for measures that have a level, such as P, AP and RR.  [default: 1]",
 )
 @FACETS
 @run_options(required=True)
@@ -39,10 +40,10 @@ def command(
 ) -> None:
     """Score run files by manual judgments.
 
-    The judgments are those of a passages file or a qrels file. `--format official` writes the ranks of the
-    systems as JSON, for `exam-pp analyze correlation --official`.
+    The argument is a passages file with judgments, or a qrels file. `--format official` writes the ranks of
+    the systems as JSON, for `exam-pp analyze correlation --official`.
 
-    Example:
+    Examples:
 
     \b
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import QUERIES, LeaderboardOutput, leaderboard_options
+from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import (
     FILE,
     FILES,
+    ONLY_QUERIES,
     OUTPUT_PATH,
     SCRIPT_FORMATS,
     emit,
@@ -31,25 +32,26 @@ BANKS = click.option(
     "banks",
     type=FILE,
     multiple=True,
-    help="Bank of nuggets; use once for all files, or once for each file.",
+    help="Test bank of the nuggets; use once for all files, or once for each file in order.",
 )
 CONDITIONS = click.option(
     "--condition",
     "names",
     multiple=True,
-    help="Name of a condition; use once for each condition, in order.  [default: grader or file]",
+    metavar="NAME",
+    help="Name of a condition; use once for each condition in order.  [default: name of the grader or file]",
 )
 RUN_TYPES = click.option(
-    "--run-types", type=FILE, help="Types of the runs, such as AG or RAG: TSV `run<TAB>type`."
+    "--run-types", type=FILE, help="Type of each run, such as AG or RAG, to show it (TSV `run<TAB>type`)."
 )
 
 
 @click.command("nuggets")
 @click.argument("graded", nargs=-1, required=True, type=FILES)
 @BANKS
-@QUERIES
+@ONLY_QUERIES
 @CONDITIONS
-@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
 @RUN_TYPES
 @click.option(
     "--plot-length",
@@ -72,17 +74,23 @@ def command(
 ) -> None:
     """Compute nugget scores of answers: V, W and A, strict and lenient, and the length L.
 
-    Systems are those whose answers in GRADED have nugget assignments. Means are over the queries of the
-    bank; an unanswered query scores 0. Every grader of a file is a condition. Several files, also files
-    of scores and folders of them, give further conditions, which are shown in one table.
+    V is the share of vital nuggets that the answer supports, and A that of all nuggets. W counts vital
+    nuggets fully and okay nuggets half. Partial support scores 0 in V_strict, W_strict and A_strict, and 0.5
+    in V, W and A. L is the number of words. Means are over the queries of the bank; an unanswered query
+    scores 0.
+
+    GRADED holds answers with nugget assignments. Every grader of a file is a condition. Further files, also
+    score files and folders of score files, are further conditions of the same table.
 
     `--format jsonl` writes rows of system, query_id, metric and value. `--format nuggetizer` writes the
     metrics file of AutoNuggetizer for a single run.
 
-    Example:
+    Examples:
 
     \b
       exam-pp evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl
+      exam-pp evaluate nuggets assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl \\
+        --condition lexical --condition random
     """
     from exam_pp.phases.evaluation.nugget_leaderboard import (
         nugget_leaderboard,

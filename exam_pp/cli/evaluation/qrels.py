@@ -14,7 +14,6 @@ from exam_pp.cli.leaderboard_options import (
     BANK,
     FACETS,
     PLOT_LENGTH,
-    QUERIES,
     LeaderboardOutput,
     leaderboard_options,
     run_options,
@@ -23,6 +22,7 @@ from exam_pp.cli.options import (
     FILE,
     GRADED,
     MIN_GRADE_DEFAULT,
+    ONLY_QUERIES,
     OUTPUT_PATH,
     filter_options,
     grade_filter,
@@ -38,40 +38,42 @@ if TYPE_CHECKING:
 @click.command("qrels")
 @GRADED
 @BANK
-@QUERIES
+@ONLY_QUERIES
 @click.option(
     "--label",
     type=click.Choice(["max", "count", "binary"]),
     default="max",
     show_default=True,
-    help="Highest grade; number of entries graded at least --min-grade; or whether that is positive.",
+    help="Label of a passage: its highest grade (max), the number of entries that it covers (count), or 1 "
+    "if it "
+    "covers an entry (binary).",
 )
 @click.option(
     "--min-grade",
     type=int,
-    help="Lowest grade at which an entry is covered, for count, binary and --subtopics "
-    f"{MIN_GRADE_DEFAULT}; for max, the relevance level of measures that have a level.",
+    help="Lowest grade that covers an entry, for --label count and binary and for --subtopics "
+    f"{MIN_GRADE_DEFAULT}; for --label max, the relevance level for measures that have a level.",
 )
 @FACETS
 @click.option(
     "--subtopics",
     is_flag=True,
-    help="Labels per bank entry, as subtopics, for alpha_nDCG@20, ERR_IA@20, StRecall@20 and others.",
+    help="Make a label for each passage and bank entry, for measures of diversity such as alpha_nDCG@20.",
 )
 @run_options(required=False)
-@click.option("--rankings", is_flag=True, help="Score the rankings in GRADED, instead of --runs.")
+@click.option("--rankings", is_flag=True, help="Score the rankings in GRADED instead of run files.")
 @click.option(
-    "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels here."
+    "--qrels-output", type=OUTPUT_PATH, help="With --runs or --rankings: also write the qrels to this file."
 )
 @click.option(
     "--fill-holes",
     type=FILE,
-    help="Manual qrels: keep their judgments, and add labels from grades for unjudged passages.",
+    help="Qrels file with manual judgments, which are kept; only unjudged passages get labels from grades.",
 )
 @PLOT_LENGTH
 @leaderboard_options(
     "published",
-    output_help="Write the qrels (or the leaderboard, if any) here instead of standard output.",
+    output_help="File for the qrels, or for the leaderboard if there is one.  [default: standard output]",
 )
 @filter_options
 def command(
@@ -98,11 +100,15 @@ def command(
     Without --runs and --rankings, the command writes a trec_eval qrels file with a label for every graded
     passage. With --runs or --rankings, it writes the leaderboard of the systems by these labels.
 
-    Example:
+    `--format trec_eval` writes scores like trec_eval, and `--format published` the leaderboard of the
+    published implementation, which needs --official.
+
+    Examples:
 
     \b
-      exam-pp evaluate qrels graded.jsonl.gz --label max -o rubric.qrels
-      exam-pp evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --min-grade 4
+      exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl -o rubric.qrels
+      exam-pp evaluate qrels graded.jsonl.gz --bank questions.jsonl --runs runs \\
+        -m nDCG@10 -m P@10 --min-grade 4
     """
     scored = runs is not None or rankings
     _check_usage(output, scored=scored, leaderboard_values=(*measures, qrels_output, plot_length))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import BANK, SEED, measures_option
+from exam_pp.cli.leaderboard_options import BANK, OFFICIAL, SEED, measures_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
@@ -24,11 +24,11 @@ from exam_pp.cli.options import (
 @click.command("report")
 @GRADED
 @BANK
-@click.option("--runs", type=FILES, help="Run file, or folder of run files: adds Rubric-Qrels.")
+@click.option("--runs", type=FILES, help="Run file, or folder of run files, for Rubric-Qrels.")
 @click.option(
     "--official",
     type=FILE,
-    help="Official ranks or scores (JSON or TSV).  [default: ranks by the judgments, with --runs]",
+    help=f"{OFFICIAL}  [default: with --runs, ranks by the first measure on the judgments]",
 )
 @click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
 @measures_option("nDCG@10, RR")

@@ -17,16 +17,17 @@ from exam_pp.cli.options import emit, format_option, output_option
 @format_option()
 @output_option()
 def command(form: str, output: Path, **options: Any) -> None:
-    """Show the machine and, with --model, check that the model's replies depend only on the prompt.
+    """Show hardware and library versions, and check that replies of a model depend only on the prompt.
 
-    The check grades the same built-in items one at a time, in one batch, in a batch with a long prompt, and
-    with the reference engine in float32. It counts the replies that change. The exit code is 1 if a reply
-    changes in float32, which is a defect. In reduced precision, replies may change if two labels are almost
-    equally likely.
+    The check needs --model. It sends the same built-in prompts one at a time, in one batch, in a batch with a
+    long prompt, and to the reference engine in float32, and counts the replies that change. The exit code is
+    1 if a reply changes in float32, which is a defect. In reduced precision, replies may change if two labels
+    are almost equally likely.
 
-    Example:
+    Examples:
 
     \b
+      exam-pp doctor
       exam-pp doctor --model google/flan-t5-large
     """
     from exam_pp.phases.grading.doctor import doctor

@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     JOURNAL,
     PASSAGES,
     QUERIES_FILE,
+    QUERY_FORMATS,
     UNPARSED,
     emit,
     format_option,
@@ -26,6 +27,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.progress import progress
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.llm import ModelOptions
@@ -41,75 +43,85 @@ _GRADE_OPTIONS = ("unparsed", "soft", "regrade", "repairs", "max_queries", "max_
 
 @click.command("grade")
 @PASSAGES
-@required_output("Graded file.")
-@click.option("--bank", type=FILE, help="Test bank with questions or nuggets.")
+@required_output("Graded file to write.")
+@click.option("--bank", type=FILE, help="Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
-    help="Texts of the queries, for direct prompts (JSON, JSONL or TSV).  [default: those of the bank]",
+    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
 )  # fmt: skip
 @click.option(
-    "--prompt-class", "prompt_classes", multiple=True,
-    help="Prompt to grade with; may be repeated (see `exam-pp list prompts`).",
+    "--prompt-class", "prompt_classes", multiple=True, metavar="NAME",
+    help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
 )  # fmt: skip
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
 @model_options()
 @click.option(
     "--soft/--no-soft", default=None,
-    help="Store soft grades.  [default: yes, but no with CTranslate2, where they double the time]",
+    help="Store soft grades (probabilities).  [default: --soft; --no-soft with CTranslate2, where they "
+    "double the "
+    "time]",
 )  # fmt: skip
 @UNPARSED
 @click.option(
     "--repairs",
-    type=click.IntRange(0, 5),
+    type=IntRange(0, 5),
     default=2,
     show_default=True,
-    help="How often to ask again for a list of labels that cannot be read (NuggetAssignment).",
+    help="Number of retries after a reply whose labels cannot be read (only for the prompt "
+    "NuggetAssignment).",
 )
-@click.option("--regrade", is_flag=True, help="Grade pairs again that already have a grade in the file.")
+@click.option("--regrade", is_flag=True, help="Grade all pairs again, also those with a grade in PASSAGES.")
 @click.option(
-    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes in qrels."
+    "--only-unjudged", is_flag=True, help="Grade only passages without a judgment, to fill holes of qrels."
 )
-@click.option("--max-queries", type=click.IntRange(1), help="Grade and write only the first queries.")
+@click.option(
+    "--max-queries", type=IntRange(1), help="Grade and write only the first queries, at most this many."
+)
 @click.option(
     "--max-paragraphs",
-    type=click.IntRange(1),
-    help="Grade and write only the first passages of each query.",
+    type=IntRange(1),
+    help="Grade and write only the first passages of each query, at most this many.",
 )
 @journal_options
 @click.option(
     "--shard", "shard_text", metavar="I/N",
-    help="Grade and write shard I of N shards of about equal work; merge them with `exam-pp merge`.",
+    help="Grade and write only shard I (1 to N) of N shards of about equal work; `exam-pp merge` merges "
+    "them.",
 )  # fmt: skip
 @click.option(
     "--status",
     "status_file",
     type=click.Path(path_type=Path),
-    help="Keep a JSON file with the progress here, for dashboards.",
+    metavar="FILE",
+    help="Write the progress to this JSON file every few seconds, for dashboards.",
 )
 @click.option(
     "--plan", "planned", is_flag=True,
-    help="Only count the requests, time a sample, and estimate the total time.",
+    help="Do not grade; count the requests, time a sample, and estimate the total time.",
 )  # fmt: skip
-@format_option()
+@format_option(help_text="Format of the report of --plan.")
 def command(
     passages: Path, output: Path, bank: Path | None, prompt_classes: tuple[str, ...], **options: Any
 ) -> None:
-    """Let a model grade every passage in PASSAGES against every entry of the bank, or directly.
+    """Let a model grade every passage in PASSAGES against every bank entry of its query, or directly.
 
-    Grades that PASSAGES already holds are kept and not computed again. To continue an interrupted run, repeat
-    the command.
+    The prompt decides what is graded: questions or nuggets of --bank, or the passage for its query (a direct
+    prompt). Grades that PASSAGES already holds are kept and not computed again. To continue an interrupted
+    run, repeat the command.
 
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
 
-    --plan writes only its report (see --format). Its exit code is 0 if requests are left to send, and 3 if no
-    requests are left.
+    With --plan, the command writes a report to standard output, and not -o. The exit code is then 0 if
+    requests are left to send, and 3 if no requests are left.
 
-    Example:
+    Examples:
 
     \b
       exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
         --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
+      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o umbrela.jsonl.gz \\
+        --prompt-class Umbrela --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.grading.grading_run import GradeFiles, check_status
@@ -117,7 +129,7 @@ def command(
     from exam_pp.phases.grading.sharding import Shard
 
     if not prompt_classes and not options["prompt_files"]:
-        raise click.UsageError("Give a prompt with --prompt-class or --prompt-file.")
+        raise click.UsageError("grade needs --prompt-class or --prompt-file.")
     model = take_model_options(options, in_process_group=True)
     prompts = choose_prompts(prompt_classes, options["prompt_files"])
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))

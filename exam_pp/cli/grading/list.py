@@ -12,7 +12,7 @@ from exam_pp.cli.options import emit, format_option, output_option
 
 @click.group("list", cls=Group)
 def command() -> None:
-    """List prompts and models."""
+    """List the prompts and models to grade with."""
 
 
 @command.command("models")
@@ -21,7 +21,8 @@ def command() -> None:
 def models_command(form: str, output: Path) -> None:
     """List models for --model, with their size and memory.
 
-    The list holds the bundled model, baselines without a neural network, and recommended models.
+    The list holds the bundled grader, the baselines without a neural network, and recommended models of
+    Hugging Face. --model also accepts other models.
 
     Example:
 
@@ -40,6 +41,8 @@ def models_command(form: str, output: Path) -> None:
 @output_option()
 def prompts_command(form: str, output: Path) -> None:
     """List prompts for --prompt-class, with their kind, scale and source.
+
+    `exam-pp show prompt NAME` prints the text of a prompt.
 
     Example:
 

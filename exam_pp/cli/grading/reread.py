@@ -21,14 +21,14 @@ from exam_pp.cli.options import (
 
 @click.command("reread")
 @GRADED
-@required_output("Graded file.")
+@required_output("Graded file to write.")
 @UNPARSED
 @click.option(
     "--bank",
     type=FILE,
-    help="Test bank with gold answers, for extracted answers that are compared with them.",
+    help="Test bank with the gold answers; required for prompts that compare extracted answers with them.",
 )
-@prompt_file_option("TOML file with your own prompt that grades were made with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
 @filter_options
 def command(
     graded: Path,
@@ -40,9 +40,9 @@ def command(
 ) -> None:
     """Read ratings from the stored replies in GRADED again, without a model.
 
-    The command reads the replies of all selected grades as --unparsed says, or compares extracted answers
-    with the gold answers that the bank has now. It marks ratings that change as reread. Failed calls and
-    ratings by reviewers stay as they are.
+    The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
+    Extracted answers are compared with the gold answers of --bank. Ratings that change are marked as reread.
+    Failed requests and ratings by reviewers stay as they are.
 
     Example:
 

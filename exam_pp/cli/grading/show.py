@@ -21,10 +21,12 @@ def command() -> None:
 
 @command.command("prompt")
 @click.argument("name", required=False)
-@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt.")
-@output_option()
+@click.option("--prompt-file", type=FILE, help="TOML file with your own prompt, instead of NAME.")
+@output_option("File to write.  [default: standard output]")
 def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> None:
-    """Print the template of the prompt NAME, its scale, its source, and how replies are read.
+    """Print the template of a prompt, with its scale, reading rule, source and version.
+
+    NAME is a prompt of `exam-pp list prompts`.
 
     Example:
 
@@ -35,7 +37,7 @@ def prompt_command(name: str | None, prompt_file: Path | None, output: Path) -> 
     from exam_pp.prompts import PROMPTS
 
     if (name is None) == (prompt_file is None):
-        raise click.UsageError("Give either the NAME of a prompt or --prompt-file.")
+        raise click.UsageError("show prompt needs either NAME or --prompt-file.")
     prompt = PROMPTS.get(name) if name is not None else read_prompt(prompt_file or Path())
     emit(_page(prompt, PROMPTS.aliases(prompt.name)), output)
 

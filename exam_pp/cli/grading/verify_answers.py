@@ -15,20 +15,23 @@ from exam_pp.grade_filter import GradeFilter
 
 @click.command("verify-answers")
 @GRADED
-@required_output("Graded file.")
+@required_output("Graded file to write.")
 @click.option("--bank", type=FILE, required=True, help="Test bank of questions with gold answers.")
 @click.option("--answers-by", metavar="MODEL", help="Only answers extracted by this model.")
-@click.option("--prompt-class", help="Only answers extracted with this prompt.")
+@click.option("--prompt-class", metavar="NAME", help="Only answers extracted with this prompt.")
 @model_options()
-@click.option("--regrade", is_flag=True, help="Verify answers again that already have a verified grade.")
+@click.option(
+    "--regrade", is_flag=True, help="Verify all answers again, also those with a verified grade in GRADED."
+)
 @journal_options
 def command(
     graded: Path, output: Path, bank: Path, answers_by: str | None, prompt_class: str | None, **options: Any
 ) -> None:
-    """Let a model verify the extracted answers in GRADED whose text does not match a gold answer.
+    """Let a model verify the extracted answers in GRADED against the gold answers of the bank.
 
-    An answer is correct if its text matches a gold answer, or if the model calls it an equally correct
-    response. The verified grades are added under QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2.
+    An extracted answer is correct if its text matches a gold answer, or if the model calls it an equally
+    correct response; the model sees only answers that do not match. The verified grades have the prompt class
+    QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2. To continue an interrupted run, repeat the command.
 
     Example:
 

@@ -14,6 +14,9 @@ from exam_pp.cli.options import (
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
+    QUERY_FORMATS,
+    UNIT_HELP,
+    UNITS,
     emit,
     format_option,
 )
@@ -23,37 +26,47 @@ log = logging.getLogger(__name__)
 
 @click.command("convert")
 @click.argument("source", required=False, type=FILES)
-@click.option("-o", "--output", type=OUTPUT_PATH, help="File to write; a folder for several runs.")
+@click.option(
+    "-o", "--output", type=OUTPUT_PATH, metavar="PATH", help="File to write, or folder for several runs."
+)
 @click.option(
     "--from",
     "source_format",
     metavar="FORMAT",
-    help="Format of SOURCE.  [default: detected from the content]",
+    help="Format of SOURCE; required for standard input.  [default: detected from the content]",
 )
 @click.option("--to", "target_format", metavar="FORMAT", help="Format to write.")
 @click.option(
     "--dropped-fields",
     "dropped_fields_output",
     type=OUTPUT_PATH,
-    help="JSON file to write the counts of dropped fields to.",
+    help="Also write the counts of dropped fields to this JSON file.",
 )
 @click.option(
     "--unit",
-    type=click.Choice(["paragraph", "sentence", "whole"]),
+    type=click.Choice(UNITS),
     default="sentence",
     show_default=True,
-    help="The part of an answer that becomes a passage.",
+    help=UNIT_HELP,
 )
-@click.option("--measure", help="Measure for official ranks, if SOURCE has several.")
+@click.option(
+    "--measure",
+    metavar="NAME",
+    help="Measure that determines official ranks, if SOURCE has several measures.",
+)
 @METHOD_NAME
 @click.option(
-    "--contexts", type=FILE, help="For --to squad2 and open-rag-eval: a passages file with the passage texts."
+    "--contexts", type=FILE, help="With --to squad2 or open-rag-eval: passages file with the passage texts."
 )
 @click.option(
-    "--queries", type=QUERIES_FILE, help="For --to open-rag-eval: query texts, if the answers lack them."
+    "--queries",
+    type=QUERIES_FILE,
+    help=f"With --to open-rag-eval: texts of the queries, if the answers lack them ({QUERY_FORMATS}).",
 )
-@click.option("--list", "list_", is_flag=True, help="List the formats and the possible conversions.")
-@format_option()
+@click.option(
+    "--list", "list_", is_flag=True, help="List all formats and the possible conversions, and exit."
+)
+@format_option(help_text="Format of --list.")
 def command(
     source: Path | None,
     output: Path | None,
@@ -65,16 +78,15 @@ def command(
 ) -> None:
     """Convert a file to another format.
 
-    The format of SOURCE is detected from its content; a pipe needs `--from`. A warning counts the dropped
-    fields, which the target format cannot hold. `--list` shows all formats; `--format` is the format of that
-    list.
+    SOURCE, -o and --to are required, except with --list. The format of SOURCE is detected from its content.
+    A warning counts the dropped fields, which the target
+    format cannot hold. --list shows the names of all formats.
 
-    Example:
+    Examples:
 
     \b
-      exam-pp convert nuggets.jsonl -o nuggets.csv --to bank-csv
-      exam-pp convert passages.jsonl.gz -o judgments.qrels --to qrels \\
-          --dropped-fields dropped.json
+      exam-pp convert nuggets.jsonl --to bank-csv -o nuggets.csv
+      exam-pp convert passages.jsonl.gz --to qrels -o judgments.qrels --dropped-fields dropped.json
     """
     from exam_pp.phases.interchange.convert import Conversion, convert
 
@@ -85,7 +97,7 @@ def command(
         emit(render(conversion_report(), form), Path("-"))
         return
     if source is None or output is None or target_format is None:
-        raise click.UsageError("convert needs SOURCE, -o FILE and --to FORMAT; --list shows the formats.")
+        raise click.UsageError("convert needs SOURCE, -o PATH and --to FORMAT; --list shows the formats.")
     dropped = convert(Conversion(source, output, target_format, **options), dropped_fields_output)
     for line in dropped.lines():
         log.warning("%s", line)

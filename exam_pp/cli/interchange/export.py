@@ -11,6 +11,7 @@ from exam_pp.cli.groups import Group
 from exam_pp.cli.options import (
     FILE,
     GRADED,
+    PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
     filter_options,
@@ -25,11 +26,11 @@ _OUTPUT = output_option("File to write.  [default: standard output]")
 
 @click.group(name="export", cls=Group)
 def command() -> None:
-    """Export runs, answers, nugget assignments and labels of a passages file for other tools."""
+    """Export runs, answers, nugget assignments and labels for other tools."""
 
 
 @command.command()
-@GRADED
+@PASSAGES
 @click.option(
     "-o",
     "--output",
@@ -37,11 +38,11 @@ def command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the run files; created if missing.",
 )
-def runs(graded: Path, output: Path) -> None:
-    """Write one TREC run file per system from the rankings of GRADED.
+def runs(passages: Path, output: Path) -> None:
+    """Write one TREC run file per system from the rankings in PASSAGES.
 
-    The runs hold only the passages of GRADED. Characters of a system's name that are not safe in a file name
-    are percent-encoded.
+    The runs hold only the passages of the file. The name of a run file is that of its system; characters that
+    are not safe in a file name are percent-encoded.
 
     Example:
 
@@ -50,26 +51,34 @@ def runs(graded: Path, output: Path) -> None:
     """
     from exam_pp.phases.interchange.export_runs import export_runs
 
-    log_summary([f"Wrote {counted(len(export_runs(graded, output)), 'run file')} to {output}."])
+    log_summary([f"Wrote {counted(len(export_runs(passages, output)), 'run file')} to {output}."])
 
 
 @command.command()
-@GRADED
+@PASSAGES
 @click.option(
     "--format",
     "form",
     type=click.Choice(["rag24", "rag25", "ragtime", "plain"]),
     default="rag24",
     show_default=True,
-    help="TREC RAG 2024 or 2025, RAGTIME (NeuCLIR), or JSON lines of query_id, system and text.",
+    help="TREC RAG 2024 (rag24) or 2025 (rag25), NeuCLIR and RAGTIME (ragtime), or JSON lines of query_id, "
+    "system "
+    "and text (plain).",
 )
-@click.option("--system", "systems", multiple=True, help="Only this system; may be repeated.  [default: all]")
-@click.option("--queries", type=QUERIES_FILE, help=QUERY_TEXTS)
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="Only this system; may be repeated.  [default: all systems with answers]",
+)
+@click.option("--queries", type=QUERIES_FILE, help=f"{QUERY_TEXTS} The formats rag24 and rag25 hold them.")
 @_OUTPUT
-def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
-    """Write the answers of systems in GRADED, with their citations.
+def answers(passages: Path, form: Any, systems: tuple[str, ...], queries: Path | None, output: Path) -> None:
+    """Write the answers of systems in PASSAGES, with their citations.
 
-    Answers are the passages that `exam-pp import --answers` made; each passage becomes a part of its answer.
+    Answers are the passages that `exam-pp import --answers` made. Each of them becomes a part of its answer.
 
     Example:
 
@@ -78,16 +87,18 @@ def answers(graded: Path, form: Any, systems: tuple[str, ...], queries: Path | N
     """
     from exam_pp.phases.interchange.export_answers import export_answers
 
-    log_summary(export_answers(graded, output, form=form, systems=systems, queries=queries))
+    log_summary(export_answers(passages, output, form=form, systems=systems, queries=queries))
 
 
 @command.command()
 @GRADED
-@click.option("--bank", type=FILE, required=True, help="The test bank with the nuggets.")
+@click.option("--bank", type=FILE, required=True, help="Test bank of the nuggets.")
 @filter_options
 @_OUTPUT
 def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None:
     """Write answers with the nugget assignments of one grader in the format of AutoNuggetizer.
+
+    If GRADED has assignments of several graders, select one with --model and --prompt-class.
 
     Example:
 
@@ -107,7 +118,7 @@ def assignments(graded: Path, bank: Path, output: Path, **criteria: Any) -> None
 def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
     """Write direct grades in the format of UMBRELA: query text, passage text and label.
 
-    Without --prompt-class, the grades of the prompt class Umbrela are written.
+    Without --prompt-class, the command writes the grades with the prompt class Umbrela.
 
     Example:
 
@@ -121,19 +132,21 @@ def umbrela(graded: Path, queries: Path, output: Path, **criteria: Any) -> None:
 
 
 @command.command()
-@GRADED
-@click.option("--system", required=True, help="The system.")
+@PASSAGES
+@click.option("--system", required=True, metavar="NAME", help="System whose ranking is written.")
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @_OUTPUT
-def candidates(graded: Path, system: str, queries: Path, output: Path) -> None:
+def candidates(passages: Path, system: str, queries: Path, output: Path) -> None:
     """Write the ranking of a system as segments for rank_llm, UMBRELA and AutoNuggetizer.
+
+    Every line holds a query with its segments, best first.
 
     Example:
 
     \b
       exam-pp export candidates passages.jsonl.gz --system bm25 --queries queries.jsonl \\
-          -o segments.jsonl
+        -o segments.jsonl
     """
     from exam_pp.phases.interchange.candidate_segments import export_candidates
 
-    log_summary(export_candidates(graded, queries, system, output))
+    log_summary(export_candidates(passages, queries, system, output))

@@ -14,9 +14,13 @@ from exam_pp.cli.options import (
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
+    QUERY_FORMATS,
+    UNIT_HELP,
+    UNITS,
     log_summary,
     output_option,
 )
+from exam_pp.cli.ranges import IntRange
 
 # Options for files of other tools, and the options that go with each.
 _COMPANIONS = {
@@ -29,86 +33,111 @@ _POOLING = ("runs", "texts", "qrels", "queries", "judged", "answers", "skip_miss
 
 
 @click.command(name="import")
-@output_option("Passages file to write (.jsonl or .jsonl.gz).  [default: standard output]")
+@output_option("Passages file to write.  [default: standard output]")
 @click.option(
     "--runs",
     multiple=True,
     type=FILES,
-    help="TREC run file, or a folder of run files; may be repeated.",
+    help="Run file (TREC), or folder of run files; may be repeated.",
 )
 @click.option(
-    "--texts", type=FILE, help="Passage texts: TSV `id<TAB>text`, or JSON lines with an id and a text."
+    "--texts",
+    type=FILE,
+    help="Texts of the passages: TSV `id<TAB>text`, or JSON lines with an id and a text.",
 )
-@click.option("--qrels", type=FILE, help="Judgments, stored with the pooled passages.")
+@click.option("--qrels", type=FILE, help="Qrels file; its judgments are stored with the pooled passages.")
 @click.option(
     "--queries",
     type=QUERIES_FILE,
-    help="Only these queries, in this order.  [default: all, in the order of the runs]",
+    help=f"Only the queries of this file, in its order ({QUERY_FORMATS}).  [default: all, in the order of "
+    "the "
+    "runs]",
 )
 @click.option(
-    "--top", type=click.IntRange(min=1), default=20, show_default=True, help="Pool depth: passages per run."
+    "--top",
+    type=IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Pool depth: number of top passages of each run and query.",
 )
 @click.option("--judged", is_flag=True, help="Also pool every passage of --qrels.")
-@click.option("--answers", multiple=True, type=FILE, help="Answers of RAG systems; may be repeated.")
+@click.option(
+    "--answers",
+    multiple=True,
+    type=FILE,
+    help="Answers of RAG systems (TREC RAG, RAGTIME or plain JSON lines); may be repeated.",
+)
 @click.option(
     "--unit",
-    type=click.Choice(["paragraph", "sentence", "whole"]),
+    type=click.Choice(UNITS),
     default="paragraph",
     show_default=True,
-    help="The part of an answer that becomes a passage; a paragraph has at most about 400 words.",
+    help=UNIT_HELP,
 )
 @METHOD_NAME
-@click.option("--skip-missing-texts", is_flag=True, help="Drop passages without a text instead of stopping.")
+@click.option(
+    "--skip-missing-texts",
+    is_flag=True,
+    help="Drop passages without a text instead of stopping with an error.",
+)
 @click.option(
     "--candidates",
     multiple=True,
     type=FILE,
-    help="Retrieved segments with texts (rank_llm, UMBRELA, AutoNuggetizer); may be repeated.",
+    help="Retrieved segments with texts of rank_llm, UMBRELA or AutoNuggetizer; may be repeated.",
 )
 @click.option(
     "--assignments",
     multiple=True,
     type=FILE,
-    help="Answers with nugget assignments (AutoNuggetizer); may be repeated.",
+    help="Answers with nugget assignments of AutoNuggetizer; may be repeated.",
 )
 @click.option("--umbrela", multiple=True, type=FILE, help="Labels of UMBRELA; may be repeated.")
 @click.option(
     "--passages",
     type=FILE,
-    help="With --assignments or --umbrela: the passages file that gets the assignments or labels.",
+    help="With --assignments or --umbrela: passages file to which the assignments or labels are added.",
 )
-@click.option("--grader", help="With --assignments or --umbrela: name of the grader, such as human:alice.")
+@click.option(
+    "--grader",
+    metavar="NAME",
+    help="With --assignments or --umbrela: name of the grader, such as human:alice.  [default: nuggetizer or "
+    "umbrela]",
+)
 @click.option(
     "--bank",
     type=FILE,
-    help="With --assignments: test bank with the ids of the nuggets, joined by query and text.  "
-    "[default: digests of the texts]",
+    help="With --assignments: test bank of the nuggets, whose ids are used.  [default: ids are digests of "
+    "the "
+    "texts]",
 )
 @click.option(
-    "--bank-output", type=OUTPUT_PATH, help="With --assignments: write the nuggets as a test bank here."
+    "--bank-output",
+    type=OUTPUT_PATH,
+    help="With --assignments: also write the nuggets as a test bank to this file.",
 )
 @click.option(
     "--queries-output",
     type=OUTPUT_PATH,
-    help="With --assignments or --candidates: write the query texts here.",
+    help="With --assignments or --candidates: also write the texts of the queries to this file.",
 )
 def command(output: Path, **options: Any) -> None:
     """Build a passages file from runs, texts, judgments and answers.
 
-    The pool holds the top passages of every run, with text, judgments and rank in every run. Answers of RAG
-    systems become passages that their system ranks in order.
+    The file holds the top passages of every run (the pool), with their text, their judgments and their rank
+    in every run. Answers of RAG systems become passages, ranked by their system in the order of the answer.
 
-    --candidates, --assignments and --umbrela read files of other tools; only one of them can be used at a
-    time. Files without ids are joined by their texts. A message counts the dropped fields, which a passages
-    file cannot hold.
+    --candidates, --assignments and --umbrela read files of other tools. Only one of these options can be
+    used at a time, and not with --runs or --answers. Nuggets and labels without ids are matched by their
+    texts. A message counts the dropped fields, which a passages file cannot hold.
 
-    Example:
+    Examples:
 
     \b
       exam-pp import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt \\
-          -o passages-20.jsonl.gz
+        -o passages-20.jsonl.gz
       exam-pp import --answers answers.jsonl --answers answers-2.jsonl --unit whole \\
-          -o whole-answers.jsonl.gz
+        -o whole-answers.jsonl.gz
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 
@@ -133,7 +162,7 @@ def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> 
             "--passages, --grader, --bank, --bank-output and --queries-output need one of --candidates, "
             "--assignments and --umbrela."
             if not named
-            else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; name one of them."
+            else f"{' and '.join(f'--{name}' for name in named)} cannot be combined; use one of them."
         )
     present = [name for name in _TOOL_OPTIONS if tool_options[name]]
     present += [name for name in _POOLING if options[name]]
@@ -141,10 +170,12 @@ def _check_companions(tool_options: dict[str, Any], options: dict[str, Any]) -> 
         if name not in (*named, *_COMPANIONS[named[0]]):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --{named[0]}.")
     if tool_options["bank"] and tool_options["bank_output"]:
-        raise click.UsageError("--bank-output would write the nuggets of --bank; name only one of them.")
+        raise click.UsageError(
+            "--bank and --bank-output cannot be combined; the nuggets are already in --bank."
+        )
     if tool_options["umbrela"] and not (tool_options["passages"] and options["queries"]):
         raise click.UsageError(
-            "--umbrela needs --passages and --queries, as its lines have texts but no ids."
+            "--umbrela needs --passages and --queries, because its labels have texts but no ids."
         )
 
 

@@ -11,14 +11,14 @@ from exam_pp.cli.options import emit, output_option
 
 @click.command("schema")
 @click.argument("name", required=False)
-@output_option()
+@output_option("File to write.  [default: standard output]")
 def command(name: str | None, output: Path) -> None:
     """Print the JSON Schema of a file format.
 
-    Without NAME, list the formats that have a schema. For JSON lines the schema describes one line, for other
-    files the whole document.
+    NAME is the name of the format; without it, the command lists the formats that have a schema. For JSON
+    lines the schema describes one line, for other files the whole document.
 
-    Example:
+    Examples:
 
     \b
       exam-pp schema

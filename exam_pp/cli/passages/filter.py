@@ -7,25 +7,32 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.leaderboard_options import QUERIES
-from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summary, output_option
+from exam_pp.cli.options import (
+    ONLY_QUERIES,
+    PASSAGES,
+    filter_options,
+    grade_filter,
+    log_summary,
+    output_option,
+)
 
 
 @click.command("filter")
 @PASSAGES
-@output_option()
-@click.option("--query", "named", multiple=True, help="Keep only this query; may be repeated.")
-@QUERIES
+@output_option("Passages file to write.  [default: standard output]")
+@click.option("--query", "named", multiple=True, metavar="ID", help="Only this query; may be repeated.")
+@ONLY_QUERIES
 @click.option(
     "--system",
     "systems",
     multiple=True,
-    help="Keep only the rankings of this system and the passages that it returned; may be repeated.",
+    metavar="NAME",
+    help="Only the rankings of this system and the passages that it returned; may be repeated.",
 )
-@click.option("--judged", is_flag=True, help="Keep only passages with a judgment.")
-@click.option("--min-judgment", type=int, help="Keep only passages with a judgment of at least this.")
-@click.option("--graded/--ungraded", default=None, help="Keep only passages with (without) grades.")
-@click.option("--min-grade", type=int, help="Keep only passages with a rating of at least this.")
+@click.option("--judged", is_flag=True, help="Only passages with a judgment.")
+@click.option("--min-judgment", type=int, help="Only passages with a judgment of at least this.")
+@click.option("--graded/--ungraded", default=None, help="Only passages with grades, or without grades.")
+@click.option("--min-grade", type=int, help="Only passages with a rating of at least this.")
 @filter_options
 def command(
     passages: Path,
@@ -39,11 +46,11 @@ def command(
     min_grade: int | None,
     **criteria: Any,
 ) -> None:
-    """Keep the queries, systems, passages and grades that match all options.
+    """Keep only the queries, systems, passages and grades that match all options.
 
-    --model, --prompt-class and the other grade options keep only the matching grades, and --graded and
-    --min-grade then look only at these. They keep passages without such grades; add --graded to drop
-    them. A query is dropped if no passage of it is kept.
+    --model, --prompt-class and the other options for grades drop all other grades, but no passages. --graded,
+    --ungraded and --min-grade then apply to the remaining grades. Queries without remaining passages are
+    dropped.
 
     Example:
 

@@ -12,18 +12,18 @@ from exam_pp.wording import counted
 
 @click.command("merge")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@required_output("Merged file.")
+@required_output("Passages file to write.")
 @click.option(
     "--like", type=FILE,
-    help="Write queries and passages in the order of this file, all of whose queries must be in FILES.",
+    help="Passages file that gives the order of queries and passages; FILES must hold all of its queries.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Stop with an error if values differ between the files.")
 def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bool) -> None:
     """Merge passages files: shards of a grading run, or several gradings of the same passages.
 
     Passages are matched by query and id. Their grades, rankings and judgments are concatenated in the order
-    of FILES, without duplicates; a passage without a text gets the text of another file. Two different texts
-    for a passage id are an error. Other differences between the files are counted and logged.
+    of FILES, without duplicates. A passage without a text gets the text of another file. Two different texts
+    of a passage are an error; other differences are counted in a warning.
 
     Example:
 

@@ -13,14 +13,28 @@ _NAMES = "OLD=NEW"
 
 @click.command("rename")
 @PASSAGES
-@output_option()
+@output_option("Passages file to write.  [default: standard output]")
 @click.option(
-    "--model", "models", multiple=True, metavar=_NAMES, help="Rename a model or reviewer in grades."
+    "--model",
+    "models",
+    multiple=True,
+    metavar=_NAMES,
+    help="Rename a model or reviewer in the grades; may be repeated.",
 )
 @click.option(
-    "--prompt-class", "prompt_classes", multiple=True, metavar=_NAMES, help="Rename a prompt class."
+    "--prompt-class",
+    "prompt_classes",
+    multiple=True,
+    metavar=_NAMES,
+    help="Rename a prompt class in the grades; may be repeated.",
 )
-@click.option("--system", "systems", multiple=True, metavar=_NAMES, help="Rename a system in the rankings.")
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar=_NAMES,
+    help="Rename a system in the rankings; may be repeated.",
+)
 def command(
     passages: Path,
     output: Path,
@@ -30,8 +44,7 @@ def command(
 ) -> None:
     """Rename models, prompt classes and systems in a passages file.
 
-    Options may be repeated, also to swap two names. It is an error if two graders or two systems would get
-    the same name.
+    Two names can be swapped. It is an error if two graders or two systems would get the same name.
 
     Example:
 

@@ -8,25 +8,33 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command("sample")
 @PASSAGES
-@output_option()
-@click.option("--queries", type=click.IntRange(min=1), help="Number of queries to draw.")
-@click.option("--passages", "count", type=click.IntRange(min=1), help="Number of passages to draw per query.")
+@output_option("Passages file to write.  [default: standard output]")
+@click.option("--queries", type=IntRange(min=1), help="Number of queries to draw.  [default: all]")
+@click.option(
+    "--passages",
+    "count",
+    type=IntRange(min=1),
+    help="Number of passages to draw per query.  [default: all]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")
 @click.option(
     "--by-judgment",
     type=click.Choice(["proportional", "equal"]),
-    help="Stratify passages by judgment: in the proportions of the query, or equal numbers of each level.",
+    help="Stratify the passages of a query by judgment: in proportion to the judgments, or equal numbers for "
+    "each judgment.",
 )
 def command(
     passages: Path, output: Path, queries: int | None, count: int | None, seed: int, by_judgment: Any
 ) -> None:
-    """Draw a random sample of queries, and of the passages of each query.
+    """Draw a random sample of queries, and of passages of each query.
 
-    The sample depends only on the seed and the ids, not on the order of the file.
+    The sample depends only on the seed and the ids, not on the order of the file. Unjudged passages are a
+    stratum of --by-judgment.
 
     Example:
 

@@ -7,20 +7,29 @@ from pathlib import Path
 import click
 
 from exam_pp.cli.options import PASSAGES, log_summary
+from exam_pp.cli.ranges import IntRange
 from exam_pp.wording import counted
 
 
 @click.command("split")
 @PASSAGES
 @click.option(
-    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Output folder."
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIRECTORY",
+    required=True,
+    help="Folder to write; created if missing.",
 )
-@click.option("-n", "--parts", type=click.IntRange(min=1), help="Number of files, of nearly equal size.")
-@click.option("--by-query", is_flag=True, help="Write a file for each query, named by its (escaped) id.")
+@click.option("-n", "--parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size.")
+@click.option(
+    "--by-query", is_flag=True, help="Write a file for each query, named by its percent-encoded id."
+)
 def command(passages: Path, folder: Path, parts: int | None, by_query: bool) -> None:
-    """Split a passages file into files of whole queries.
+    """Split a passages file into parts of whole queries, or into one file per query.
 
-    The parts are named NAME-1-of-N and so on, after PASSAGES. `exam-pp merge` joins them again.
+    The parts of NAME.jsonl.gz are NAME-1-of-N.jsonl.gz and so on. `exam-pp merge` merges them again.
 
     Example:
 

@@ -12,21 +12,28 @@ from exam_pp.cli.options import PASSAGES, filter_options, grade_filter, log_summ
 
 @click.command("strip")
 @PASSAGES
-@output_option()
+@output_option("Passages file to write.  [default: standard output]")
 @click.option(
-    "--grades", is_flag=True, help="Remove all grades, or those that --model and --prompt-class select."
+    "--grades",
+    is_flag=True,
+    help="Remove all grades, or only those that --model, --prompt-class and similar options select.",
 )
 @click.option("--human", is_flag=True, help="Remove the grades of reviewers (human:NAME).")
 @click.option("--texts", is_flag=True, help="Remove the texts of passages, and prompts that contain them.")
 @click.option("--prompts", is_flag=True, help="Remove the prompts that are recorded for failed requests.")
-@click.option("--replies", is_flag=True, help="Remove the replies of models, which may quote passages.")
-@click.option("--judgments", is_flag=True, help="Remove judgments.")
-@click.option("--rankings", is_flag=True, help="Remove the systems' rankings.")
+@click.option(
+    "--replies",
+    is_flag=True,
+    help="Remove the replies of models, also extracted answers, which may quote passages.",
+)
+@click.option("--judgments", is_flag=True, help="Remove the judgments.")
+@click.option("--rankings", is_flag=True, help="Remove the rankings of the systems.")
 @filter_options
 def command(passages: Path, output: Path, grades: bool, **options: Any) -> None:
-    """Remove grades, texts, replies or other parts from a passages file before it is shared.
+    """Remove grades, texts, replies or other parts from a passages file before sharing it.
 
-    Ids, ratings and failure reasons are kept. `exam-pp merge` adds the texts of another file again.
+    Ids are kept. Ratings and the reasons of ungraded pairs are kept, too, unless their grades are removed.
+    `exam-pp merge` adds the texts again from a file that has them.
 
     Example:
 

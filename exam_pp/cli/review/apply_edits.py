@@ -13,11 +13,17 @@ from exam_pp.cli.options import FILE, log_summary, prompt_file_option, required_
 @click.argument("graded", type=FILE)
 @click.argument("edits", nargs=-1, required=True, type=FILE)
 @required_output("Graded file to write.")
-@click.option("--prompt-class", metavar="NAME", help="Prompt class of the reviewed grades, if several match.")
-@prompt_file_option("TOML file with that prompt, for its scale; may be repeated.")
-@click.option("--bank", type=FILE, help="Test bank; needed if GRADED has no grades for the entries yet.")
-@click.option("--reviewer", metavar="NAME", help="Name of the reviewer; replaces the name in EDITS.")
-@click.option("--force", is_flag=True, help="Apply edits that were made for another state of GRADED.")
+@click.option(
+    "--prompt-class",
+    metavar="NAME",
+    help="Prompt class of the reviewed grades; required if GRADED has several.",
+)
+@prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
+@click.option(
+    "--bank", type=FILE, help="Test bank; required for ratings of entries without grades in GRADED."
+)
+@click.option("--reviewer", metavar="NAME", help="Name of the reviewer.  [default: the name in EDITS]")
+@click.option("--force", is_flag=True, help="Also apply edits that were made for another version of GRADED.")
 def command(
     graded: Path,
     edits: tuple[Path, ...],
@@ -28,11 +34,11 @@ def command(
     reviewer: str | None,
     force: bool,
 ) -> None:
-    """Add the ratings of a reviewer to a graded file, as grades by `human:NAME`.
+    """Add the ratings of reviewers to GRADED, as grades by `human:NAME`.
 
-    EDITS are the files that the review page saves; several are applied together. Grades of models stay as
-    they are. The new grades have the same prompt class, so `exam-pp analyze graders` measures how
-    the reviewer and the models agree. Apply the bank edits of EDITS with `exam-pp bank apply`.
+    EDITS are files that the page of `exam-pp review` saves. Grades of models stay as they are. The new grades
+    have the prompt class of the reviewed grades, so that `exam-pp analyze graders` can compare reviewers and
+    models. Edits of the bank are not applied; use `exam-pp bank apply` for them.
 
     Example:
 

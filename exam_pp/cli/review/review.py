@@ -22,21 +22,24 @@ from exam_pp.cli.options import (
     required_output,
     take,
 )
+from exam_pp.cli.ranges import IntRange
 
 
 @click.command(name="review")
 @GRADED
 @click.option(
-    "--bank", type=FILE, help="Test bank: shows the texts of its entries and lets reviewers edit them."
+    "--bank", type=FILE, help="Test bank, whose entries the page shows with their texts, for editing."
 )
 @required_output("HTML file to write.")
 @ONLY_QUERY
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of passages per query.")
+@click.option("--limit", type=IntRange(min=1), help="Maximum number of passages per query.  [default: all]")
 @filter_options
 @answers_class_option
-@prompt_file_option("TOML file with the prompt, for its text and scale; may be repeated.")
-@click.option("--blind", is_flag=True, help="Hide ratings, replies and systems until the reviewer has rated.")
-@click.option("--reviewer", default="", metavar="NAME", help="Name of the reviewer; the page can change it.")
+@prompt_file_option("TOML file with your own prompt, for its text and scale; may be repeated.")
+@click.option("--blind", is_flag=True, help="Hide the grades and systems until the reviewer has rated.")
+@click.option(
+    "--reviewer", default="", metavar="NAME", help="Name of the reviewer, which can be changed on the page."
+)
 @MIN_GRADE
 @CUTOFF
 def command(
@@ -47,20 +50,19 @@ def command(
     prompt_files: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Write an HTML page to read, correct and comment on the grades of a graded file.
+    """Write an HTML page to read, correct and comment on the grades in GRADED.
 
-    The page needs no network and no installation: it opens from disk in any browser of 2023 or later.
-    It shows one prompt class, with all models that graded with it. The reviewer saves ratings, comments
-    and changes of the bank as an edits file: `exam-pp apply-edits` adds the ratings to the graded file,
-    `exam-pp bank apply` changes the bank. With --prompt-class NAME and --bank, GRADED may have no grades
-    yet: the page then collects the first ratings.
+    The page opens from disk in any browser of 2023 or later, without a network. It shows one prompt class,
+    with all models that graded with it. The reviewer saves ratings, comments and changes of the bank as an
+    edits file: `exam-pp apply-edits` adds the ratings to GRADED, and `exam-pp bank apply` changes the bank.
+
+    To collect ratings for passages without grades, use --prompt-class and --bank.
 
     Examples:
 
     \b
       exam-pp review graded.jsonl.gz --bank questions.jsonl -o review.html
-      exam-pp review graded.jsonl.gz --bank questions.jsonl --blind --limit 20 \\
-        -o blind.html
+      exam-pp review graded.jsonl.gz --bank questions.jsonl --blind --limit 20 -o blind.html
     """
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.review.review_material import ReviewOptions, review_material

@@ -25,6 +25,7 @@ from exam_pp.cli.options import (
     output_option,
     together,
 )
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.review.verification.base import Selection
@@ -36,7 +37,7 @@ S = TypeVar("S", bound="Selection")
 
 @click.group(name="verify", cls=Group)
 def command() -> None:
-    """Reports to check the grades of a model."""
+    """Write reports to check the grades of a model."""
 
 
 _report = together(
@@ -44,7 +45,8 @@ _report = together(
     click.option(
         "--bank",
         type=FILE,
-        help="Test bank with the texts of the entries. Without it, the report shows entry ids.",
+        help="Test bank; the report shows its entries with their texts.  [default: the graded entries, by "
+        "id]",
     ),
     ONLY_QUERY,
     click.option(
@@ -65,34 +67,36 @@ _report = together(
 def _limit(noun: str, default: int | None = None) -> Callable[[F], F]:
     return click.option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=IntRange(min=1),
         default=default,
         show_default=default is not None,
-        help=f"Maximum number of {noun}.",
+        help=f"Maximum number of {noun}.{'' if default else '  [default: all]'}",
     )
 
 
 _MIN_JUDGMENT = click.option(
-    "--min-judgment", type=int, help="Only passages with at least this judgment (the highest counts)."
+    "--min-judgment", type=int, help="Only passages with a judgment of at least this."
 )
 _RELEVANT = min_relevant_option("--min-judgment")
 
 
-@command.command(short_help="Passages of every bank entry by rating, with answers.")
+@command.command()
 @_report
-@click.option("--min-grade", type=int, help="Only passages with at least this rating.")
+@click.option("--min-grade", type=int, help="Only passages with a rating of at least this.")
 @_MIN_JUDGMENT
 @_limit("passages per entry")
 def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
-    """List the passages of every bank entry by rating.
+    """List the passages of every bank entry, sorted by rating.
 
-    Each passage has the extracted answer (if the same model extracted answers), the manual judgment, and
-    the raw reply if it is not just a number. Ratings by the default rule and ungraded pairs are marked.
+    The report shows the judgment of each passage, the extracted answer if the same model extracted answers,
+    and the reply if it is not just a number. Ratings of replies without a number and ungraded pairs are
+    marked.
 
-    Example:
+    Examples:
 
     \b
       exam-pp verify grading graded.jsonl.gz --bank questions.jsonl --min-grade 3
+      exam-pp verify grading graded.jsonl.gz --bank questions.jsonl --format html -o grading.html
     """
     from exam_pp.phases.review.verification.grading import Grading
     from exam_pp.reports.review.verification.grading import REPORT
@@ -100,18 +104,18 @@ def grading(min_grade: int | None, limit: int | None, **options: Any) -> None:
     _write(Grading(min_grade, limit), REPORT, **options)
 
 
-@command.command(short_help="Table of passages × bank entries, with grades and answers.")
+@command.command()
 @_report
 @MIN_GRADE
 @click.option(
     "--min-answers",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     help="Only passages that cover at least this many entries.  [default: 1 with --min-grade, else 0]",
 )
 @_MIN_JUDGMENT
 @_limit("passages per query")
 def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) -> None:
-    """Show a table of passages × bank entries for every query, with grades and answers.
+    """Show a table of passages × bank entries for every query, with grades and extracted answers.
 
     Passages are sorted by judgment, best grade and number of covered entries.
 
@@ -129,13 +133,15 @@ def grid(min_answers: int | None, limit: int | None, form: str, **options: Any) 
     _write(Grid(min_answers, limit), report, form=form, **options)
 
 
-@command.command(short_help="Relevant passages that cover no bank entry.")
+@command.command()
 @_report
 @MIN_GRADE
 @_RELEVANT
 @_limit("passages per query")
 def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
-    """List the relevant passages that cover no bank entry: they show what the bank lacks.
+    """List the relevant passages that cover no bank entry.
+
+    They contain information that the bank may lack.
 
     Example:
 
@@ -148,27 +154,29 @@ def uncovered(min_relevant: int, limit: int | None, **options: Any) -> None:
     _write(Uncovered(min_relevant, limit), REPORT, **options)
 
 
-@command.command(short_help="Bank entries that non-relevant passages often cover.")
+@command.command()
 @_report
 @MIN_GRADE
 @_RELEVANT
 @click.option(
     "--often",
-    type=click.IntRange(min=1),
+    type=IntRange(min=1),
     default=3,
     show_default=True,
     help="Only entries that at least this many non-relevant passages cover.",
 )
 @click.option(
     "--examples",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     default=3,
     show_default=True,
-    help="Number of non-relevant passages shown per entry.",
+    help="Maximum number of non-relevant passages to show per entry.",
 )
 @_limit("entries")
 def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **options: Any) -> None:
     """List the bank entries that non-relevant passages often cover, most frequent first.
+
+    Such entries are often too general.
 
     Example:
 
@@ -181,7 +189,7 @@ def spurious(min_relevant: int, often: int, examples: int, limit: int | None, **
     _write(Spurious(min_relevant, often, limit, examples), REPORT, **options)
 
 
-@command.command(short_help="Passages on which judgments and grades disagree, worst first.")
+@command.command()
 @_report
 @MIN_GRADE
 @_RELEVANT
@@ -202,14 +210,14 @@ def disagreements(min_relevant: int, limit: int | None, **options: Any) -> None:
     _write(Disagreements(min_relevant, limit), REPORT, **options)
 
 
-@command.command(short_help="Replies that were not numbers, ungraded pairs, shortened prompts.")
+@command.command()
 @_report
 @_MIN_JUDGMENT
-@_limit("rows per kind")
+@_limit("rows of each list")
 def unparsed(limit: int | None, **options: Any) -> None:
-    """List replies that were not numbers, ungraded pairs, and shortened prompts.
+    """List replies that are not numbers, ungraded pairs, and shortened prompts.
 
-    The report also counts pairs that the model was not asked about.
+    The report also counts the pairs of passage and bank entry for which the file has no request.
 
     Example:
 
@@ -222,17 +230,17 @@ def unparsed(limit: int | None, **options: Any) -> None:
     _write(Unparsed(limit), REPORT, **options)
 
 
-@command.command(short_help="Random sample of graded pairs to check.")
+@command.command()
 @_report
-@click.option("--min-grade", type=int, help="Only pairs with at least this rating.")
+@click.option("--min-grade", type=int, help="Only pairs with a rating of at least this.")
 @_MIN_JUDGMENT
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other pairs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random sample.")
 @_limit("pairs", default=50)
 def sample(min_grade: int | None, seed: int, limit: int, **options: Any) -> None:
     """Draw a random sample of pairs of passage and bank entry to check.
 
-    The sample is spread as evenly over ratings as the file allows, then over queries. The same seed draws
-    the same pairs for any order of the file.
+    The sample is spread as evenly as possible over the ratings, then over the queries. It depends only on the
+    seed and the ids, not on the order of the file.
 
     Example:
 

@@ -27,14 +27,14 @@ from exam_pp.cli.sql.sql_options import limit_options, source_options, take_limi
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="Output file; for parquet a folder.",
+    help="Database file to write; with --format parquet a folder.",
 )
 @limit_options
 def command(files: tuple[Path, ...], form: str, output: Path, **options: Any) -> None:
-    """Build a database of graded files, banks, runs and leaderboards, for many queries.
+    """Build a database of graded files, banks, runs and leaderboards.
 
-    The tables are those of `exam-pp query`, which also reads the database. Other programs read it as DuckDB
-    or Parquet. Comments in the database describe the columns.
+    FILES are graded files. The tables are those of `exam-pp query`, which can read the database in place of
+    the files. Other programs read it as DuckDB or Parquet. Comments in the database describe the columns.
 
     Example:
 

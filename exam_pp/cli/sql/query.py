@@ -33,13 +33,13 @@ class _SqlCommand(click.Command):
     "arguments", nargs=-1, metavar="FILE... SQL", type=click.Path(allow_dash=True, readable=False)
 )
 @source_options
-@click.option("--sql-file", type=FILE, help="Read the SQL from this file.")
+@click.option("--sql-file", type=FILE, help="Read the SQL from this file; all arguments are then files.")
 @click.option(
     "--param",
     "params",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Value of $NAME in the SQL; may be repeated.",
+    help="Value of the parameter $NAME of the SQL; may be repeated.",
 )
 @click.option(
     "--format",
@@ -51,13 +51,13 @@ class _SqlCommand(click.Command):
 )
 @output_option()
 @limit_options
-@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that writes or reads other files.")
+@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that reads or writes other files.")
 @click.option(
     "--example",
     is_flag=False,
     flag_value="all",
     metavar="[NAME]",
-    help="Print the example queries, or the one of this name, and exit.",
+    help="Print all example queries, or the example query NAME, and exit.",
 )
 def command(
     arguments: tuple[str, ...],
@@ -71,11 +71,11 @@ def command(
 ) -> None:
     """Run a SQL query on graded files, banks, runs and leaderboards.
 
-    The SQL dialect is DuckDB's. The tables are queries, passages, judgments, rankings, grades, ratings,
-    answers, bank, runs and scores; only tables that the SQL names are filled. FILE may also be a database
-    made by `exam-pp db`. The SQL can only read these tables.
+    FILE is a graded file; it may also be a database made by `exam-pp db`. The SQL dialect is that of DuckDB.
+    The tables are queries, passages, judgments, rankings, grades, ratings, answers, bank, runs and scores.
+    Only tables that the SQL names are filled. The SQL can only read these tables.
 
-    Example:
+    Examples:
 
     \b
       exam-pp query graded.jsonl.gz "SELECT model, avg(rating) FROM ratings GROUP BY model"

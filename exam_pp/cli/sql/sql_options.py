@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, take, together
+from exam_pp.cli.options import FILE, FILES, METHOD_NAME, QUERIES_FILE, QUERY_FORMATS, take, together
+from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
     from exam_pp.phases.sql.query import SqlSources
@@ -16,10 +17,27 @@ if TYPE_CHECKING:
 
 
 source_options = together(
-    click.option("--bank", "banks", multiple=True, type=FILE, help="Test bank, for the table bank."),
-    click.option("--runs", multiple=True, type=FILES, help="Run file or folder, for the table runs."),
-    click.option("--scores", multiple=True, type=FILE, help="Leaderboard, for the table scores."),
-    click.option("--queries", multiple=True, type=QUERIES_FILE, help="Query texts, for the table queries."),
+    click.option(
+        "--bank", "banks", multiple=True, type=FILE, help="Test bank, for the table bank; may be repeated."
+    ),
+    click.option(
+        "--runs",
+        multiple=True,
+        type=FILES,
+        help="Run file, or folder of run files, for the table runs; may be repeated.",
+    ),
+    click.option(
+        "--scores",
+        multiple=True,
+        type=FILE,
+        help="Leaderboard or other file of scores, for the table scores; may be repeated.",
+    ),
+    click.option(
+        "--queries",
+        multiple=True,
+        type=QUERIES_FILE,
+        help=f"Texts of the queries, for the table queries ({QUERY_FORMATS}); may be repeated.",
+    ),
     METHOD_NAME,
 )
 """Options for the inputs besides graded files; read by :func:`take_sources`."""
@@ -30,9 +48,12 @@ limit_options = together(
         "--memory-limit",
         default="512MB",
         show_default=True,
-        help="Memory for DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
+        metavar="SIZE",
+        help="Memory of DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
     ),
-    click.option("--threads", type=click.IntRange(min=1), help="Threads for DuckDB.  [default: all cores]"),
+    click.option(
+        "--threads", type=IntRange(min=1), help="Number of threads of DuckDB.  [default: all cores]"
+    ),
 )
 """Options for DuckDB's memory and threads; read by :func:`take_limits`."""
 

@@ -9,23 +9,20 @@ from typing import Any
 import click
 
 from exam_pp.cli.options import FILE, emit, format_option, output_option
+from exam_pp.cli.ranges import IntRange
 
 _ANY_FILE = click.Path(path_type=Path, allow_dash=True, readable=False)
 """An unreadable file is a finding, not a usage error."""
 
 
 class _Kind(click.ParamType[str]):
-    """A choice of the formats that can be checked, imported only when the option is used or shown."""
+    """A choice of the formats that can be checked, imported only when the option is used."""
 
-    name = "choice"
+    name = "format"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name of the format."""
         return self._choice().convert(value, param, ctx)
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """Return the names of the formats, for ``--help``."""
-        return self._choice().get_metavar(param, ctx)
 
     def _choice(self) -> click.Choice[str]:
         from exam_pp.phases.validation.validate import kinds
@@ -38,19 +35,24 @@ class _Kind(click.ParamType[str]):
 @click.option(
     "--kind",
     type=_Kind(),
-    help="Format of the FILES.  [default: detected by content]",
+    help="Format of all FILES: edits, or a format of `exam-pp convert --list`.  [default: detected from the "
+    "content]",
 )
 @click.option(
-    "--bank", "banks", multiple=True, type=FILE, help="Check that graded files and edits match this bank."
+    "--bank",
+    "banks",
+    multiple=True,
+    type=FILE,
+    help="Also check that graded files and edits match this test bank; may be repeated.",
 )
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=IntRange(min=0),
     default=10,
     show_default=True,
-    help="Maximum number of findings to list per check and file; 0 lists all.",
+    help="Maximum number of findings per check and file; 0 lists all.",
 )
-@click.option("--strict", is_flag=True, help="Exit with code 1 also for warnings.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 for warnings, too.")
 @format_option()
 @output_option()
 def command(
@@ -64,9 +66,9 @@ def command(
 ) -> None:
     """Check the format and the consistency of files.
 
-    FILES are graded passages, test banks, runs (also folders), qrels, queries, edits, leaderboards or
-    answers. All problems of all lines are listed with line numbers, and counted by check. The exit code is 1
-    if there are errors.
+    FILES are passages files, test banks, runs (also folders), qrels, queries, edits, leaderboards, answers or
+    other formats of `exam-pp convert --list`. The report lists the problems with their line numbers, and
+    counts them by check. The exit code is 1 if there are errors.
 
     Example:
 
