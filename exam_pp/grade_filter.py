@@ -12,7 +12,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted
 
-GradeChoice = Literal["unite", "first"]
+GradeChoice = Literal["merge", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]
 
 
@@ -63,7 +63,7 @@ class GradeFilter:
         kind: Kind of the graded entries; ``direct`` for grades of the passage itself.
         question_set: Origin of the entry ids, see :func:`question_set_of`.
         prompt_hash: Hash of the prompt template; selects one of several versions of the prompt.
-        choice: ``"unite"`` merges all matching sets of grades of a passage, and the last rating of an entry
+        choice: ``"merge"`` merges all matching sets of grades of a passage, and the last rating of an entry
             counts; ``"first"`` takes the first matching set, as the published implementation does.
         also_called: Other names of the prompt class in files.
         rated_only: Reject grades without ratings (correct or wrong only), unless ``prompt_class`` or
@@ -75,7 +75,7 @@ class GradeFilter:
     kind: Literal["question", "nugget", "direct"] | None = None
     question_set: QuestionSet | None = None
     prompt_hash: str | None = None
-    choice: GradeChoice = "unite"
+    choice: GradeChoice = "merge"
     also_called: tuple[str, ...] = ()
     rated_only: bool = False
 
@@ -226,7 +226,7 @@ class GradeSelector:
                 f"The filter matches {len(self.selected)} sets of grades in {file}. Choose one of: "
                 f"{_listing(self.selected)}."
             )
-        if len(self.hashes) > 1 and self.filter.choice == "unite":
+        if len(self.hashes) > 1 and self.filter.choice == "merge":
             raise SelectionError(
                 f"The grades in {file} were made with {len(self.hashes)} versions of the prompt. "
                 f"Choose one with --prompt-hash: {', '.join(sorted(self.hashes))}."

@@ -241,11 +241,11 @@ filter_options = together(
     ),
     click.option(
         "--grade-choice",
-        type=click.Choice(["unite", "first"]),
-        default="unite",
+        type=click.Choice(["merge", "first"]),
+        default="merge",
         show_default=True,
         help="If a passage has several sets of grades by the same model and prompt: merge them, where later "
-        "ratings replace earlier ones (unite), or use the first set, as published (first).",
+        "ratings replace earlier ones (merge), or use the first set, as published (first).",
     ),
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""

@@ -147,7 +147,7 @@ def _labels(passage: PassageView, criteria: GradeFilter, answers: _Answers) -> d
         labels: Labels = {}
         for nugget_id, label in pairs:
             labels.setdefault(nugget_id, []).append(label)
-        if criteria.choice == "unite" or key not in labels_by_grader:
+        if criteria.choice == "merge" or key not in labels_by_grader:
             labels_by_grader.setdefault(key, {}).update(labels)
     return labels_by_grader
 
@@ -197,7 +197,7 @@ def _check_selection(answers: _Answers, graded: PathLike, criteria: GradeFilter)
             "--prompt-class NuggetAssignment`, or import them with `exam-pp import --assignments`."
         )
     for key, hashes in answers.hashes.items():
-        if len(hashes) > 1 and criteria.choice == "unite":
+        if len(hashes) > 1 and criteria.choice == "merge":
             raise SelectionError(
                 f"The assignments in {graded} with {key} were made with {len(hashes)} versions of the "
                 f"prompt; select one with --prompt-hash: {', '.join(sorted(hashes))}."
