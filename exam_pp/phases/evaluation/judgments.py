@@ -48,7 +48,10 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file is a passages file (lines of JSON lists); standard input and pipes always are."""
+    """Whether a file is a passages file (lines of JSON lists); True for standard input and pipes.
+
+    Raises :class:`DataError` for an empty file.
+    """
     if is_stream(path):
         return True
     first = next(read_lines(path), None)

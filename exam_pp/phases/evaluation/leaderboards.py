@@ -29,7 +29,7 @@ class Standings:
 
     @property
     def queries(self) -> dict[str, int]:
-        """System to the number of its queries."""
+        """System to the number of queries of its mean."""
         return {row.system: row.queries for row in self.rows.values()}
 
 

@@ -1,4 +1,4 @@
-"""Conversions between contents: judgments from passages, ranks from scores, and so on."""
+"""Conversions between contents of files, such as passages to qrels, runs or answers, and scores to ranks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from exam_pp.test_bank import BankLine, TestBank
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """Options of a bridge: the source file (for messages), the unit of answers, the measure of ranks."""
+    """Options of a conversion: source file (for messages), unit of answers, measure that ranks systems."""
 
     path: Path
     unit: Unit = "sentence"
@@ -189,4 +189,4 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("bank", "queries"): _bank_to_queries,
     ("scores", "ranks"): _scores_to_ranks,
 }
-"""Functions from one content to another; formats of the same content need no bridge."""
+"""(Source content, target content) to conversion; formats of the same content need no conversion."""

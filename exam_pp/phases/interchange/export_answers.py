@@ -72,7 +72,7 @@ def export_answers(
 def answers_of(
     passages: Iterable[QueryPassages], systems: Sequence[str], dropped: DroppedFields
 ) -> dict[tuple[str, str], AnswerInPassages]:
-    """System and query to the answer that was imported as passages; empty ``systems`` selects all.
+    """(System, query id) to the answer that was imported as passages; empty ``systems`` selects all.
 
     A part that its system ranks twice has the better rank. Counts the fields that answers cannot hold.
     """

@@ -16,7 +16,7 @@ from exam_pp.store.passages.graded_file import read_passages_for_metrics
 def export_runs(passages: str | Path, folder: str | Path) -> list[Path]:
     """Write ``<system>.run`` into ``folder`` for every system.
 
-    Runs hold only the passages of the file, at their recorded ranks. A passage that a system ranks twice
+    Runs have only the passages of the file, at their recorded ranks. A passage that a system ranks twice
     keeps its best rank.
 
     Args:

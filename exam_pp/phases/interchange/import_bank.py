@@ -34,7 +34,11 @@ TextFormat = Literal["csv", "genq", "nuggetizer", "autojudge"]
 
 @dataclass
 class ImportedBank:
-    """Counts for the summary; ``held_back`` are questions of SQuAD2 files without answers."""
+    """Counts for the summary.
+
+    ``held_back`` counts questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold
+    answer that cannot be compared with text.
+    """
 
     queries: int = 0
     entries: int = 0
@@ -115,7 +119,7 @@ def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> 
 
 @dataclass(frozen=True)
 class ImportedTexts:
-    """Counts for the summary."""
+    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
 
     queries: int
     entries: int
@@ -132,9 +136,9 @@ class ImportedTexts:
 def import_texts(
     form: TextFormat, files: Sequence[Path], output: Path, base: Path | None = None
 ) -> ImportedTexts:
-    """Write the bank of the files.
+    """Write the bank of spreadsheets, or of files of other tools.
 
-    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of that bank: fields without a column
+    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
     """
     inputs = [*files, *([base] if base else [])]

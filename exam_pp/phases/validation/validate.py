@@ -1,4 +1,4 @@
-"""Validating files of all formats: selecting the checks and collecting their findings."""
+"""Validation of files of all formats: choice of the checks, and their findings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHECKS: Mapping[str, Callable[[Path, Findings, Banks], str]] = {
     "run": lambda path, findings, _banks: check_runs(path, findings),
     "qrels": lambda path, findings, _banks: check_qrels(path, findings),
 }
-"""The checks of a format; files of all other formats are checked by reading them."""
+"""Format to its checks; files of all other formats are checked by reading them."""
 
 
 def kinds() -> list[str]:

@@ -1,4 +1,4 @@
-"""Report of two gradings compared: transition matrices, and changed entries, labels and systems."""
+"""Report on the differences of two gradings: transition matrices, and changed entries, labels and systems."""
 
 from __future__ import annotations
 

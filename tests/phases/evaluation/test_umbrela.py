@@ -192,7 +192,7 @@ def test_agreement_of_labels_and_judgments(labelled: Path) -> None:
     assert [row[:4] for row in tables["GRADED"].rows] == [["2", 0, 1, 0], ["1", 0, 0, 0], ["0", 0, 0, 1]]
     assert [row[:3] for row in tables["BINARY"].rows] == [["≥ 2", 0, 1], ["< 2", 0, 1]]
     assert notes_of(report)[0].startswith("2 passages of 1 query with a judgment and a grade.")
-    assert notes_of(report)[1] == "Left out: 1 passage with a judgment and without a grade."
+    assert notes_of(report)[1] == "Skipped: 1 passage with a judgment and without a grade."
 
 
 def test_kappa_of_two_qrels_files(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_agreement_of_qrels_by_command(tmp_path: Path, capfd: pytest.CaptureFixt
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0],
     ]  # fmt: skip
     assert [row["κ"] for row in binary["rows"]] == [1, 1]
-    assert printed["notes"][1] == "Left out: 1 passage with a judgment and without a grade."
+    assert printed["notes"][1] == "Skipped: 1 passage with a judgment and without a grade."
     assert summary["rows"][0]["Cohen's κ"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
     for command in (
         ["analyze", "agreement", str(model)],

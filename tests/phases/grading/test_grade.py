@@ -430,7 +430,7 @@ def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
             tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--status", str(status[taken])
         )  # fmt: skip
     assert stop.value.code == 1
-    assert f"--status {status[taken]} is another file of this grading" in capsys.readouterr().err
+    assert f"--status {status[taken]} is also an input" in capsys.readouterr().err
     assert (tiny_passages.read_bytes(), tiny_bank.read_bytes()) == before
     assert not output.exists()
     assert not journal_path(output).exists()

@@ -100,7 +100,7 @@ def test_queries_outside_the_bank_are_left_out(
     tiny_bank.write_text(tiny_bank.read_text().splitlines()[0] + "\n")
     rows = flat(tiny_passages, EVERYTHING, bank=tiny_bank)
     assert {row["query_id"] for row in rows} == {"q1"}
-    assert "Left out: 1 query without an entry in the bank" in caplog.text
+    assert "Skipped: 1 query without an entry in the bank" in caplog.text
 
 
 def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
@@ -177,7 +177,7 @@ def test_entries_that_left_the_bank_do_not_count(
     tiny_bank.write_text("".join(json.dumps(line) + "\n" for line in lines))
     rows = flat(tiny_passages, report=Uncovered(), bank=tiny_bank)
     assert [(row["passage_id"], row["best_grade"]) for row in rows] == [("p1", 0)], "q1/a graded p1 with 5"
-    assert "Left out: 1 graded id not in the bank" in caplog.text
+    assert "Skipped: 1 graded id not in the bank" in caplog.text
 
 
 def test_a_passage_that_a_line_repeats_is_one(write_jsonl: Write) -> None:

@@ -109,7 +109,7 @@ function drawStatus() {
   const parts = [ratings && count(ratings, "rating"), edits && count(edits, "edit")].filter(Boolean);
   const dirty = hasUnsavedWork();
   const state = !dirty ? "saved" : work.kept ? "not saved" : "not saved, not kept";
-  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no work yet";
+  status.textContent = parts.length ? `${parts.join(", ")}: ${state}` : "no edits yet";
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;

@@ -13,7 +13,7 @@ from exam_pp.wording import counted
 _TEXT = 40
 """Characters of a passage at the end of its row."""
 _ANSWER = 80
-"""Characters of an answer beside its grade."""
+"""Characters of an answer next to its grade."""
 
 
 def grid_report(*, answers_in_cells: bool = False) -> VerificationReport[Grid]:

@@ -121,8 +121,7 @@ class TestUncovered:
         ungraded = Uncovered()
         ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
         assert summary(ungraded) == (
-            "None of 1 relevant passages (judged 1 or higher) is graded, so nothing can be said about the "
-            "bank."
+            "None of 1 relevant passages (judged 1 or higher) is graded, so the report is empty."
         )
         ungraded.add(query(self.PASSAGES[0]))
         assert summary(ungraded).endswith("have no grade of 4 or higher; 1 more are not graded.")
