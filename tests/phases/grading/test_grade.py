@@ -55,7 +55,7 @@ def cli_grade(passages: Path, bank: Path, output: Path, *more: str) -> None:
     )  # fmt: skip
 
 
-def test_grades_are_added_and_old_ones_stay(tiny_passages: Path, tiny_bank: Path) -> None:
+def test_new_grades_are_added_and_old_grades_are_kept(tiny_passages: Path, tiny_bank: Path) -> None:
     queries, summary = run(tiny_passages, tiny_bank, FakeLLM(lambda request: "4"), RATING, EXTRACTION)
     (old, new, extracted) = queries[0].passages[0].rubric_grades or []
     assert old.model == "google/flan-t5-large"
@@ -374,7 +374,7 @@ def test_replies_with_other_options_are_not_used() -> None:
         Request((Part("a"), Part("bc")), one_line=True),
     ],
 )
-def test_the_key_of_a_request_depends_on_all_that_changes_the_reply(other: Request) -> None:
+def test_the_key_of_a_request_depends_on_all_options_that_change_replies(other: Request) -> None:
     request = Request((Part("a"), Part("bc")))
     assert request.key() == Request((Part("a", slot="x"), Part("bc")), pairs=3).key()
     assert request.key() != other.key()

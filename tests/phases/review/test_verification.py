@@ -118,7 +118,7 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
     assert ids(min_judgment=4) == set(), "no judgment is that high, which is not an error"
 
 
-def test_a_report_that_needs_judgments_says_so(write_jsonl: Write) -> None:
+def test_a_report_that_needs_judgments_refuses_files_without(write_jsonl: Write) -> None:
     graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
     for report in (Uncovered(), Spurious(), Disagreements()):
         with pytest.raises(
@@ -169,7 +169,7 @@ def test_direct_grades(write_jsonl: Write, tiny_bank: Path) -> None:
     assert (row["kind"], row["passage_id"], row["reason"]) == ("ungraded", "p3", "timed out")
 
 
-def test_entries_that_left_the_bank_do_not_count(
+def test_entries_that_were_removed_from_the_bank_do_not_count(
     tiny_passages: Path, tiny_bank: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
@@ -180,7 +180,7 @@ def test_entries_that_left_the_bank_do_not_count(
     assert "Skipped: 1 graded id not in the bank" in caplog.text
 
 
-def test_a_passage_that_a_line_repeats_is_one(write_jsonl: Write) -> None:
+def test_a_duplicate_passage_of_a_line_counts_once(write_jsonl: Write) -> None:
     twice = [passage(exam_grades=[rubric({"q/a": 5})]), passage(exam_grades=[rubric({"q/b": 3})])]
     rows = flat(write_jsonl("twice.jsonl", [["q", twice]]), report=Grid())
     assert [(row["entry_id"], row["rating"], row["covered"]) for row in rows] == [
