@@ -94,7 +94,7 @@ def test_scores_of_rankings_in_objects_and_files_are_equal(demo: Path, demo_data
     qrels = demo_data / "qrels.txt"
     of_objects = exam_pp.score_rankings(qrels, list(exam_pp.read_passages(demo)), ["P@5"])
     assert of_objects.scores == exam_pp.score_rankings(qrels, demo, ["P@5"]).scores
-    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no rankings"):
+    with pytest.raises(exam_pp.ExamError, match="The list of passages has no rankings"):
         exam_pp.score_rankings(qrels, [])
 
 
@@ -115,7 +115,7 @@ def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
         exam_pp.cover(ungraded)
     with pytest.raises(exam_pp.ExamError, match=r"in the list of queries has a graded passage in"):
         exam_pp.cover(demo, bank, queries=["none"])
-    with pytest.raises(exam_pp.ExamError, match="The list of passages holds no judgments"):
+    with pytest.raises(exam_pp.ExamError, match="The list of passages has no judgments"):
         exam_pp.judgments(ungraded)
 
 

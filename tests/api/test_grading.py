@@ -85,7 +85,7 @@ def test_queries_that_are_not_graded_are_logged(caplog: pytest.LogCaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank holds questions"),
+        ({"prompts": "NuggetSelfRatedPrompt"}, "grades nuggets, but the bank has questions"),
         ({"prompts": "NoSuchPrompt"}, "No prompt named 'NoSuchPrompt'"),
         ({"model": "lexicla"}, "Did you mean 'lexical'?"),
         ({"bank": None}, "needs a test bank"),

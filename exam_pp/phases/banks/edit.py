@@ -34,7 +34,7 @@ class AppliedEdits:
         yield f"{edits} applied{f': {operations}' if operations else ''}."
         if self.ratings:
             ratings = counted(self.ratings, "rating")
-            yield f"The edits file also holds {ratings} of passages; `exam-pp apply-edits` applies them."
+            yield f"The edits file also has {ratings} of passages; `exam-pp apply-edits` applies them."
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
@@ -167,7 +167,7 @@ class _Working:
             kinds = {item.kind for item in items}
             if edit.kind is not None or len(kinds) == 1:
                 return edit.kind or kinds.pop()
-        raise _DoesNotFitError("needs the field kind, because the bank holds questions and nuggets")
+        raise _DoesNotFitError("needs the field kind, because the bank has questions and nuggets")
 
     def _refuse_duplicate(self, query_id: str, text: str, except_item: Entry | None = None) -> None:
         for line in self.lines:

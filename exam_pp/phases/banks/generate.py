@@ -126,7 +126,7 @@ def generate(
         texts = _kept(unit, result, options, seen.setdefault(unit.query_id, set()), counts)
         if not texts:
             name = unit.query_id if unit.facet_id is None else f"{unit.query_id}/{unit.facet_id}"
-            counts.failed[name] = result.reason or "the reply holds only duplicates"
+            counts.failed[name] = result.reason or "the reply has only duplicates"
             continue
         info = _info(generator.prompt(unit), result, model, provenance, options)
         lines.append(_line(unit, texts, info, options, counts))

@@ -83,7 +83,7 @@ class Problem(NamedTuple):
 def lint(bank: TestBank) -> Iterator[Problem]:
     """Problems in the texts and ids of a bank, query by query."""
     if len(bank.kinds) > 1:
-        yield Problem("warning", "all", None, "the bank holds both questions and nuggets")
+        yield Problem("warning", "all", None, "the bank has both questions and nuggets")
     for query in bank:
         if not query.query_text.strip():
             yield Problem("warning", query.query_id, None, "the query has no text")

@@ -34,7 +34,7 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
     if not qrels:
         name = name_of(source, "The list of passages")
         raise SelectionError(
-            f"{name} holds no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
+            f"{name} has no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
         )
     if queries is not None:
         selected = query_ids(queries)

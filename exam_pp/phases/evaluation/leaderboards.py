@@ -15,7 +15,7 @@ from exam_pp.results import OVERALL_SYSTEM
 class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.
 
-    ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` holds the
+    ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` are those of
     the evaluation.
     """

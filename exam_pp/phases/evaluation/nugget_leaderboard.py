@@ -116,7 +116,7 @@ def _conditions(
         yield Condition(stem, Evaluation(read_any_scores(file)))
         return
     if bank is None:
-        raise SelectionError(f"{file} holds graded answers; name the bank of their nuggets with --bank.")
+        raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
     evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"

@@ -194,7 +194,7 @@ def _check_selection(answers: _Answers, graded: PathLike, criteria: GradeFilter)
     if not any(answers.graders.values()):
         if answers.graders:
             raise SelectionError(f"No system in {graded} has a passage with nugget assignments.")
-        listed = f" (it holds: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
+        listed = f" (it has: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
         raise SelectionError(
             f"No nugget assignments in {graded} match the selection{listed}. Make them with `exam-pp grade "
             "--prompt-class NuggetAssignment`, or import them with `exam-pp import --assignments`."

@@ -255,7 +255,7 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
             "from the denominator."
         )
     if not data.file.first_ranks:
-        notes.append("The file holds no rankings: only the overall upper bound can be computed.")
+        notes.append("The file has no rankings: only the overall upper bound can be computed.")
         return notes
     if counts.ungraded:
         notes.append(

@@ -92,7 +92,7 @@ def score_rankings(
                     of_system.setdefault(target, []).append(hit)
     if not ranked:
         name = name_of(passages, "The list of passages")
-        raise SelectionError(f"{name} holds no rankings; use run files with --runs.")
+        raise SelectionError(f"{name} has no rankings; use run files with --runs.")
     matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
@@ -193,11 +193,11 @@ def read_matrix(
     for path in run_files(runs):
         systems = read_rankings(path, method=method)
         if not systems:
-            raise DataError("holds no results; remove the file or make the run again.", file=str(path))
+            raise DataError("has no results; remove the file or create the run again.", file=str(path))
         for system, run in systems.items():
             if system in origin:
                 raise DataError(
-                    f"holds the system {system!r}, which is also in {origin[system].name}; rename it.",
+                    f"has the system {system!r}, which is also in {origin[system].name}; rename it.",
                     file=str(path),
                 )
             origin[system] = path

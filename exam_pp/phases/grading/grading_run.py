@@ -282,7 +282,7 @@ def _clear(journal: Journal) -> None:
         return
     journal.remove_own_replies()
     log.info(
-        "The journal %s is kept, because it holds %s by other models or with other options.",
+        "The journal %s is kept, because it has %s by other models or with other options.",
         journal.path,
         counted(others, "reply", "replies"),
     )
@@ -318,7 +318,7 @@ def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:
         if prompt.entry_kind and prompt.entry_kind not in bank.kinds:
             kinds = " and ".join(f"{kind}s" for kind in sorted(bank.kinds)) or "no entries"
             raise SelectionError(
-                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank holds {kinds}."
+                f"The prompt {prompt.name!r} grades {prompt.entry_kind}s, but the bank has {kinds}."
             )
 
 

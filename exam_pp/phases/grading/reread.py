@@ -132,7 +132,7 @@ def reread(
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
-    Prompts with an answer key need ``bank``. ``prompts`` holds prompts that are not in the registry, by name.
+    Prompts with an answer key need ``bank``. ``prompts`` has prompts that are not in the registry, by name.
     Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]

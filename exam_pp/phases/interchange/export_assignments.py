@@ -65,7 +65,7 @@ def export_assignments(
                     passage, query.query_id, grade_filter or GradeFilter(), answers, graders, dropped
                 )
     if not graders:
-        raise SelectionError(f"{graded} holds no nugget assignments that match the filter and the bank.")
+        raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
     if len(graders) > 1:
         raise SelectionError(
             f"The filter selects assignments of {len(graders)} graders in {graded}; choose one of: "

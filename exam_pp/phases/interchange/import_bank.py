@@ -75,7 +75,7 @@ def import_bank(
     check_output(output, files)
     if passages is not None:
         if form == "tqa":
-            raise SelectionError("TQA files hold no passages; remove --passages-output.")
+            raise SelectionError("TQA files have no passages; remove --passages-output.")
         check_output(passages, files)
         if passages.resolve() == output.resolve():
             raise OutputError("--passages-output and -o name the same file; name two files.")
@@ -107,7 +107,7 @@ def import_bank(
 def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> None:
     names = ", ".join(str(file) for file in files)
     if not any(query.entries for query in bank):
-        raise DataError("holds no questions.", file=names)
+        raise DataError("has no questions.", file=names)
     if bank.duplicates:
         raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
     if len(bank.queries) < len(lines):

@@ -132,7 +132,7 @@ class _Pool:
                 if self._accepts(line.query_id, "runs"):
                     rankings[line.query_id, line.system].append(line)
             if file not in self._sources.values():
-                raise DataError("holds no results; remove the file or create the run again.", file=str(file))
+                raise DataError("has no results; remove the file or create the run again.", file=str(file))
             for (query_id, _), lines in rankings.items():
                 for line in nsmallest(top, lines, key=lambda line: (line.rank, -line.score)):
                     self._passages[query_id].setdefault(line.passage_id, _Pooled())

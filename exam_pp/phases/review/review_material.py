@@ -56,7 +56,7 @@ class ReviewMaterial:
     """Data of a review page.
 
     ``head`` is JSON that the page shows at once: file names with SHA-256, graders, systems, prompt, scale,
-    rating counts of every query, leaderboards and notes. ``tables`` holds the passages with their grades, one
+    rating counts of every query, leaderboards and notes. ``tables`` has the passages with their grades, one
     table for every query of the head.
     """
 

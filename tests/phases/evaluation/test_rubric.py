@@ -246,7 +246,7 @@ def test_judgments_of_some_queries(tmp_path: Path) -> None:
 
 
 def test_a_file_without_judgments_is_refused(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="holds no judgments"):
+    with pytest.raises(SelectionError, match="has no judgments"):
         judgments(graded)
 
 

@@ -411,7 +411,7 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     grade_file(GradeFiles(tiny_passages, output, tiny_bank), ModelOptions("fake"), options)
     assert "Ignoring 3 replies in" in caplog.text
     assert "Continuing" not in caplog.text
-    assert "is kept, because it holds 3 replies by other models" in caplog.text
+    assert "is kept, because it has 3 replies by other models" in caplog.text
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 3
 

@@ -491,7 +491,7 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_without_answers(tiny_passages: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="holds no answers"):
+    with pytest.raises(SelectionError, match="has no answers"):
         export_answers(tiny_passages, tmp_path / "a.jsonl", form="rag24")
 
 

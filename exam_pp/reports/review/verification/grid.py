@@ -18,7 +18,9 @@ _ANSWER = 80
 
 def grid_report(*, answers_in_cells: bool = False) -> VerificationReport[Grid]:
     """The report with answers in the grid (for formats that wrap cells), or in a table below it."""
-    return VerificationReport("Grid", summary, partial(blocks, in_cells=answers_in_cells), table)
+    return VerificationReport(
+        "Grid of passages and bank entries", summary, partial(blocks, in_cells=answers_in_cells), table
+    )
 
 
 def summary(selection: Grid) -> str:

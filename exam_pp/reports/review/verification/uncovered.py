@@ -53,4 +53,4 @@ def table(selection: Uncovered) -> Table:
     )
 
 
-REPORT = VerificationReport("Missing in the test bank", summary, blocks, table)
+REPORT = VerificationReport("Relevant passages that cover no entry", summary, blocks, table)
