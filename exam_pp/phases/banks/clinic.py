@@ -66,7 +66,7 @@ class Examination:
     notes: list[str] = field(default_factory=list)
 
     def text(self, query_id: str, entry_id: str) -> str:
-        """The text of an entry."""
+        """The text of an entry in the bank."""
         return self.bank.entries(query_id)[entry_id].text
 
 

@@ -204,7 +204,7 @@ def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path)
 @pytest.mark.parametrize(
     ("lines", "options", "error"),
     [
-        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* holds"),
+        ([["q1", [passage("p", exam_grades=[rubric({"q1/n1": 4})])]]], {}, "assignments .* has"),
         ([["q1", [answer("a", "q1", "SSS")]]], {"model": "other"}, "No nugget assignments .* match"),
         ([["q1", [passage("p", exam_grades=[assigned("q1", "S")])]]], {}, "No system in .* has a passage"),
         ([["q9", [answer("a", "q9", "S")]]], {}, "None of the nuggets"),

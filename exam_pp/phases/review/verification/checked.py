@@ -179,7 +179,7 @@ def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPas
 
 
 def blank_pair(passage: CheckedPassage) -> GradedPair:
-    """The pair of an entry that the model was not asked about."""
+    """The pair of the passage and an entry that the model was not asked about."""
     return GradedPair(passage.passage_id, shortened(passage.text, _START), passage.judgment)
 
 
