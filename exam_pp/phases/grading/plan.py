@@ -65,9 +65,9 @@ class Probe:
 class Plan:
     """Counts of a planned grading.
 
-    ``requests`` is the number of requests to send: ``distinct`` requests without the ``journaled``, which have
-    a reply in the journal. ``lengths`` counts them by number of tokens, which is ``estimated`` if the model
-    has no local tokenizer. ``characters`` is their total length.
+    ``requests`` is the number of requests to send: ``distinct`` minus ``journaled``, which have a reply in
+    the journal. ``lengths`` counts them by number of tokens, which is ``estimated`` if the model has no local
+    tokenizer. ``characters`` is their total length.
     """
 
     model: str
